@@ -4,7 +4,7 @@ The plane is the complex numbers: the real axis points along the straight digit,
 and a bone rotated by θ is its link times exp(iθ).
 
 The thesis puts a marker on the back of each joint and models the joint as a circle of radius r, so that bending moves
-the two bones apart by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
+the two bones distance by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
 
     2 r sin(θ/2) exp(iθ/2) = i r - i r exp(iθ)
 
@@ -29,7 +29,7 @@ from ..planar.planar_chain import Chain, ChainMarker
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-STRAIGHT = 1e-10
+STRAIGHT_TOLERANCE = 1e-10
 """Tolerance of a joint's cosine to 1 or -1 within which it counts as straight or folded: some picometres at the tip.
 Closer, rounding would decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 
@@ -53,13 +53,13 @@ class Linkage:
 
     def last(self, bend: Floats) -> Floats:
         """The last joint's flexion coupled to the middle joint's, within its limits."""
-        together: Floats = np.minimum(np.maximum(self.ratio * bend + self.lead, self.limits[2, 0]), self.limits[2, 1])
-        return together
+        flexion: Floats = np.minimum(np.maximum(self.ratio * bend + self.lead, self.limits[2, 0]), self.limits[2, 1])
+        return flexion
 
-    def strayed(self, flexions: Floats) -> Floats:
+    def coupling_deviation(self, flexions: Floats) -> Floats:
         """(...) rad by which the last joint deviates from the coupling; for two bones, the second bending back."""
-        away = flexions[..., 2] - self.last(flexions[..., 1])
-        return np.abs(away) if self.bones == 3 else -flexions[..., 1]
+        deviation = flexions[..., 2] - self.last(flexions[..., 1])
+        return np.abs(deviation) if self.bones == 3 else -flexions[..., 1]
 
 
 def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
@@ -74,38 +74,40 @@ def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
     return Linkage(tuple(ends), chain.limits, chain.ratio, chain.lead)
 
 
-def unit(angle: Floats) -> Complex:
+def exp_i(angle: Floats) -> Complex:
     """exp(i angle)."""
-    turned = np.empty(np.shape(angle), complex)
-    turned.real, turned.imag = np.cos(angle), np.sin(angle)
-    return turned
+    result = np.empty(np.shape(angle), complex)
+    result.real, result.imag = np.cos(angle), np.sin(angle)
+    return result
 
 
 def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Complex:
     """Position of the marker while the first joint is straight."""
     tip = np.full(np.shape(middle), links[0])
     if len(links) > 1:
-        tip = tip + links[1] * unit(middle)
+        tip = tip + links[1] * exp_i(middle)
     if len(links) > 2:
-        tip = tip + links[2] * unit(middle + last)
+        tip = tip + links[2] * exp_i(middle + last)
     return tip
 
 
 def tip(links: tuple[complex, ...], flexions: Floats) -> Complex:
     """(N,) the position of the marker at flexions (N, 3)."""
-    there: Complex = unit(flexions[..., 0]) * straight_tip(links, flexions[..., 1], flexions[..., 2])
-    return there
+    position: Complex = exp_i(flexions[..., 0]) * straight_tip(links, flexions[..., 1], flexions[..., 2])
+    return position
 
 
-def between(first: complex | Complex, second: complex | Complex, distance: Floats, side: float | Floats) -> Floats:
+def two_link_angle(
+    first: complex | Complex, second: complex | Complex, distance: Floats, side: float | Floats
+) -> Floats:
     """The rotation of the second link relative to the first that puts the end at `distance` m from the start.
 
     By the law of cosines: the closed form that the thesis takes from Craig. side: 1 to bend towards the palm, -1 for
     the other solution. Out of reach, the links are straight or folded. The result is 0 if a link has no length.
     """
-    one, two = np.abs(first), np.abs(second)
-    twice = 2 * one * two
-    cosine = (distance * distance - one * one - two * two) / np.where(twice > 0, twice, 1.0)
-    corner = np.arccos(np.where(np.abs(cosine) > 1.0 - STRAIGHT, np.sign(cosine), cosine))
-    turn: Floats = np.where(twice > 0, side * corner - np.angle(second) + np.angle(first), 0.0)
-    return turn
+    a, b = np.abs(first), np.abs(second)
+    twice = 2 * a * b
+    cosine = (distance * distance - a * a - b * b) / np.where(twice > 0, twice, 1.0)
+    corner = np.arccos(np.where(np.abs(cosine) > 1.0 - STRAIGHT_TOLERANCE, np.sign(cosine), cosine))
+    angle: Floats = np.where(twice > 0, side * corner - np.angle(second) + np.angle(first), 0.0)
+    return angle

@@ -7,7 +7,7 @@ import numpy as np
 from ..planar.planar_chain import BendResult, ChainMarker, MarkerHint
 from .linkage import Floats, tip
 from .lu_table import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
-from .nearest_bend import within
+from .nearest_bend import clamp_around
 from .table_bend import PlanarTable
 
 
@@ -31,22 +31,23 @@ class PlanarLu:
         """See PlanarBend."""
         if self.index is None or self.thumb is None:
             return self.exact.one(u, v, hints)
-        linkage, sunk = self.exact.linkage, self.exact.sunk
-        goal = complex(u, v - sunk)
+        linkage, joint_depth = self.exact.linkage, self.exact.joint_depth
+        goal = complex(u, v - joint_depth)
         first_end = ChainMarker(0, float(self.exact.chain.lengths[0]))
         knuckle = next(
-            (complex(hint.u, hint.v - sunk) for hint in hints if hint.rider == first_end and hint.weight > 0), None
+            (complex(hint.u, hint.v - joint_depth) for hint in hints if hint.rider == first_end and hint.weight > 0),
+            None,
         )
         if knuckle is None:
             flexions = joint_angles(self.index, abs(goal), float(np.angle(goal)), self.before)
         else:
-            beyond = (goal - knuckle) * np.exp(-1j * np.angle(knuckle))
+            outer_goal = (goal - knuckle) * np.exp(-1j * np.angle(knuckle))
             before = (*self.before[1:], 0.0)
-            middle, last, _ = joint_angles(self.thumb, abs(beyond), float(np.angle(beyond)), before)
+            middle, last, _ = joint_angles(self.thumb, abs(outer_goal), float(np.angle(outer_goal)), before)
             flexions = float(np.angle(knuckle)), middle, last
-        held = within(np.array(flexions), linkage.limits)
-        first, middle, last = held.tolist()
-        return first, middle, last, float(abs(tip(linkage.links, held) - goal))
+        clamped = clamp_around(np.array(flexions), linkage.limits)
+        first, middle, last = clamped.tolist()
+        return first, middle, last, float(abs(tip(linkage.links, clamped) - goal))
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend: frame by frame, each near the one before it."""

@@ -42,18 +42,18 @@ class LuTable:
 
 def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTable:
     """BuildIndexTable (C.1). If `coupled`, only the middle joint is sampled, and ρ gives the last joint's angle."""
-    middle = _tried(linkage.limits[1], precision)
+    middle = _sampled_angles(linkage.limits[1], precision)
     if coupled:
-        return _filed(linkage, middle, linkage.last(middle), precision)
-    last = _tried(linkage.limits[2], precision)
-    return _filed(linkage, np.repeat(middle, len(last)), np.tile(last, len(middle)), precision)
+        return _binned(linkage, middle, linkage.last(middle), precision)
+    last = _sampled_angles(linkage.limits[2], precision)
+    return _binned(linkage, np.repeat(middle, len(last)), np.tile(last, len(middle)), precision)
 
 
 def build_thumb_table(linkage: Linkage, precision: float) -> LuTable:
     """BuildThumbTable: the table of the last two bones, used where the end of the first bone is seen."""
-    outer = _tried(linkage.limits[2], precision)
+    outer = _sampled_angles(linkage.limits[2], precision)
     beyond = Linkage(linkage.links[1:], linkage.limits[1:], 0.0, 0.0)
-    return _filed(beyond, outer, np.zeros_like(outer), precision)
+    return _binned(beyond, outer, np.zeros_like(outer), precision)
 
 
 def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) -> Angles:
@@ -61,40 +61,40 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
 
     distance: m from knuckle to tip; alpha: rad, α, the direction to the tip, 0 for the straight finger.
     """
-    row = nearest_filled(table, int(distance / table.step))
-    for further in range(row, len(table.begins) - 1):
-        entries = slice(table.begins[further], table.begins[further + 1])
+    row = nearest_filled_bin(table, int(distance / table.step))
+    for distance_bin in range(row, len(table.begins) - 1):
+        entries = slice(table.begins[distance_bin], table.begins[distance_bin + 1])
         beta = table.beta[entries]
-        fits = np.flatnonzero(beta <= alpha)
-        if len(fits):
+        matching = np.flatnonzero(beta <= alpha)
+        if len(matching):
             changes = np.stack([alpha - beta, table.middle[entries], table.last[entries]]) - np.array(before)[:, None]
-            error = np.sqrt((changes[:, fits] ** 2).sum(0))
-            return _entry(table, entries.start + fits[error.argmin()], alpha)
-    farthest = slice(table.begins[nearest_filled(table, len(table.begins))], None)
+            error = np.sqrt((changes[:, matching] ** 2).sum(0))
+            return _entry(table, entries.start + matching[error.argmin()], alpha)
+    farthest = slice(table.begins[nearest_filled_bin(table, len(table.begins))], None)
     return _entry(table, farthest.start + table.beta[farthest].argmin(), alpha)
 
 
-def nearest_filled(table: LuTable, row: int) -> int:
+def nearest_filled_bin(table: LuTable, row: int) -> int:
     """The nearest bin with an entry, the farther distance if two are equally near (C.2)."""
     filled = np.flatnonzero(np.diff(table.begins))
-    apart = np.abs(filled - row)
-    return int(filled[::-1][apart[::-1].argmin()])
+    steps = np.abs(filled - row)
+    return int(filled[::-1][steps[::-1].argmin()])
 
 
 def _entry(table: LuTable, entry: int, alpha: float) -> Angles:
     return alpha - float(table.beta[entry]), float(table.middle[entry]), float(table.last[entry])
 
 
-def _tried(limits: Floats, precision: float) -> Floats:
+def _sampled_angles(limits: Floats, precision: float) -> Floats:
     """(K,) rad, all multiples of `precision` degrees within limits; the middle of the limits if there are none."""
     low, high = np.rad2deg(limits) / precision
-    tried = np.arange(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
-    angles: Floats = np.deg2rad(tried * precision) if len(tried) else limits.mean(keepdims=True)
-    held: Floats = np.minimum(np.maximum(angles, limits[0]), limits[1])
-    return held
+    multiples = np.arange(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+    angles: Floats = np.deg2rad(multiples * precision) if len(multiples) else limits.mean(keepdims=True)
+    clamped: Floats = np.minimum(np.maximum(angles, limits[0]), limits[1])
+    return clamped
 
 
-def _filed(linkage: Linkage, middle: Floats, last: Floats, precision: float) -> LuTable:
+def _binned(linkage: Linkage, middle: Floats, last: Floats, precision: float) -> LuTable:
     tip = straight_tip(linkage.links, middle, last)
     step = precision / 1000
     rows = (np.abs(tip) / step).astype(np.intp)

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..planar.dip_offset import LEAD_PENALTY_M
-from .linkage import Complex, Floats, Linkage, between, straight_tip, tip, unit
-from .nearest_bend import REACHED, LimitFaces, nearest, within
+from .linkage import Complex, Floats, Linkage, exp_i, straight_tip, tip, two_link_angle
+from .nearest_bend import REACH_TOLERANCE, LimitFaces, clamp_around, nearest
 
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-LIMIT_PRICE = 0.1
+LIMIT_COST = 0.1
 """m that a radian beyond a limit costs."""
-TRIED = np.linspace(-1.0, 1.0, 9)
+SAMPLES = np.linspace(-1.0, 1.0, 9)
 """Samples of the search interval of the last joint's flexion, relative to its half width."""
 ROUNDS = 4
 """Rounds of the search, each of which shrinks the interval around the best sample to a quarter: to half a degree."""
@@ -48,80 +48,80 @@ class SeenMarker:
 class HintedGoal:
     """A goal for the end of two or three bones, and where the inner markers were seen."""
 
-    ways: LimitFaces
+    faces: LimitFaces
     goal: Complex
     """(N,)"""
     seen: list[SeenMarker]
 
     def take(self, rows: Ints) -> "HintedGoal":
         """In some of the frames."""
-        return HintedGoal(self.ways, self.goal[rows], [each.take(rows) for each in self.seen])
+        return HintedGoal(self.faces, self.goal[rows], [each.take(rows) for each in self.seen])
 
     def flexions(self) -> Floats:
         """(N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
-        linkage = self.ways.linkage
+        linkage = self.faces.linkage
         if linkage.bones < 3:
-            return nearest(self.ways, self.goal, self.price)
-        last = self._told()
-        told = np.isfinite(last)
+            return nearest(self.faces, self.goal, self.cost)
+        last = self._seen_last_flexion()
+        seen = np.isfinite(last)
         bent = np.empty((len(last), 3))
-        for rows, price in ((np.flatnonzero(told), 0.0), (np.flatnonzero(~told), LEAD_PENALTY_M)):
+        for rows, coupling_cost in ((np.flatnonzero(seen), 0.0), (np.flatnonzero(~seen), LEAD_PENALTY_M)):
             some = self.take(rows)
-            chosen = last[rows] if price == 0 else some._searched()
-            poses, prices = some._bent(chosen[:, None], price)
-            bent[rows] = within(poses[np.arange(len(rows)), prices.argmin(1)], linkage.limits)
-        missed = np.flatnonzero(np.abs(tip(linkage.links, bent) - self.goal) > REACHED)
+            chosen = last[rows] if coupling_cost == 0 else some._search_last_flexion()
+            poses, costs = some._both_solutions(chosen[:, None], coupling_cost)
+            bent[rows] = clamp_around(poses[np.arange(len(rows)), costs.argmin(1)], linkage.limits)
+        missed = np.flatnonzero(np.abs(tip(linkage.links, bent) - self.goal) > REACH_TOLERANCE)
         if len(missed):
             some = self.take(missed)
-            bent[missed] = nearest(some.ways, some.goal, some.price)
+            bent[missed] = nearest(some.faces, some.goal, some.cost)
         return bent
 
-    def price(self, flexions: Floats, lead_price: float = LEAD_PENALTY_M) -> Floats:
+    def cost(self, flexions: Floats, coupling_cost: float = LEAD_PENALTY_M) -> Floats:
         """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
-        strayed = self.ways.linkage.strayed(flexions) if self.ways.linkage.bones == 3 else 0.0
-        price = np.broadcast_to((lead_price * strayed) ** 2, flexions.shape[:2])
+        deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
+        cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
         for each in self.seen:
             off = tip(each.linkage.links, flexions) - each.places[:, None]
-            price = price + np.where(each.known[:, None], off.real**2 + off.imag**2, 0.0)
-        return price
+            cost = cost + np.where(each.known[:, None], off.real**2 + off.imag**2, 0.0)
+        return cost
 
-    def _told(self) -> Floats:
+    def _seen_last_flexion(self) -> Floats:
         """(N,) rad, the last joint's flexion where the ends of both bones before it were seen, else NaN."""
-        links, told = self.ways.linkage.links, np.full(len(self.goal), np.nan)
+        links, flexion = self.faces.linkage.links, np.full(len(self.goal), np.nan)
         for first in self.seen:
             for second in self.seen:
                 if (first.ends, second.ends) == (1, 2):
                     middle, last = second.places - first.places, self.goal - second.places
                     both = first.known & second.known & (middle != 0) & (last != 0)
-                    turn = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
-                    told = np.where(both, turn, told)
-        return told
+                    angle = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
+                    flexion = np.where(both, angle, flexion)
+        return flexion
 
-    def _searched(self) -> Floats:
+    def _search_last_flexion(self) -> Floats:
         """(N,) rad, the last joint's flexion of least cost."""
-        low, high = self.ways.linkage.limits[2]
+        low, high = self.faces.linkage.limits[2]
         best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
-            tried = np.minimum(np.maximum(best[:, None] + half * TRIED, low), high)
-            prices = self._bent(tried, LEAD_PENALTY_M)[1]
-            best, half = tried[np.arange(len(best)), prices.argmin(1) % len(TRIED)], half / 4
+            samples = np.minimum(np.maximum(best[:, None] + half * SAMPLES, low), high)
+            costs = self._both_solutions(samples, LEAD_PENALTY_M)[1]
+            best, half = samples[np.arange(len(best)), costs.argmin(1) % len(SAMPLES)], half / 4
         return best
 
-    def _bent(self, last: Floats, lead_price: float) -> tuple[Floats, Floats]:
+    def _both_solutions(self, last: Floats, coupling_cost: float) -> tuple[Floats, Floats]:
         """Both solutions of the goals with the last joint flexed by (N, K) rad: (N, 2 K, 3) flexions, not clamped, and
         (N, 2 K) costs."""
-        linkage = self.ways.linkage
-        first, second = linkage.links[0], linkage.links[1] + linkage.links[2] * unit(last)
+        linkage = self.faces.linkage
+        first, second = linkage.links[0], linkage.links[1] + linkage.links[2] * exp_i(last)
         middle = np.concatenate(
-            [between(first, second, np.abs(self.goal)[:, None], side) for side in (1.0, -1.0)], axis=1
+            [two_link_angle(first, second, np.abs(self.goal)[:, None], side) for side in (1.0, -1.0)], axis=1
         )
         last = np.concatenate([last, last], axis=1)
-        aim = np.angle(self.goal)[:, None] - np.angle(straight_tip(linkage.links, middle, last))
-        flexions = np.stack([aim, middle, last], -1)
-        beyond = _around(flexions - within(flexions, linkage.limits))
-        return flexions, self.price(flexions, lead_price) + ((LIMIT_PRICE * beyond) ** 2).sum(-1)
+        first_flexion = np.angle(self.goal)[:, None] - np.angle(straight_tip(linkage.links, middle, last))
+        flexions = np.stack([first_flexion, middle, last], -1)
+        excess = _wrapped(flexions - clamp_around(flexions, linkage.limits))
+        return flexions, self.cost(flexions, coupling_cost) + ((LIMIT_COST * excess) ** 2).sum(-1)
 
 
-def _around(angles: Floats) -> Floats:
+def _wrapped(angles: Floats) -> Floats:
     """The angles wrapped to −π..π."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

@@ -12,8 +12,8 @@ from ...hand.targets import Targets
 from ..planar.driver import to_base_frame
 from ..planar.planar_chain import BendResult, ChainMarker, MarkerHint
 from ..planar.planar_plan import MarkedDigit, PlanarPlan
-from .linkage import Complex, Floats, between, straight_tip, tip, unit
-from .nearest_bend import within
+from .linkage import Complex, Floats, exp_i, straight_tip, tip, two_link_angle
+from .nearest_bend import clamp_around
 from .recorded_table import RecordedTable
 from .table_bend import PlanarTable
 
@@ -37,30 +37,30 @@ class PlanarRecorded:
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         joint = ChainMarker(1, float(self.exact.chain.lengths[1]))
-        told = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
-        if told is None:
+        seen = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
+        if seen is None:
             return self.exact.many(u, v, hints)
-        found, known = np.empty((4, len(u))), told.weight > 0
+        found, known = np.empty((4, len(u))), seen.weight > 0
         rows, rest = np.flatnonzero(known), np.flatnonzero(~known)
         if len(rows):
-            found[:, rows] = self._reached(u[rows] + 1j * v[rows], told.u[rows] + 1j * told.v[rows])
+            found[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
         if len(rest):
             others = [MarkerHint(hint.rider, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
             found[:, rest] = self.exact.many(u[rest], v[rest], others)
         return found[0], found[1], found[2], found[3]
 
-    def _reached(self, goal: Complex, joint: Complex) -> list[Floats]:
+    def _two_links(self, goal: Complex, joint: Complex) -> list[Floats]:
         """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
-        linkage, sunk = self.exact.linkage, 1j * self.exact.sunk
-        goal, place = goal - sunk, joint - sunk
-        middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
+        linkage, joint_depth = self.exact.linkage, 1j * self.exact.joint_depth
+        goal, place = goal - joint_depth, joint - joint_depth
+        middle = two_link_angle(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
         first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
-        last = np.angle((goal - place) * np.conj(unit(first + middle) * linkage.links[2]))
-        bent = within(np.stack([first, middle, last], -1), linkage.limits)
+        last = np.angle((goal - place) * np.conj(exp_i(first + middle) * linkage.links[2]))
+        bent = clamp_around(np.stack([first, middle, last], -1), linkage.limits)
         return [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
 
 
-def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
+def with_last_joints(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
     """The targets, with one more of weight 0 for each last joint that a recorded table can give."""
     joints = [hand.site_index(CHAIN_JOINTS[digit][2]) for digit in recorded]
     more = [site for site in joints if site not in targets.sites]
@@ -69,10 +69,10 @@ def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTabl
 
 def with_recorded(plan: PlanarPlan, recorded: Mapping[str, RecordedTable]) -> PlanarPlan:
     """The plan with the recorded tables, each indexed by the position of the marker on the last bone."""
-    return replace(plan, digits=tuple(_recording(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
+    return replace(plan, digits=tuple(_with_table(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
 
 
-def _recording(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit:
+def _with_table(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit:
     if table is None:
         return marked
     ends = []
@@ -85,8 +85,10 @@ def _recording(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit:
     return replace(marked, ends=tuple(ends))
 
 
-def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> tuple[Targets, dict[str, int]]:
-    """Fill in the last joints' positions from the recorded tables, in the target columns from `asked_from` on.
+def fill_in_last_joints(
+    plan: PlanarPlan, targets: Targets, roots: Floats, first_added: int
+) -> tuple[Targets, dict[str, int]]:
+    """Fill in the last joints' positions from the recorded tables, in the target columns from `first_added` on.
 
     Returns the targets, and in how many frames each digit was outside the recorded positions; there the nearest
     recorded one is used. roots: (F, 4, 4) T_world_wrist.
@@ -96,7 +98,7 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> 
     root = np.transpose(np.broadcast_to(roots, (len(targets), 4, 4))[:, :3], (2, 1, 0))
     for marked in plan.digits:
         for mark, column in enumerate(marked.columns):
-            joint = [other for other in marked.columns if other >= asked_from]
+            joint = [other for other in marked.columns if other >= first_added]
             bend = marked.ends[mark].bend
             rows = np.flatnonzero(targets.weights[:, column] > 0)
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
@@ -104,13 +106,13 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> 
             places = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
             tips, turns, known = bend.recorded.look_up(places)
             last = tips - marked.digit.lengths[2] * turns[..., 1]
-            positions[rows, joint[0]] = _in_world(root[..., rows], marked, last)
+            positions[rows, joint[0]] = _to_world(root[..., rows], marked, last)
             weights[rows, joint[0]] = 1.0
             outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~known).sum())
     return replace(targets, positions=positions, weights=weights), outside
 
 
-def _in_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
+def _to_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
     """Points (N, 3) m of a digit's base frame in the world: the inverse of `in_base`."""
     wrist = points @ np.array(marked.rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T

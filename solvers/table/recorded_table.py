@@ -6,7 +6,7 @@ digit's first joint at zero angles, mirrored in X for a left hand: +Y along the 
 towards the little finger.
 
 The filter's weight is exp(-d²/σ²), as in (3.24), without the usual factor 1/2. Far from all samples it underflows, so
-weights are relative to the nearest sample, and `apart` says how far away that is.
+weights are relative to the nearest sample, and `distance` says how far away it is.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose, joint_frames
-from .rigid_registration import relative
+from .rigid_registration import relative_frames
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -28,11 +28,11 @@ SPACING = 0.005
 """m"""
 SIGMA = 0.008
 """m"""
-MOST, ENOUGH = 2000, 30
+MAX_SAMPLES, MIN_SAMPLES = 2000, 30
 """Most and fewest samples of a table: a longer clip is subsampled evenly, and 30 are half a second at 60 Hz."""
-KNOWN = 0.010
+KNOWN_DISTANCE = 0.010
 """m to the nearest sample within which a position counts as recorded: two nodes."""
-SHIFTS = 20
+MARKER_ITERATIONS = 20
 """Iterations that find the tip from a marker: each leaves about half the error."""
 
 
@@ -44,7 +44,7 @@ class RecordedTable:
     """(3,) m, the first node."""
     frames: Floats
     """(20, 28, 24, 3, 4) the fingertip's rotation at each node, and its position relative to the node, m."""
-    apart: Floats
+    distance: Floats
     """(20, 28, 24) m from the fingertip to the nearest recorded one."""
 
     def look_up(self, places: Floats) -> tuple[Floats, Floats, Bools]:
@@ -52,23 +52,23 @@ class RecordedTable:
 
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
-        frames, apart, inside = self._between(places)
-        return places + frames[..., 3], _rotations(frames[..., :3]), inside & (apart < KNOWN)
+        frames, distance, inside = self._between(places)
+        return places + frames[..., 3], _rotations(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
     def _between(self, places: Floats) -> tuple[Floats, Floats, Bools]:
-        """(N, 3, 4) frames and (N,) m apart, interpolated at positions (N, 3) m, and whether these are on the grid."""
+        """Interpolate at positions (N, 3) m: frames (N, 3, 4), distances (N,) m, and which are on the grid (N,)."""
         last = np.array(NODES) - 1
         wanted = (places - self.corner) / SPACING
         inside = np.clip(wanted, 0.0, last)
         node = np.minimum(inside.astype(np.intp), last - 1)
         share = inside - node
-        frames, apart = np.zeros((len(places), 3, 4)), np.zeros(len(places))
+        frames, distance = np.zeros((len(places), 3, 4)), np.zeros(len(places))
         for side in np.ndindex(2, 2, 2):
             weight = np.where(side, share, 1.0 - share).prod(axis=1)
             at = tuple((node + side).T)
             frames += weight[:, None, None] * self.frames[at]
-            apart += weight * self.apart[at]
-        return frames, apart, np.all(wanted == inside, axis=1)
+            distance += weight * self.distance[at]
+        return frames, distance, np.all(wanted == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
         """The table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
@@ -77,16 +77,16 @@ class RecordedTable:
         """
         nodes = self.corner + SPACING * _grid()
         tips = nodes
-        for _ in range(SHIFTS):
-            turned = self._between(tips)[0][..., :3] @ marker
+        for _ in range(MARKER_ITERATIONS):
+            arms = self._between(tips)[0][..., :3] @ marker
             # Half a step: where rotations change quickly with position, a full step would oscillate.
-            tips = (tips + nodes - turned) / 2
+            tips = (tips + nodes - arms) / 2
         _, turns, _ = self.look_up(tips)
         frames = np.concatenate([turns, (tips - nodes)[..., None]], axis=-1)
         off = np.linalg.norm(tips + turns @ marker - nodes, axis=-1)
         near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
-        apart = self.apart[tuple(near.T)] + off
-        return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), apart.reshape(NODES))
+        distance = self.distance[tuple(near.T)] + off
+        return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
 def record(pose: Pose, digit: str) -> RecordedTable:
@@ -99,29 +99,29 @@ def record(pose: Pose, digit: str) -> RecordedTable:
     base = frames[:, pose.hand.parents[first]] @ pose.hand.rest[first]
     tips = frames[:, last].copy()
     tips[:, :3, 3] = frames[:, tip, :3, 3]
-    found = relative(base, tips)
+    found = relative_frames(base, tips)
     if pose.hand.side == "left":
         mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
         found = mirror @ found @ mirror
-    return tabled(found, f"{pose.hand.side} hand, {digit}")
+    return build_table(found, f"{pose.hand.side} hand, {digit}")
 
 
-def tabled(frames: Floats, whose: str) -> RecordedTable:
+def build_table(frames: Floats, whose: str) -> RecordedTable:
     """Build the table from fingertip frames (F, 4, 4) in the digit's base. Raises HandError naming `whose` they are."""
     frames = frames[np.all(np.isfinite(frames), axis=(1, 2))]
-    if len(frames) < ENOUGH:
-        raise HandError(f"{whose}: {len(frames)} frames of free motion, expected {ENOUGH} or more")
-    frames = frames[:: -(-len(frames) // MOST)]
+    if len(frames) < MIN_SAMPLES:
+        raise HandError(f"{whose}: {len(frames)} frames of free motion, expected {MIN_SAMPLES} or more")
+    frames = frames[:: -(-len(frames) // MAX_SAMPLES)]
     tips = frames[:, :3, 3]
     corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2
-    turns, apart = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
+    turns, distance = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
     filled = np.concatenate([turns, np.zeros((len(turns), 3, 1))], axis=-1)
-    return RecordedTable(corner, filled.reshape(*NODES, 3, 4), apart.reshape(NODES))
+    return RecordedTable(corner, filled.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
 def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Floats]:
     """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
-    filtered, apart = np.empty((len(nodes), 9)), np.empty(len(nodes))
+    filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))
     sizes = (tips * tips).sum(axis=1)
     for begin in range(0, len(nodes), 1024):
         part = slice(begin, begin + 1024)
@@ -129,8 +129,8 @@ def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Float
         nearest = squared.min(axis=1, keepdims=True)
         weights = np.exp((nearest - squared) / SIGMA**2)
         filtered[part] = weights @ turns.reshape(-1, 9) / weights.sum(axis=1, keepdims=True)
-        apart[part] = np.sqrt(nearest[:, 0])
-    return _rotations(filtered.reshape(-1, 3, 3)), apart
+        distance[part] = np.sqrt(nearest[:, 0])
+    return _rotations(filtered.reshape(-1, 3, 3)), distance
 
 
 def _grid() -> Floats:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from .table_lookup import FLAT, REACHED, STEP, STRAIGHT
+from .table_lookup import MAX_LAST_STEP, MIN_SLOPE, REACH_TOLERANCE, STRAIGHT_TOLERANCE
 from .uniform_table import ROWS, Table, TableBranch
 
 
@@ -24,7 +24,7 @@ class ScalarLookup:
     scale: float
     bends: list[float]
     slopes: list[float]
-    sunk: float
+    joint_depth: float
     """m, the depth of the first joint's centre below its marker."""
 
     def read(self, u: float, v: float) -> tuple[float, float, float, float] | None:
@@ -33,22 +33,22 @@ class ScalarLookup:
         None where that takes more than one Newton step or the table's pose violates a limit.
         """
         squared = u * u + v * v
-        shy = self.farthest - squared
-        bent = shy > STRAIGHT
+        shortfall = self.farthest - squared
+        bent = shortfall > STRAIGHT_TOLERANCE
         if bent:
-            at = math.sqrt(shy) * self.scale
+            at = math.sqrt(shortfall) * self.scale
             if at > ROWS:
                 return None
             row = int(at)
             bend = self.bends[row] + (at - row) * self.slopes[row]
-        elif self.straightest or shy > -STRAIGHT:
+        elif self.straightest or shortfall > -STRAIGHT_TOLERANCE:
             bend = self.bends[0]
         else:
             return None
         low, high = self.last_limits
-        wanted = self.ratio * bend + self.lead
-        last = low if wanted < low else high if wanted > high else wanted
-        follows = self.ratio if last == wanted else 0.0
+        coupled = self.ratio * bend + self.lead
+        last = low if coupled < low else high if coupled > high else coupled
+        follows = self.ratio if last == coupled else 0.0
         ax, ay, bx, by, cx, cy = self.links
         cosine, sine = math.cos(last), math.sin(last)
         x, y = cosine * cx - sine * cy, sine * cx + cosine * cy
@@ -58,15 +58,15 @@ class ScalarLookup:
         x, y = cosine * x - sine * y, sine * x + cosine * y
         along, towards = ax + bx, ay + by
         if bent:
-            off = squared - along * along - towards * towards
+            error = squared - along * along - towards * towards
             x, y = -by - follows * y, bx + follows * x
             slope = 2 * (along * x + towards * y)
-            step = off / slope if abs(slope) > FLAT else 0.0
+            step = error / slope if abs(slope) > MIN_SLOPE else 0.0
             bend += step
-            wanted = self.ratio * bend + self.lead
-            last = low if wanted < low else high if wanted > high else wanted
-            inside = self.ends[0] <= bend <= self.ends[1] and abs(off - slope * step) <= REACHED
-            if not inside or abs(step) > STEP or (last == wanted) != (follows != 0.0):
+            coupled = self.ratio * bend + self.lead
+            last = low if coupled < low else high if coupled > high else coupled
+            inside = self.ends[0] <= bend <= self.ends[1] and abs(error - slope * step) <= REACH_TOLERANCE
+            if not inside or abs(step) > MAX_LAST_STEP or (last == coupled) != (follows != 0.0):
                 return None
             along += x * step
             towards += y * step
@@ -76,7 +76,7 @@ class ScalarLookup:
         return first, bend, last, 0.0 if bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
 
 
-def reader(table: Table, branch: TableBranch, sunk: float = 0.0) -> ScalarLookup:
+def scalar_lookup(table: Table, branch: TableBranch, joint_depth: float = 0.0) -> ScalarLookup:
     """Prepare the look-up in a branch of a table."""
     linkage = table.linkage
     first, middle, third = linkage.links
@@ -95,5 +95,5 @@ def reader(table: Table, branch: TableBranch, sunk: float = 0.0) -> ScalarLookup
         scale=1 / branch.step,
         bends=bends,
         slopes=[after - before for before, after in zip(bends, [*bends[1:], bends[-1]], strict=True)],
-        sunk=sunk,
+        joint_depth=joint_depth,
     )

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ..planar.planar_chain import BendResult, Chain, ChainMarker, MarkerHint
 from .linkage import Complex, Floats, Linkage, linkage, tip
 from .marker_hints import HintedGoal, SeenMarker
-from .nearest_bend import LimitFaces, faces, nearest
-from .scalar_lookup import ScalarLookup, reader
-from .table_lookup import TableRows, shelf
+from .nearest_bend import LimitFaces, limit_faces, nearest
+from .scalar_lookup import ScalarLookup, scalar_lookup
+from .table_lookup import TableRows, stack_branches
 from .uniform_table import build
 
 Ints = NDArray[np.intp]
@@ -25,21 +25,21 @@ class PlanarTable:
     radii: Floats
     """(3,) m, of its joints."""
     linkage: Linkage
-    ways: LimitFaces
-    shelves: tuple[TableRows, ...]
+    faces: LimitFaces
+    branches: tuple[TableRows, ...]
     """With three bones, the table's branches that are not empty, forwards first; fewer bones have a closed form."""
-    reader: ScalarLookup | None
+    scalar: ScalarLookup | None
     """The first of these branches for single frames."""
 
     @property
-    def sunk(self) -> float:
+    def joint_depth(self) -> float:
         """m, the depth of the first joint's centre below its marker."""
         return float(self.radii[0])
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
-        if self.reader is not None and not hints:
-            found = self.reader.read(u, v - self.reader.sunk)
+        if self.scalar is not None and not hints:
+            found = self.scalar.read(u, v - self.scalar.joint_depth)
             if found is not None:
                 return found
         arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
@@ -48,24 +48,24 @@ class PlanarTable:
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
-        told, v = np.zeros(len(u), bool), v - self.sunk
+        hinted, v = np.zeros(len(u), bool), v - self.joint_depth
         for hint in hints:
-            told |= hint.weight > 0
-        if told.all() or not self.shelves:
-            bent, left = [np.empty(len(u)) for _ in range(4)], ~told
+            hinted |= hint.weight > 0
+        if hinted.all() or not self.branches:
+            bent, left = [np.empty(len(u)) for _ in range(4)], ~hinted
         else:
-            bent, good = self._tabled(self.shelves[0], u, v)
-            left = ~(good | told)
-        for branch in self.shelves[1:]:
+            bent, valid = self._look_up(self.branches[0], u, v)
+            left = ~(valid | hinted)
+        for branch in self.branches[1:]:
             rows = np.flatnonzero(left)
-            found, good = self._tabled(branch, u[rows], v[rows])
-            _put(bent, rows[good], [each[good] for each in found])
-            left[rows[good]] = False
-        chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (told, hints)]
-        for which, heeded in chosen:
+            found, valid = self._look_up(branch, u[rows], v[rows])
+            _assign(bent, rows[valid], [each[valid] for each in found])
+            left[rows[valid]] = False
+        chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (hinted, hints)]
+        for which, used_hints in chosen:
             rows = np.flatnonzero(which)
             if len(rows):
-                _put(bent, rows, self._nearest(rows, u[rows] + 1j * v[rows], heeded))
+                _assign(bent, rows, self._nearest(rows, u[rows] + 1j * v[rows], used_hints))
         first, middle, last, error = bent
         if self.linkage.bones == 1:
             middle = last = np.full(len(u), np.nan)
@@ -73,23 +73,23 @@ class PlanarTable:
             last = self.linkage.last(middle)
         return first, middle, last, error
 
-    def _tabled(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
+    def _look_up(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
         """Look up goals (N,) in a branch of the table: three flexions and the error, and where they are valid."""
         squared = u * u + v * v
         found = branch.look_up(squared[None])
         along, towards = found.along[0], found.towards[0]
         first = np.arctan2(v * along - u * towards, u * along + v * towards)
         low, high = self.linkage.limits[0]
-        good = found.reached[0] & (first >= low) & (first <= high)
+        valid = found.reached[0] & (first >= low) & (first <= high)
         error = np.sqrt(np.maximum(squared, branch.farthest[0])) - np.sqrt(branch.farthest[0])
-        return [first, found.bend[0], found.last[0], error], good
+        return [first, found.bend[0], found.last[0], error], valid
 
     def _nearest(self, rows: Ints, goal: Complex, hints: list[MarkerHint[Floats]]) -> list[Floats]:
         """Three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
         if hints and self.linkage.bones > 1:
-            bent = HintedGoal(self.ways, goal, [self._seen(hint, rows) for hint in hints]).flexions()
+            bent = HintedGoal(self.faces, goal, [self._seen(hint, rows) for hint in hints]).flexions()
         else:
-            bent = nearest(self.ways, goal)
+            bent = nearest(self.faces, goal)
         return [*bent.T, np.abs(tip(self.linkage.links, bent) - goal)]
 
     def _seen(self, hint: MarkerHint[Floats], rows: Ints) -> SeenMarker:
@@ -97,12 +97,12 @@ class PlanarTable:
         return SeenMarker(
             linkage(self.chain, hint.rider, self.radii),
             hint.rider.bone + 1 if at_end and not np.any(self.radii) else 0,
-            hint.u[rows] + 1j * (hint.v[rows] - self.sunk),
+            hint.u[rows] + 1j * (hint.v[rows] - self.joint_depth),
             hint.weight[rows] > 0,
         )
 
 
-def _put(values: list[Floats], rows: Ints, better: list[Floats]) -> None:
+def _assign(values: list[Floats], rows: Ints, better: list[Floats]) -> None:
     for value, some in zip(values, better, strict=True):
         value[rows] = some
 
@@ -110,12 +110,12 @@ def _put(values: list[Floats], rows: Ints, better: list[Floats]) -> None:
 def planar_table(chain: Chain, end: ChainMarker, radii: Floats) -> PlanarTable:
     """Prepare the bend of a chain up to the marker `end`; radii (3,) m of its joints."""
     links = linkage(chain, end, radii)
-    ways = faces(links)
+    faces = limit_faces(links)
     if links.bones < 3:
-        return PlanarTable(chain, radii, links, ways, (), None)
+        return PlanarTable(chain, radii, links, faces, (), None)
     table = build(links)
-    branches = [branch for branch in (table.forwards, table.backwards) if not branch.empty]
-    shelves = tuple(shelf([(table, branch)]) for branch in branches)
+    used = [branch for branch in (table.forwards, table.backwards) if not branch.empty]
+    branches = tuple(stack_branches([(table, branch)]) for branch in used)
     return PlanarTable(
-        chain, radii, links, ways, shelves, reader(table, branches[0], float(radii[0])) if branches else None
+        chain, radii, links, faces, branches, scalar_lookup(table, used[0], float(radii[0])) if used else None
     )

@@ -15,16 +15,16 @@ from .uniform_table import ROWS, Table, TableBranch
 
 Bools = NDArray[np.bool_]
 
-STRAIGHT = 1e-12
+STRAIGHT_TOLERANCE = 1e-12
 """m² of R² - r² below which a digit counts as fully extended, a few picometres short of it. Closer, rounding would
 decide the bend, and a frame solved alone would differ from the same frame in a batch."""
-STEP = 1e-4
+MAX_LAST_STEP = 1e-4
 """rad: a Newton step this short is the last. The error that it leaves is about 0.1 m times its square."""
-REACHED = 1e-12
+REACH_TOLERANCE = 1e-12
 """m², error of the squared distance within which a tip counts as there: a hundredth of a nanometre for a finger."""
-FLAT = 1e-12
+MIN_SLOPE = 1e-12
 """m²/rad, derivative of the squared distance below which no step is taken."""
-MORE = 3
+MAX_EXTRA_STEPS = 3
 """Most further steps after the first."""
 
 
@@ -47,7 +47,7 @@ class LookupResult:
 class TableRows:
     """One branch of each of D digits, side by side."""
 
-    measures: Floats
+    parameters: Floats
     """(12, D, 1): real and imaginary parts of the three links, ratio, lead, the last joint's limits, and the smallest
     and the largest bend of the branch."""
     farthest: Floats
@@ -64,26 +64,26 @@ class TableRows:
 
     def look_up(self, squared: Floats) -> LookupResult:
         """The bends that put the tips at squared distances (D, N) m²."""
-        shy = self.farthest - squared
-        bent = shy > STRAIGHT
-        at = np.minimum(np.sqrt(np.where(bent, shy, 0.0)) * self.scale, ROWS)
+        shortfall = self.farthest - squared
+        bent = shortfall > STRAIGHT_TOLERANCE
+        at = np.minimum(np.sqrt(np.where(bent, shortfall, 0.0)) * self.scale, ROWS)
         row = at.astype(np.intp)
         at -= row
         row += self.begins
         bend = self.bends.take(row) + at * self.slopes.take(row)
-        found = _stepped(self.measures, bend, squared, bent)
-        found.reached[~bent] = ((shy > -STRAIGHT) | self.straightest)[~bent]
-        for _ in range(MORE):
+        found = _newton_step(self.parameters, bend, squared, bent)
+        found.reached[~bent] = ((shortfall > -STRAIGHT_TOLERANCE) | self.straightest)[~bent]
+        for _ in range(MAX_EXTRA_STEPS):
             missed = np.nonzero(bent & ~found.reached)
             if not len(missed[0]):
                 break
-            better = _stepped(self.measures[:, missed[0], 0], found.bend[missed], squared[missed], bent[missed])
+            better = _newton_step(self.parameters[:, missed[0], 0], found.bend[missed], squared[missed], bent[missed])
             for name in found.__slots__:
                 getattr(found, name)[missed] = getattr(better, name)
         return found
 
 
-def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
+def stack_branches(tables: list[tuple[Table, TableBranch]]) -> TableRows:
     """Stack the branches of these tables for a joint look-up."""
     columns = []
     for table, branch in tables:
@@ -92,7 +92,7 @@ def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
         columns.append([*links, table.linkage.ratio, table.linkage.lead, *table.linkage.limits[2], *ends])
     bends = np.concatenate([branch.bends for _, branch in tables])
     return TableRows(
-        measures=np.array(columns).T[..., None],
+        parameters=np.array(columns).T[..., None],
         farthest=np.array([[table.farthest**2] for table, _ in tables]),
         straightest=np.array([[table.straightest] for table, _ in tables]),
         scale=np.array([[1 / branch.step] for _, branch in tables]),
@@ -102,32 +102,36 @@ def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
     )
 
 
-def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
+def _newton_step(parameters: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
     """One Newton step from these bends, none where a digit is fully extended."""
-    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = measures
-    wanted = ratio * bend + lead
-    last = np.minimum(np.maximum(wanted, low), high)
-    free = wanted == last
-    third_x, third_y = _turned(*waves(last), third_x, third_y)
-    wave = waves(bend)
-    outer_x, outer_y = _turned(*wave, middle_x + third_x, middle_y + third_y)
-    third_x, third_y = _turned(*wave, third_x, third_y)
+    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = parameters
+    coupled = ratio * bend + lead
+    last = np.minimum(np.maximum(coupled, low), high)
+    follows = coupled == last
+    third_x, third_y = _rotate(*cos_sin(last), third_x, third_y)
+    cos_sin_bend = cos_sin(bend)
+    outer_x, outer_y = _rotate(*cos_sin_bend, middle_x + third_x, middle_y + third_y)
+    third_x, third_y = _rotate(*cos_sin_bend, third_x, third_y)
     along, towards = first_x + outer_x, first_y + outer_y
     # The tip's motion per radian of bend.
-    follows = ratio * free
-    moves_x, moves_y = -outer_y - follows * third_y, outer_x + follows * third_x
-    off = (squared - along * along - towards * towards) * bent
+    rate = ratio * follows
+    moves_x, moves_y = -outer_y - rate * third_y, outer_x + rate * third_x
+    error = (squared - along * along - towards * towards) * bent
     slope = 2 * (along * moves_x + towards * moves_y)
-    stepped = bend + off / np.where(np.abs(slope) > FLAT, slope, np.inf)
+    stepped = bend + error / np.where(np.abs(slope) > MIN_SLOPE, slope, np.inf)
     stepped = np.minimum(np.maximum(stepped, least), most)
     step = stepped - bend
-    wanted = ratio * stepped + lead
-    last = np.minimum(np.maximum(wanted, low), high)
-    reached = (np.abs(off - slope * step) <= REACHED) & (np.abs(step) <= STEP) & ((wanted == last) == free)
+    coupled = ratio * stepped + lead
+    last = np.minimum(np.maximum(coupled, low), high)
+    reached = (
+        (np.abs(error - slope * step) <= REACH_TOLERANCE)
+        & (np.abs(step) <= MAX_LAST_STEP)
+        & ((coupled == last) == follows)
+    )
     return LookupResult(stepped, last, along + moves_x * step, towards + moves_y * step, reached)
 
 
-def waves(angle: Floats) -> tuple[Floats, Floats]:
+def cos_sin(angle: Floats) -> tuple[Floats, Floats]:
     """Cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
     tangent = np.tan(0.5 * angle)
     square = tangent * tangent
@@ -135,5 +139,5 @@ def waves(angle: Floats) -> tuple[Floats, Floats]:
     return (1.0 - square) * scale, 2.0 * tangent * scale
 
 
-def _turned(cosine: Floats, sine: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _rotate(cosine: Floats, sine: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return cosine * x - sine * y, sine * x + cosine * y

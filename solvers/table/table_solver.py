@@ -20,7 +20,7 @@ from ..settings import check, setting
 from ..solver import State
 from .linkage import Floats
 from .lu_bend import PlanarLu, planar_lu
-from .recorded_bend import PlanarRecorded, asked, told, with_recorded
+from .recorded_bend import PlanarRecorded, fill_in_last_joints, with_last_joints, with_recorded
 from .recorded_table import RecordedTable, record
 from .table_bend import planar_table
 
@@ -67,12 +67,12 @@ class Table:
     def begin(self, measured: MeasuredHand) -> TableState:
         """See Measuring: uses the radii of joints with markers on their backs, and the recorded motion."""
         hand, motion = measured.model, measured.motion
-        thick = {digit: measured.thickness(digit) for digit in DIGITS}
+        radii = {digit: measured.thickness(digit) for digit in DIGITS}
         recorded: dict[str, RecordedTable] = {}
         if self.method == "recorded" and len(motion):
             pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
             recorded = {digit: record(pose, digit) for digit in DIGITS}
-        measures = DigitMeasures({digit: radii for digit, radii in thick.items() if radii.any()}, recorded)
+        measures = DigitMeasures({digit: own for digit, own in radii.items() if own.any()}, recorded)
         return TableState(np.eye(4), hand.neutral, None, measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
@@ -87,10 +87,10 @@ class Table:
         if self.method == "even" and not measures.radii:
             return solve_hand(hand, targets, state, steps, self.sweeps)
         if self.method == "recorded":
-            return self._by_recording(hand, targets, state, steps, measures)
-        return self._by_plan(hand, targets, state, _plan(hand, targets, state, steps, measures), measures)
+            return self._solve_with_recording(hand, targets, state, steps, measures)
+        return self._solve_with_plan(hand, targets, state, _plan(hand, targets, state, steps, measures), measures)
 
-    def _by_plan(
+    def _solve_with_plan(
         self, hand: HandModel, targets: Targets, state: State, plan: PlanarPlan, measures: DigitMeasures
     ) -> tuple[Pose, TableState]:
         if self.method != "lu":
@@ -101,24 +101,24 @@ class Table:
         # Each frame depends on the one before it. The table's entries are not refined by sweeps.
         roots, angles = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
         for frame in range(len(targets)):
-            before = PlanarState(state.root, state.angles, _after(plan, state.angles))
+            before = PlanarState(state.root, state.angles, _plan_after(plan, state.angles))
             pose, state = solve_hand(hand, targets.select(slice(frame, frame + 1)), before, plan.steps, 0)
             roots[frame], angles[frame] = pose.root[0], pose.angles[0]
         return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures)
 
-    def _by_recording(
+    def _solve_with_recording(
         self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures
     ) -> tuple[Pose, TableState]:
         if not measures.recorded:
             raise HandError(
-                f"{hand.side} hand: the table of a recorded range of motion was asked for and none was recorded, "
+                f"{hand.side} hand: the table of a recorded range of motion needs one and none was recorded, "
                 "expected a performer calibrated on a clip of free motion"
             )
-        wanted = asked(hand, targets, measures.recorded)
-        plan = _plan(hand, wanted, state, steps, measures)
-        roots = plan.palm.roots(wanted, state.root)
-        wanted, outside = told(plan, wanted, roots, len(targets.sites))
-        pose, after = self._by_plan(hand, wanted, state, plan, measures)
+        extended = with_last_joints(hand, targets, measures.recorded)
+        plan = _plan(hand, extended, state, steps, measures)
+        roots = plan.palm.roots(extended, state.root)
+        filled, outside = fill_in_last_joints(plan, extended, roots, len(targets.sites))
+        pose, after = self._solve_with_plan(hand, filled, state, plan, measures)
         return pose, replace(after, outside=outside)
 
 
@@ -153,12 +153,12 @@ def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measure
     plan = state.plan if isinstance(state, PlanarState) else None
     if plan is None or not plan.serves(hand, targets, steps):
         plan = make_plan(hand, targets, steps)
-        plan = replace(plan, digits=tuple(_thick(hand, marked, steps, measures) for marked in plan.digits))
+        plan = replace(plan, digits=tuple(_with_radii(hand, marked, steps, measures) for marked in plan.digits))
         plan = with_recorded(plan, measures.recorded)
     return plan
 
 
-def _thick(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMeasures) -> MarkedDigit:
+def _with_radii(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMeasures) -> MarkedDigit:
     """The digit with the measured radii of its joints."""
     digit, bend = marked.digit, steps.bend
     if digit.name not in measures.radii or not isinstance(bend, TableBend):
@@ -169,7 +169,7 @@ def _thick(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMe
     return replace(marked, ends=tuple(ends))
 
 
-def _after(plan: PlanarPlan, angles: Floats) -> PlanarPlan:
+def _plan_after(plan: PlanarPlan, angles: Floats) -> PlanarPlan:
     """The plan for the frame after one with these angles (D,)."""
     digits = []
     for marked in plan.digits:

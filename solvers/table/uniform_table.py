@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .linkage import Floats, Linkage, straight_tip
-from .nearest_bend import faces, nearest
+from .nearest_bend import limit_faces, nearest
 
 ROWS = 1024
-"""Rows of a branch, about 0.1 mm of s apart for a finger; between them a bend is accurate to some 1e-6 rad."""
-SEARCHED = 257
+"""Rows of a branch, about 0.1 mm of s distance for a finger; between them a bend is accurate to some 1e-6 rad."""
+SEARCH_SAMPLES = 257
 """Samples in each round of the search for the farthest reach."""
-WIDTH = 1e-6
+MIN_WIDTH = 1e-6
 """rad: a narrower branch counts as empty."""
 
 
@@ -36,7 +36,7 @@ class TableBranch:
     @property
     def empty(self) -> bool:
         """Whether the farthest reach is at this end of the limits."""
-        return abs(float(self.bends[-1] - self.bends[0])) < WIDTH
+        return abs(float(self.bends[-1] - self.bends[0])) < MIN_WIDTH
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +56,10 @@ class Table:
 def build(linkage: Linkage) -> Table:
     """Build the table of a linkage with three links."""
     low, high = (float(end) for end in linkage.limits[1])
-    peak = _peak(linkage, low, high)
+    peak = _farthest_bend(linkage, low, high)
     farthest = float(reach(linkage, np.array([peak]))[0])
     branches = (_branch(linkage, farthest, peak, end) for end in (high, low))
-    return Table(linkage, farthest, farthest >= _stretched(linkage) - 1e-7, *branches)
+    return Table(linkage, farthest, farthest >= _full_reach(linkage) - 1e-7, *branches)
 
 
 def reach(linkage: Linkage, bend: Floats) -> Floats:
@@ -68,14 +68,14 @@ def reach(linkage: Linkage, bend: Floats) -> Floats:
     return far
 
 
-def _peak(linkage: Linkage, low: float, high: float) -> float:
+def _farthest_bend(linkage: Linkage, low: float, high: float) -> float:
     """The bend of the farthest reach, by a narrowing grid search; of equally far bends, the straightest."""
     for _ in range(4):
-        bends = np.linspace(low, high, SEARCHED)
+        bends = np.linspace(low, high, SEARCH_SAMPLES)
         far = reach(linkage, bends)
         best = np.flatnonzero(far >= far.max() - 1e-17)
         k = best[np.abs(bends[best]).argmin()]
-        peak, low, high = float(bends[k]), float(bends[max(k - 1, 0)]), float(bends[min(k + 1, SEARCHED - 1)])
+        peak, low, high = float(bends[k]), float(bends[max(k - 1, 0)]), float(bends[min(k + 1, SEARCH_SAMPLES - 1)])
     return peak
 
 
@@ -89,9 +89,9 @@ def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> Table
     return TableBranch(np.interp(step * np.arange(ROWS + 2), index, bends), step)
 
 
-def _stretched(linkage: Linkage) -> float:
+def _full_reach(linkage: Linkage) -> float:
     """m, the farthest reach of the tip over all bends of the outer two joints."""
     free = replace(linkage, limits=np.concatenate([[[-np.pi, np.pi]], linkage.limits[1:]]))
     far = np.array([10 * sum(abs(link) for link in linkage.links) + 1.0 + 0j])
-    flexions = nearest(faces(free), far)[0]
+    flexions = nearest(limit_faces(free), far)[0]
     return float(np.abs(straight_tip(linkage.links, flexions[1:2], flexions[2:]))[0])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from knuckle.solvers.planar.dip_offset import LEAD_PENALTY_M
 from knuckle.solvers.planar.planar_chain import ChainMarker, MarkerHint
-from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip
+from knuckle.solvers.table.linkage import linkage, straight_tip, tip, two_link_angle
 from knuckle.solvers.table.table_bend import planar_table
 from knuckle.solvers.table.uniform_table import build
 
@@ -143,13 +143,13 @@ def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could()
 
         def price(flexions, seen=hint):
             apart = np.abs(FINGER.lengths[0] * np.exp(1j * flexions[..., 0]) - seen.u - 1j * seen.v)
-            return apart**2 + (LEAD_PENALTY_M * table.linkage.strayed(flexions)) ** 2
+            return apart**2 + (LEAD_PENALTY_M * table.linkage.coupling_deviation(flexions)) ** 2
 
         found, error = many(table, goal, [hint])
         assert error.max() < 1e-8
         last = np.linspace(FINGER.limits[2, 0], FINGER.limits[2, 1], 4000)
         outer = table.linkage.links[1] + table.linkage.links[2] * np.exp(1j * last)
-        middle = between(table.linkage.links[0], outer, np.full(4000, abs(goal)), 1.0)
+        middle = two_link_angle(table.linkage.links[0], outer, np.full(4000, abs(goal)), 1.0)
         first = np.angle(goal) - np.angle(table.linkage.links[0] + outer * np.exp(1j * middle))
         tried = np.stack([first, middle, last], -1)
         within = ((tried >= FINGER.limits[:, 0]) & (tried <= FINGER.limits[:, 1])).all(1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knuckle.solvers.planar.planar_chain import ChainMarker
-from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip, unit
+from knuckle.solvers.table.linkage import exp_i, linkage, straight_tip, tip, two_link_angle
 
 from .chains import FINGER, LENGTHS, THESIS, five_links, up_to_tip
 
@@ -54,15 +54,15 @@ def test_the_reach_of_the_thesis_finger_grows_beyond_its_straight_length_as_it_b
 def test_two_links_reach_a_distance_within_reach(angle, length, dorsal, side):
     first, second = 0.04 + 0.001j, complex(length, dorsal)
     distance = abs(first + second * np.exp(1j * angle))
-    turn = between(first, second, np.array([distance]), side)
+    turn = two_link_angle(first, second, np.array([distance]), side)
     # Straight links lose half of the digits.
-    assert abs(abs(first + second * unit(turn)[0]) - distance) < 1e-9
+    assert abs(abs(first + second * exp_i(turn)[0]) - distance) < 1e-9
 
 
 def test_two_links_out_of_reach_are_straight_or_folded():
-    near, far = between(0.04 + 0j, 0.02 + 0j, np.array([0.001, 1.0]), 1.0)
+    near, far = two_link_angle(0.04 + 0j, 0.02 + 0j, np.array([0.001, 1.0]), 1.0)
     assert (near, far) == (np.pi, 0.0)
 
 
 def test_links_of_no_length_turn_by_nothing():
-    assert between(0j, 0j, np.array([0.0, 0.1]), 1.0).tolist() == [0.0, 0.0]
+    assert two_link_angle(0j, 0j, np.array([0.0, 0.1]), 1.0).tolist() == [0.0, 0.0]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from knuckle.solvers.planar.planar_chain import Chain
 from knuckle.solvers.table.linkage import tip
-from knuckle.solvers.table.lu_table import build_index_table, build_thumb_table, joint_angles, nearest_filled
+from knuckle.solvers.table.lu_table import build_index_table, build_thumb_table, joint_angles, nearest_filled_bin
 
 from .chains import FINGER, THESIS, THUMB, coupled, five_links, up_to_tip
 
@@ -47,7 +47,7 @@ def test_rho_files_one_angle_of_the_last_joint_with_each_of_the_middle_one():
 
 def listing_c2(table, distance, alpha, before):
     """Appendix C.2 step by step, for an entry that there is."""
-    row = nearest_filled(table, int(distance / table.step))
+    row = nearest_filled_bin(table, int(distance / table.step))
     while True:
         best = None
         for entry in range(table.begins[row], table.begins[row + 1]):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from knuckle.solvers.planar.planar_chain import ChainMarker
 from knuckle.solvers.table.linkage import linkage, tip
-from knuckle.solvers.table.nearest_bend import ALIKE, faces, nearest
+from knuckle.solvers.table.nearest_bend import TIE_TOLERANCE, limit_faces, nearest
 
 from .chains import CHAINS, FINGER, chains, coupled, grid, up_to_tip
 
@@ -23,7 +23,7 @@ DENSEST = 0.0012
 def test_no_pose_within_the_limits_is_nearer(name, u, v):
     links = up_to_tip(CHAINS[name])
     goal = complex(u, v)
-    found = nearest(faces(links), np.array([goal]))
+    found = nearest(limit_faces(links), np.array([goal]))
     assert (found >= links.limits[:, 0]).all()
     assert (found <= links.limits[:, 1]).all()
     apart = abs(tip(links.links, found)[0] - goal)
@@ -39,15 +39,15 @@ def test_whatever_can_be_reached_is_reached(name, shares):
     """Nearly straight digits too: where the last joint could follow the middle one for 88 nm, it must not."""
     chain, links = CHAINS[name], up_to_tip(CHAINS[name])
     goal = tip(links.links, chain.limits[:, 0] + np.array(shares) * np.ptp(chain.limits, axis=1))
-    found = nearest(faces(links), goal[None])
-    assert np.abs(tip(links.links, found) - goal) < 2 * ALIKE
+    found = nearest(limit_faces(links), goal[None])
+    assert np.abs(tip(links.links, found) - goal) < 2 * TIE_TOLERANCE
 
 
 @pytest.mark.parametrize("bone", [0, 1])
 @pytest.mark.parametrize("goal", [0.02 + 0.03j, -0.05 - 0.01j, 0.2j, 0j])
 def test_shorter_chains_are_brought_as_near_as_they_get(bone, goal):
     links = linkage(FINGER, ChainMarker(bone, float(FINGER.lengths[bone]), 0.003), np.zeros(3))
-    found = nearest(faces(links), np.array([goal]))
+    found = nearest(limit_faces(links), np.array([goal]))
     first_two = [np.linspace(low, high, 400) for low, high in FINGER.limits[:2]]
     tried = tip(links.links, coupled(FINGER, *(each.ravel() for each in np.meshgrid(*first_two))))
     assert np.abs(tip(links.links, found) - goal)[0] <= np.abs(tried - goal).min() + 1e-9
@@ -57,7 +57,7 @@ def test_shorter_chains_are_brought_as_near_as_they_get(bone, goal):
 def test_bones_of_no_length_give_finite_poses_within_limits(lengths):
     chain = type(FINGER)(np.array(lengths), FINGER.limits, FINGER.ratio, FINGER.lead)
     links = up_to_tip(chain)
-    found = nearest(faces(links), np.array([0.0, 0.03 + 0.01j, -0.5]))
+    found = nearest(limit_faces(links), np.array([0.0, 0.03 + 0.01j, -0.5]))
     assert np.isfinite(found).all()
     assert (found >= links.limits[:, 0]).all()
     assert (found <= links.limits[:, 1]).all()

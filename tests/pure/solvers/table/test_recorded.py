@@ -9,8 +9,8 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_axis_angle, to_matrix
-from knuckle.solvers.table.recorded_table import NODES, record, tabled
-from knuckle.solvers.table.rigid_registration import placed, register, relative
+from knuckle.solvers.table.recorded_table import NODES, build_table, record
+from knuckle.solvers.table.rigid_registration import fit_frames, register, relative_frames
 
 HANDS = {side: build(adult(side)) for side in ("left", "right")}
 INDEX = "index-finger"
@@ -82,7 +82,7 @@ def test_nodes_hold_the_gaussian_mean_of_all_samples(recorded):
         u, _, vt = np.linalg.svd(mean)
         if np.linalg.det(u @ vt) > 0:
             assert np.abs(table.frames[number][:, :3] - u @ vt).max() < 1e-6
-        assert abs(table.apart[number] - np.sqrt(apart.min())) < 1e-6
+        assert abs(table.distance[number] - np.sqrt(apart.min())) < 1e-6
 
 
 def test_places_that_were_not_recorded_are_told_and_have_the_nearest_pose(recorded):
@@ -121,7 +121,7 @@ def test_clips_of_too_few_frames_are_told():
     broken = np.tile(np.eye(4), (40, 1, 1))
     broken[5:] = np.nan
     with pytest.raises(HandError, match="5 frames"):
-        tabled(broken, "right hand, thumb")
+        build_table(broken, "right hand, thumb")
 
 
 def test_registered_markers_tell_the_frame_they_ride_on():
@@ -137,8 +137,8 @@ def test_registered_markers_tell_the_frame_they_ride_on():
     moves[:, :3, :3] = to_matrix(from_axis_angle([1.0, 0.0, 0.0], np.arange(5.0)))
     moves[:, :3, 3] = rng.normal(0, 1, (5, 3))
     seen = np.einsum("fij,mj->fmi", moves[:, :3, :3], markers) + moves[:, None, :3, 3]
-    assert np.abs(placed(registered, seen) - moves @ place).max() < 1e-9
-    assert np.abs(relative(moves @ place, moves) - np.linalg.inv(place)).max() < 1e-9
+    assert np.abs(fit_frames(registered, seen) - moves @ place).max() < 1e-9
+    assert np.abs(relative_frames(moves @ place, moves) - np.linalg.inv(place)).max() < 1e-9
 
 
 def test_the_frame_of_the_thesis_is_that_of_three_markers_at_a_right_angle():
@@ -149,7 +149,7 @@ def test_the_frame_of_the_thesis_is_that_of_three_markers_at_a_right_angle():
     along, aside = seen[1] - seen[0], seen[2] - seen[0]
     axes = [along, aside, np.cross(along, aside)]
     basis = np.stack([axis / np.linalg.norm(axis) for axis in axes], -1)
-    found = placed(local, seen[None])[0]
+    found = fit_frames(local, seen[None])[0]
     assert np.abs(found[:3, :3] - basis).max() < 1e-12
     assert np.abs(found[:3, 3] - (seen[0] - basis @ local[0])).max() < 1e-12
 
