@@ -81,10 +81,13 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
     total = np.maximum(position_weights.sum(1), 1e-12)[:, None]
     centroid, rest_centroid = (
         (position_weights[..., None] * positions).sum(1) / total,
-        position_weights @ palm.palm.at_rest / total,
+        position_weights @ palm.palm.rest_positions / total,
     )
     spread = np.einsum(
-        "fp,fpi,fpj->fij", position_weights, positions - centroid[:, None], palm.palm.at_rest - rest_centroid[:, None]
+        "fp,fpi,fpj->fij",
+        position_weights,
+        positions - centroid[:, None],
+        palm.palm.rest_positions - rest_centroid[:, None],
     )
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
     spread = spread + turn_length**2 / 2 * np.einsum(
@@ -97,7 +100,7 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
     fitted = np.moveaxis(np.array(attitudes), -1, 0)
     rotation = hold_last(
         np.where(has_rotation[:, None, None], fitted, roots[:, :3, :3]),
-        has_rotation | spans_a_plane(palm.palm.at_rest, position_weights),
+        has_rotation | spans_a_plane(palm.palm.rest_positions, position_weights),
         last[:3, :3],
     )
     roots[:, :3, :3] = rotation

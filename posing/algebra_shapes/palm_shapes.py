@@ -47,7 +47,7 @@ def trace_palm(hand: HandModel, pose: Pose) -> Trace:
     normal = np.array([plane.e1, plane.e2, plane.e3])
     shapes.append(space.plane("Φ", 1, middle, normal, size))
     trio = three_marker_palm([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
-    found = trio.found((p, q, r), plane)
+    found = trio.find_joints((p, q, r), plane)
     for number, (joint, place) in enumerate(zip(trio.joints, found, strict=True)):
         level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.rest[2])
         one, other = ((p, q, r)[marker] for marker in joint.markers)

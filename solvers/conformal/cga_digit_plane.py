@@ -48,28 +48,28 @@ class ConformalPlane:
         self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
         """See CurlPlane. With inner markers, which the paper does not have, the plane is fitted to all markers."""
-        alone = self.through(m, points[0], limits)
-        return with_inner(m, alone, points, weights, limits)
+        end_plane = self.through(m, points[0], limits)
+        return with_inner(m, end_plane, points, weights, limits)
 
     def through(self, m: NumberFunctions[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
         """Return abduction and twist, rad, of the plane through the first joint and the end, within limits."""
         x, y, _ = end
         across = x * x + y * y
         # An end right below its joint does not determine the abduction, which fades to zero there.
-        told = across / (across + AHEAD * AHEAD)
+        weight = across / (across + AHEAD * AHEAD)
         if limits[1] == (0.0, 0.0):
-            return m.clip(told * abduction_of(m, pole_along(Vector(*end), DORSAL)), *limits[0]), 0.0 * x
+            return m.clip(weight * abduction_of(m, pole_along(Vector(*end), DORSAL)), *limits[0]), 0.0 * x
         twist = self.tilt(m, end, limits[1])
-        wanted = told * abduction_of(m, pole_tilted(m, Vector(*end), twist))
-        abduction = m.clip(wanted, *limits[0])
-        beside = twist_of(m, end, abduction)
+        desired = weight * abduction_of(m, pole_tilted(m, Vector(*end), twist))
+        abduction = m.clip(desired, *limits[0])
+        tilted = twist_of(m, end, abduction)
         deep: Any = abs(end[2]) > UPRIGHT
-        return abduction, m.where((abduction == wanted) | (deep == 0), twist, m.clip(beside, *limits[1]))
+        return abduction, m.where((abduction == desired) | (deep == 0), twist, m.clip(tilted, *limits[1]))
 
 
-def pole_along(end: Vector[N], way: Vector[N]) -> Vector[N]:
-    """Return a vector along the pole of the plane F2 ∧ F5 ∧ way ∧ n∞, (3.8) for way = n̂; 0 if the end is along it."""
-    e1, e2, e3, _ = g.standard_plane(g.join_plane_along(ORIGIN, g.up(end), way))
+def pole_along(end: Vector[N], direction: Vector[N]) -> Vector[N]:
+    """Return a vector along the pole of the plane F2 ∧ F5 ∧ direction ∧ n∞, (3.8) for n̂; 0 if the end is along it."""
+    e1, e2, e3, _ = g.standard_plane(g.join_plane_along(ORIGIN, g.up(end), direction))
     side: Any = choose(e1 < 0, -1.0, 1.0)
     return Vector(side * e1, side * e2, side * e3)
 
@@ -83,9 +83,11 @@ def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
     """
     height = -m.sin(twist)
     circle = g.meet_sphere_plane(DIRECTIONS, Plane(0.0 * height, 0.0 * height, 0.0 * height + 1.0, height))
-    way = unit(end, DORSAL)
-    below = scaled(way, choose(way.e3 * height > 0, -1.0, 1.0))
-    return intersect_circle_plane(circle, Plane(way.e1, way.e2, way.e3, 0.0 * height), REST_POLE, below)
+    direction = unit(end, DORSAL)
+    below = scaled(direction, choose(direction.e3 * height > 0, -1.0, 1.0))
+    return intersect_circle_plane(
+        circle, Plane(direction.e1, direction.e2, direction.e3, 0.0 * height), REST_POLE, below
+    )
 
 
 def abduction_of(m: NumberFunctions[N], pole: Vector[N]) -> N:
@@ -113,8 +115,8 @@ class ThumbTilt:
         """Return the tilt, rad, of the plane F5,2 ∧ F5,4 ∧ F1,2 ∧ n∞, reduced if the three are almost collinear."""
         knuckle: Any = self.knuckle
         e1, e2, e3, _ = g.standard_plane(g.join_plane(ORIGIN, g.up(Vector(*end)), g.up(Vector(*knuckle))))
-        beside = m.sqrt(e1 * e1 + e2 * e2)
-        twist = m.atan2(m.where(e1 < 0, e3, -e3), beside)
+        level = m.sqrt(e1 * e1 + e2 * e2)
+        twist = m.atan2(m.where(e1 < 0, e3, -e3), level)
         square = (e1 * e1 + e2 * e2 + e3 * e3) / math.hypot(*self.knuckle) ** 2
         return m.clip(twist * square / (square + UPRIGHT * UPRIGHT), *limits)
 
@@ -132,6 +134,6 @@ class ConformalPlaneFactory:
             return ConformalPlane(likely_twist)
         index = digits(hand)[1]
         mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-        away = index.T_wrist_base[:3, 3] - digit.T_wrist_base[:3, 3]
-        x, y, z = (mirror * (digit.T_wrist_base[:3, :3].T @ away)).tolist()
+        to_knuckle = index.T_wrist_base[:3, 3] - digit.T_wrist_base[:3, 3]
+        x, y, z = (mirror * (digit.T_wrist_base[:3, :3].T @ to_knuckle)).tolist()
         return ConformalPlane(ThumbTilt((x, y, z)))

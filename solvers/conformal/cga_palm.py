@@ -30,7 +30,7 @@ class ConformalPalm:
     """
 
     palm: PalmMarkers
-    trio: ThreeMarkerPalm | None
+    three_markers: ThreeMarkerPalm | None
     """None unless the palm has exactly three markers that are not in a line."""
     joints: Floats
     """(J, 3) m in the wrist's frame: the wrist and each digit's first joint."""
@@ -41,101 +41,108 @@ class ConformalPalm:
         if len(columns) < 2:
             return self.palm.roots(targets, last)
         weights = targets.weights[:, columns]
-        told: Bools = spans_a_plane(self.palm.at_rest, weights)
+        determined: Bools = spans_a_plane(self.palm.rest_positions, weights)
         positions = targets.positions[:, columns]
-        if len(targets) == 1 and told[0] and self.trio:
-            return self._one(self.trio, positions, weights)
+        if len(targets) == 1 and determined[0] and self.three_markers:
+            return self._fit_one(self.three_markers, positions, weights)
         roots = np.tile(np.eye(4), (len(targets), 1, 1))
-        if told.any():
-            roots[told] = self._many(positions[told], np.ascontiguousarray(weights[told]))
-        return roots if told.all() else self._carried(targets, roots, told, last)
+        if determined.any():
+            roots[determined] = self._fit_many(positions[determined], np.ascontiguousarray(weights[determined]))
+        return roots if determined.all() else self._fill_missing(targets, roots, determined, last)
 
-    def _one(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
+    def _fit_one(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         """Return the root (1, 4, 4) of one frame in which all three markers are seen."""
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
-        (a, b, c), (x, y, z), told = trio.laid(SCALAR, points, weights[0].tolist())
-        if not told:
+        (a, b, c), (x, y, z), determined = three_markers.fit(SCALAR, points, weights[0].tolist())
+        if not determined:
             return fit_roots(self.palm, positions, weights)
         return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
-    def _many(self, positions: Floats, weights: Floats) -> Floats:
+    def _fit_many(self, positions: Floats, weights: Floats) -> Floats:
         """Return the roots (N, 4, 4) of frames with enough markers: positions (N, P, 3) m, weights (N, P)."""
         roots = np.empty((len(positions), 4, 4))
 
-        def lay(chunk: slice) -> None:
-            if self.trio is None:
+        def fit(chunk: slice) -> None:
+            if self.three_markers is None:
                 roots[chunk] = fit_roots(self.palm, positions[chunk], weights[chunk])
             else:
-                roots[chunk] = self._by_trio(self.trio, positions[chunk], weights[chunk])
+                roots[chunk] = self._fit_three_markers(self.three_markers, positions[chunk], weights[chunk])
 
-        in_chunks(len(positions), lay)
+        in_chunks(len(positions), fit)
         return roots
 
-    def _by_trio(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
+    def _fit_three_markers(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         points = np.ascontiguousarray(np.transpose(positions, (1, 2, 0)))
-        turn, move, told = trio.laid(ARRAY, [(x, y, z) for x, y, z in points], list(weights.T))
+        rotation, translation, determined = three_markers.fit(ARRAY, [(x, y, z) for x, y, z in points], list(weights.T))
         roots = np.zeros((len(positions), 4, 4))
         for i in range(3):
             for j in range(3):
-                roots[:, i, j] = turn[i][j]
-            roots[:, i, 3] = move[i]
+                roots[:, i, j] = rotation[i][j]
+            roots[:, i, 3] = translation[i]
         roots[:, 3, 3] = 1.0
-        if not told.all():
-            roots[~told] = fit_roots(self.palm, positions[~told], weights[~told])
+        if not determined.all():
+            roots[~determined] = fit_roots(self.palm, positions[~determined], weights[~determined])
         return roots
 
-    def _carried(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> Floats:
-        """Return the roots (F, 4, 4), those without three markers (not `told` (F,)) by the frame before them."""
+    def _fill_missing(self, targets: Targets, roots: Floats, determined: Bools, last: Floats) -> Floats:
+        """Return the roots (F, 4, 4), those without three markers (not `determined` (F,)) by the frame before them."""
         weights = targets.weights[:, self.palm.columns]
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
-        pairs, which = self._pairs(positions, weights, told)
-        known = told | (which >= 0)
-        roots = hold_last(roots, told, last)
-        if np.any(which >= 0):
-            self._turn(pairs, which, positions, roots, told)
-        return follow_markers(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
+        pairs, pair_index = self._pairs(positions, weights, determined)
+        known = determined | (pair_index >= 0)
+        roots = hold_last(roots, determined, last)
+        if np.any(pair_index >= 0):
+            self._rotate_to_pairs(pairs, pair_index, positions, roots, determined)
+        return follow_markers(hold_last(roots, known, last), known, self.palm.rest_positions, positions, weights)
 
-    def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
-        """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if it is `told` or has none."""
-        which = np.full(len(weights), -1)
-        patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
+    def _pairs(self, positions: Floats, weights: Floats, determined: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
+        """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if `determined` or without."""
+        pair_index = np.full(len(weights), -1)
+        patterns, seen = np.unique(weights[~determined] > 0, axis=0, return_inverse=True)
         found = [
-            two_marker_palm(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns
+            two_marker_palm(self.palm.rest_positions, np.flatnonzero(pattern).tolist(), self.joints)
+            for pattern in patterns
         ]
         pairs = [pair for pair in found if pair]
         numbers = np.array([pairs.index(pair) if pair else -1 for pair in found])
-        which[~told] = numbers[seen.reshape(-1)]
+        pair_index[~determined] = numbers[seen.reshape(-1)]
         for number, pair in enumerate(pairs):
-            near = np.linalg.norm(positions[:, pair.other] - positions[:, pair.one], axis=1) < LEAST_DISTANCE_M
-            which[(which == number) & near] = -1
-        return pairs, which
+            too_close = np.linalg.norm(positions[:, pair.second] - positions[:, pair.first], axis=1) < LEAST_DISTANCE_M
+            pair_index[(pair_index == number) & too_close] = -1
+        return pairs, pair_index
 
-    def _turn(self, pairs: list[TwoMarkerPalm], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
+    def _rotate_to_pairs(
+        self, pairs: list[TwoMarkerPalm], pair_index: Ints, positions: Floats, roots: Floats, determined: Bools
+    ) -> None:
         """Overwrite the roots of the frames with a pair, which hold the last root determined by three markers.
 
         The midpoint of the pair is placed at the midpoint of the two markers as seen.
         """
-        frames = np.flatnonzero(which >= 0)
-        ends = np.array([(pair.one, pair.other) for pair in pairs])[which[frames]]
+        frames = np.flatnonzero(pair_index >= 0)
+        ends = np.array([(pair.first, pair.second) for pair in pairs])[pair_index[frames]]
         seen = positions[frames[:, None], ends]
         lines = seen[:, 1] - seen[:, 0]
         lines = lines / np.linalg.norm(lines, axis=1)[:, None]
-        follows = np.diff(np.cumsum(told)[frames], prepend=-1) == 0
-        turns = least_rotations(pairs, which[frames], lines, roots[frames, :3, :3], follows)
-        roots[frames, :3, :3] = turns
-        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", turns, self.palm.at_rest[ends].mean(1))
+        continues = np.diff(np.cumsum(determined)[frames], prepend=-1) == 0
+        rotations = least_rotations(pairs, pair_index[frames], lines, roots[frames, :3, :3], continues)
+        roots[frames, :3, :3] = rotations
+        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", rotations, self.palm.rest_positions[ends].mean(1))
 
 
 @dataclass(frozen=True, slots=True)
 class ConformalPalmFactory:
     """Prepares the palm's step: see planar_plan.PalmFactory."""
 
-    share: float
+    joint_weight: float
     """Weight of a joint found from two markers, relative to a marker."""
 
     def __call__(self, hand: HandModel, sites: list[int]) -> ConformalPalm:
         """Return the step for a hand and the sites of its targets. Raises HandError if the palm is not rigid."""
         palm = palm_markers(hand, sites)
         bases: list[Point[float]] = [tuple(digit.T_wrist_base[:3, 3].tolist()) for digit in digits(hand)]
-        trio = three_marker_palm(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None
-        return ConformalPalm(palm, trio, np.array([(0.0, 0.0, 0.0), *bases]))
+        three_markers = (
+            three_marker_palm(palm.rest_points, bases, self.joint_weight)
+            if palm.determines_rotation and len(palm.rest_points) == 3
+            else None
+        )
+        return ConformalPalm(palm, three_markers, np.array([(0.0, 0.0, 0.0), *bases]))

@@ -21,13 +21,13 @@ def intersect_circle_plane(circle: Circle[T], plane: Plane[T], before: Vector[T]
     """
     pair = g.meet_circle_plane(circle, plane)
     ends = pair_points(pair)
-    found = nearer(before, ends.first, ends.second)
+    point = nearer(before, ends.first, ends.second)
     # The flat point's weight is the squared sine between the planes times the squared length of the circle's normal.
-    along = g.pair_centre(pair).eoi <= TOLERANCE * g.square_plane(g.circle_plane(circle))
-    missing = (ends.case < 0) | along
-    if not any_true(missing):
-        return found
-    return select(choose(missing, 1.0, 0.0), nearest_on_circle(circle, otherwise), found)
+    coplanar = g.pair_centre(pair).eoi <= TOLERANCE * g.square_plane(g.circle_plane(circle))
+    no_intersection = (ends.case < 0) | coplanar
+    if not any_true(no_intersection):
+        return point
+    return select(choose(no_intersection, 1.0, 0.0), nearest_on_circle(circle, otherwise), point)
 
 
 def joint_position(
@@ -39,17 +39,17 @@ def joint_position(
     one nearer to `before`. C² = 0: the point where the spheres touch. C² < 0: see midpoint_between_spheres. The first
     length must not be the smaller one.
     """
-    circle, apart = intersect_spheres(markers, lengths)
-    found = intersect_circle_plane(circle, plane, before, before)
-    if not any_true(apart):
-        return found
-    return select(choose(apart, 1.0, 0.0), midpoint_between_spheres(markers, lengths), found)
+    circle, disjoint = intersect_spheres(markers, lengths)
+    point = intersect_circle_plane(circle, plane, before, before)
+    if not any_true(disjoint):
+        return point
+    return select(choose(disjoint, 1.0, 0.0), midpoint_between_spheres(markers, lengths), point)
 
 
 def intersect_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> tuple[Circle[T], Any]:
     """Intersect the spheres about two markers, C of FABRIK-CGA (3.5), and whether they do not meet: C² < 0."""
-    (one, other), radii = markers, _as_numbers(lengths)
-    circle = g.meet_sphere_sphere(g.sphere(one, radii[0]), g.sphere(other, radii[1]))
+    (first, second), radii = markers, _as_numbers(lengths)
+    circle = g.meet_sphere_sphere(g.sphere(first, radii[0]), g.sphere(second, radii[1]))
     return circle, sign(g.square_circle(circle), g.scale_circle(circle)) < 0
 
 
@@ -59,17 +59,17 @@ def midpoint_between_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tupl
     For equal lengths and markers too far apart this is the paper's (p + q) / 2. It is continuous with C² = 0: the point
     of contact of spheres that touch.
     """
-    (one, other), radii = markers, _as_numbers(lengths)
-    larger = nearest_on_sphere(one, radii[0], other)
-    smaller = nearest_on_sphere(other, radii[1], larger)
+    (first, second), radii = markers, _as_numbers(lengths)
+    larger = nearest_on_sphere(first, radii[0], second)
+    smaller = nearest_on_sphere(second, radii[1], larger)
     half: Any = 0.5
     return scaled(add(larger, smaller, 2.0 * half), half)
 
 
-def nearer(x: Vector[T], one: Vector[T], other: Vector[T]) -> Vector[T]:
+def nearer(x: Vector[T], first: Vector[T], second: Vector[T]) -> Vector[T]:
     """Return the point nearer to x, the one with the larger inner product with it: (3.13), (3.19)."""
-    near, far = subtract(x, one), subtract(x, other)
-    return select(choose(dot(near, near) <= dot(far, far), 1.0, 0.0), one, other)
+    to_first, to_second = subtract(x, first), subtract(x, second)
+    return select(choose(dot(to_first, to_first) <= dot(to_second, to_second), 1.0, 0.0), first, second)
 
 
 def _as_numbers(lengths: tuple[float, float]) -> Any:

@@ -25,9 +25,9 @@ Frame = tuple[Vector[float], tuple[Vector[float], Vector[float], Vector[float]]]
 class PalmJoint:
     """A joint of the palm that is found from two of the three markers and their plane."""
 
-    place: Point[float]
+    position: Point[float]
     """m in the wrist's frame."""
-    rest: Any
+    offset: Any
     """Three numbers, m from the centroid of p, q and r: along and across in their plane, and above it."""
     markers: tuple[int, int]
     """Indices of the two markers, the farther one first. They are the pair whose directions from the joint are closest
@@ -40,48 +40,52 @@ class PalmJoint:
 class ThreeMarkerPalm:
     """Three markers on the palm and the joints that are found from them."""
 
-    places: list[Point[float]]
+    rest_points: list[Point[float]]
     """m in the wrist's frame: the markers, then the joints."""
     joints: tuple[PalmJoint, ...]
-    flat: tuple[tuple[float, float], ...]
+    plane_coordinates: tuple[tuple[float, float], ...]
     """m, p, q and r in their plane, along and across from their centroid."""
-    share: float
+    joint_weight: float
     """Weight of a joint relative to a marker."""
 
-    def laid(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
         """Fit the palm to the markers and to the joints found from them, by least squares.
 
         Returns:
             Rotation and translation of the wrist, and whether the markers determine them; they are undefined if not.
         """
-        points, told = self._points(
+        points, determined = self._points(
             _relative(seen[0], seen[0]), _relative(seen[0], seen[1]), _relative(seen[0], seen[2])
         )
-        joints = [(weights[0] + weights[1] + weights[2]) * (self.share / 3)] * len(self.joints)
-        turn, move = fit_points(m, self.places, points, weights + joints)
-        return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told
+        joints = [(weights[0] + weights[1] + weights[2]) * (self.joint_weight / 3)] * len(self.joints)
+        rotation, translation = fit_points(m, self.rest_points, points, weights + joints)
+        return (
+            rotation,
+            (translation[0] + seen[0][0], translation[1] + seen[0][1], translation[2] + seen[0][2]),
+            determined,
+        )
 
     def _points(self, p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[list[Point[N]], Any]:
         """Return the markers and the joints found from them, and whether the markers define a plane."""
-        plane, told = palm_plane(p, q, r)
+        plane, determined = palm_plane(p, q, r)
         points: list[Point[N]] = [p, q, r]
-        points.extend(self.found((p, q, r), plane))
-        return points, told
+        points.extend(self.find_joints((p, q, r), plane))
+        return points, determined
 
-    def found(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
+    def find_joints(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
         """Find the joints from the markers and their plane.
 
         Of two candidates on the plane, a joint is at the one nearer to its rest position relative to the three markers.
         This is the paper's position in the frame before, carried along with the palm.
         """
-        middle, (along, across, up) = fit_axes(seen, self.flat, plane)
+        centroid, (along, across, up) = fit_axes(seen, self.plane_coordinates, plane)
         places = []
         for joint in self.joints:
-            a, b, h = joint.rest
-            before = add(add(add(middle, along, a), across, b), up, h)
+            a, b, h = joint.offset
+            expected = add(add(add(centroid, along, a), across, b), up, h)
             level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
-            one, other = joint.markers
-            places.append(joint_position((seen[one], seen[other]), joint.lengths, level, before))
+            first, second = joint.markers
+            places.append(joint_position((seen[first], seen[second]), joint.lengths, level, expected))
         return places
 
 
@@ -93,56 +97,56 @@ def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]
     e1, e2, e3, ei = g.standard_plane(g.join_plane(g.up(p), g.up(q), g.up(r)))
     plane = Plane(-e1, -e2, -e3, -ei)
     q, r = subtract(q, p), subtract(r, p)
-    told = g.square_plane(plane) > COLLINEAR_SINE * COLLINEAR_SINE * dot(q, q) * dot(r, r)
-    return unit_plane(plane), told
+    determined = g.square_plane(plane) > COLLINEAR_SINE * COLLINEAR_SINE * dot(q, q) * dot(r, r)
+    return unit_plane(plane), determined
 
 
 def fit_axes(
-    seen: tuple[Vector[N], Vector[N], Vector[N]], flat: tuple[tuple[float, float], ...], plane: Plane[N]
+    seen: tuple[Vector[N], Vector[N], Vector[N]], plane_coordinates: tuple[tuple[float, float], ...], plane: Plane[N]
 ) -> tuple[Vector[N], tuple[Vector[N], Vector[N], Vector[N]]]:
     """Return the centroid of p, q and r, and the axes along, across and normal to their plane.
 
-    The axes are fitted by least squares so that the markers have the coordinates `flat` along and across.
+    The axes are fitted by least squares so that the markers have the coordinates `plane_coordinates` along and across.
     """
     up = Vector(plane.e1, plane.e2, plane.e3)
     p, q, r = seen
-    (_, (a, b), (c, d)) = flat
-    out, beyond = subtract(q, p), subtract(r, p)
-    # Each is rotated back by its angle in the plane. p can be the origin instead of the centroid, as `flat` sums to 0.
-    straight, square = add(scaled(out, a), beyond, c), add(scaled(out, b), beyond, d)
-    along = subtract(straight, cross(up, square))
+    (_, (a, b), (c, d)) = plane_coordinates
+    to_q, to_r = subtract(q, p), subtract(r, p)
+    # Each is rotated back by its angle in the plane. p can be the origin instead of the centroid, as they sum to 0.
+    first_axis, second_axis = add(scaled(to_q, a), to_r, c), add(scaled(to_q, b), to_r, d)
+    along = subtract(first_axis, cross(up, second_axis))
     along = scaled(along, safe_inverse(safe_sqrt(dot(along, along))))
-    return add(p, add(out, beyond, 1.0), 1 / 3), (along, cross(up, along), up)
+    return add(p, add(to_q, to_r, 1.0), 1 / 3), (along, cross(up, along), up)
 
 
-def three_marker_palm(places: list[Point[float]], joints: list[Point[float]], share: float) -> ThreeMarkerPalm:
+def three_marker_palm(places: list[Point[float]], joints: list[Point[float]], joint_weight: float) -> ThreeMarkerPalm:
     """Prepare three markers that are not in a line.
 
-    places: the markers; joints: the palm's joints; both m in the wrist's frame. share: weight of a joint relative to a
-    marker.
+    places: the markers; joints: the palm's joints; both m in the wrist's frame. joint_weight: weight of a joint
+    relative to a marker.
     """
     p, q, r = (Vector(*place) for place in places)
     plane, _ = palm_plane(p, q, r)
     up = Vector(plane.e1, plane.e2, plane.e3)
-    middle = scaled(add(add(p, q, 1.0), r, 1.0), 1 / 3)
+    centroid = scaled(add(add(p, q, 1.0), r, 1.0), 1 / 3)
     along = subtract(q, p)
     along = scaled(along, 1 / math.sqrt(dot(along, along)))
-    frame = middle, (along, cross(up, along), up)
-    flat = tuple(_coordinates(frame, marker)[:2] for marker in (p, q, r))
-    away = [
+    frame = centroid, (along, cross(up, along), up)
+    plane_coordinates = tuple(_coordinates(frame, marker)[:2] for marker in (p, q, r))
+    separate = [
         joint
         for joint in joints
-        if share and min(math.dist(joint, place) for place in places) > COINCIDENCE_TOLERANCE_M
+        if joint_weight and min(math.dist(joint, place) for place in places) > COINCIDENCE_TOLERANCE_M
     ]
-    found = tuple(_palm_joint((p, q, r), frame, Vector(*joint)) for joint in away)
-    return ThreeMarkerPalm([*places, *away], found, flat, share)
+    palm_joints = tuple(_palm_joint((p, q, r), frame, Vector(*joint)) for joint in separate)
+    return ThreeMarkerPalm([*places, *separate], palm_joints, plane_coordinates, joint_weight)
 
 
 def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
     """Coordinates of a point in a frame, m."""
-    middle, (along, across, up) = frame
-    out = subtract(x, middle)
-    return dot(out, along), dot(out, across), dot(out, up)
+    centroid, (along, across, up) = frame
+    to_q = subtract(x, centroid)
+    return dot(to_q, along), dot(to_q, across), dot(to_q, up)
 
 
 def _palm_joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -> PalmJoint:
@@ -152,10 +156,10 @@ def _palm_joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[floa
         i, j = pair
         return abs(dot(subtract(x, markers[i]), subtract(x, markers[j]))) / (lengths[i] * lengths[j])
 
-    one, other = min(MARKER_PAIRS, key=slant)
-    if lengths[one] < lengths[other]:
-        one, other = other, one
-    return PalmJoint((x.e1, x.e2, x.e3), _coordinates(frame, x), (one, other), (lengths[one], lengths[other]))
+    first, second = min(MARKER_PAIRS, key=slant)
+    if lengths[first] < lengths[second]:
+        first, second = second, first
+    return PalmJoint((x.e1, x.e2, x.e3), _coordinates(frame, x), (first, second), (lengths[first], lengths[second]))
 
 
 def _relative(origin: Point[N], point: Point[N]) -> Vector[N]:

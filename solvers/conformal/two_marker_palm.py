@@ -29,10 +29,10 @@ DIRECTION_TOLERANCE = 1e-9
 class TwoMarkerPalm:
     """Two markers on the palm and a third point off their line."""
 
-    one: int
-    other: int
+    first: int
+    second: int
     """Indices of the two among the palm's markers."""
-    arm: Floats
+    third_point: Floats
     """(3,) m, from the midpoint of the two to the third point."""
     axes: Floats
     """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
@@ -51,66 +51,72 @@ def two_marker_palm(places: Floats, seen: Sequence[int], joints: Floats) -> TwoM
     """
     if len(seen) < 2:
         return None
-    one, other = max(combinations(seen, 2), key=lambda pair: math.dist(places[pair[0]], places[pair[1]]))
-    line = places[other] - places[one]
+    first, second = max(combinations(seen, 2), key=lambda pair: math.dist(places[pair[0]], places[pair[1]]))
+    line = places[second] - places[first]
     length = float(np.linalg.norm(line))
     if length < LEAST_DISTANCE_M:
         return None
     line = line / length
-    arms = joints - (places[one] + places[other]) / 2
-    across = arms - (arms @ line)[:, None] * line
-    far = int(np.linalg.norm(across, axis=1).argmax())
-    radius = float(np.linalg.norm(across[far]))
+    third_points = joints - (places[first] + places[second]) / 2
+    across = third_points - (third_points @ line)[:, None] * line
+    farthest = int(np.linalg.norm(across, axis=1).argmax())
+    radius = float(np.linalg.norm(across[farthest]))
     if radius < LEAST_DISTANCE_M:
         return None
-    axes = np.stack([line, across[far] / radius, np.cross(line, across[far] / radius)], axis=1)
-    return TwoMarkerPalm(one, other, arms[far], axes)
+    axes = np.stack([line, across[farthest] / radius, np.cross(line, across[farthest] / radius)], axis=1)
+    return TwoMarkerPalm(first, second, third_points[farthest], axes)
 
 
-def least_rotations(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
+def least_rotations(
+    pairs: list[TwoMarkerPalm], pair_index: Ints, lines: Floats, before: Floats, continues: Bools
+) -> Floats:
     """Rotate the palm as little as possible onto the lines of its pairs, frame by frame.
 
     Args:
         pairs: the pairs of markers.
-        which: (N,) index of each frame's pair.
+        pair_index: (N,) index of each frame's pair.
         lines: (N, 3) unit vectors from the pair's first marker to its second, in the world.
-        before: (N, 3, 3) the palm's rotation before the frame, where `follows` is False.
-        follows: (N,) whether the previous result is the palm's rotation before the frame.
+        before: (N, 3, 3) the palm's rotation before the frame, where `continues` is False.
+        continues: (N,) whether the previous result is the palm's rotation before the frame.
 
     Returns:
         (N, 3, 3) the palm's rotations.
     """
-    axes, arms = np.stack([pair.axes for pair in pairs]), np.stack([pair.arm for pair in pairs])
+    axes, third_points = np.stack([pair.axes for pair in pairs]), np.stack([pair.third_point for pair in pairs])
     # The third point of each pair in the axes of each pair.
-    among = np.einsum("kij,li->klj", axes, arms).tolist()
-    was = np.einsum("nij,nj->ni", before, arms[which])
-    across = np.array(_third_point_directions(lines.tolist(), which.tolist(), was.tolist(), follows.tolist(), among))
+    in_pair_axes = np.einsum("kij,li->klj", axes, third_points).tolist()
+    previous = np.einsum("nij,nj->ni", before, third_points[pair_index])
+    across = np.array(
+        _third_point_directions(
+            lines.tolist(), pair_index.tolist(), previous.tolist(), continues.tolist(), in_pair_axes
+        )
+    )
     world = np.stack([lines, across, np.cross(lines, across)], axis=2)
-    turns: Floats = world @ np.swapaxes(axes[which], 1, 2)
-    return turns
+    rotations: Floats = world @ np.swapaxes(axes[pair_index], 1, 2)
+    return rotations
 
 
 def _third_point_directions(
     lines: list[Point[float]],
-    which: list[int],
-    was: list[Point[float]],
-    follows: list[bool],
-    among: list[list[Point[float]]],
+    pair_index: list[int],
+    previous: list[Point[float]],
+    continues: list[bool],
+    in_pair_axes: list[list[Point[float]]],
 ) -> list[Point[float]]:
     """Unit vectors perpendicular to each line towards the third point; in plain floats, as frames are sequential."""
     found: list[Point[float]] = []
     last, a, b, c, u, v, w = 0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
-    for (x, y, z), pair, place, following in zip(lines, which, was, follows, strict=True):
-        p, q, r = place
-        if following:
-            along, beside, above = among[last][pair]
+    for (x, y, z), pair, position, continued in zip(lines, pair_index, previous, continues, strict=True):
+        p, q, r = position
+        if continued:
+            along, beside, above = in_pair_axes[last][pair]
             p = along * a + beside * u + above * (b * w - c * v)
             q = along * b + beside * v + above * (c * u - a * w)
             r = along * c + beside * w + above * (a * v - b * u)
-        on = p * x + q * y + r * z
-        u, v, w = p - on * x, q - on * y, r - on * z
+        projection = p * x + q * y + r * z
+        u, v, w = p - projection * x, q - projection * y, r - projection * z
         length = math.sqrt(u * u + v * v + w * w)
-        if length <= DIRECTION_TOLERANCE * abs(on):
+        if length <= DIRECTION_TOLERANCE * abs(projection):
             # On the line, where the whole circle is equally near: a fixed direction.
             u, v, w = _perpendicular(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)

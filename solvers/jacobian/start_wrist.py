@@ -26,7 +26,7 @@ def start_roots(hand: HandModel, targets: Targets, last: Floats, rotation_weight
     # A lone frame is fitted as a batch of two: the scalar code rounds differently, which flat minima would amplify.
     many = targets.select(np.zeros(2, int)) if len(targets) == 1 else targets
     if many.rotation_weights is not None:
-        determined = spans_a_plane(markers.at_rest, many.weights[:, markers.columns])
+        determined = spans_a_plane(markers.rest_positions, many.weights[:, markers.columns])
         many = replace(many, rotation_weights=np.where(determined[:, None], 0.0, many.rotation_weights))
     roots = fit_wrist(palm, many, last, rotation_weight)[: len(targets)]
     return np.broadcast_to(roots, (len(targets), 4, 4)).copy()
@@ -38,7 +38,7 @@ def fit_to_all_targets(hand: HandModel, targets: Targets, roots: Floats) -> Floa
     palm = palm_targets(hand, targets.sites.tolist())
     markers = palm.palm
     seen = targets.weights > 0
-    determined = spans_a_plane(markers.at_rest, targets.weights[:, markers.columns])
+    determined = spans_a_plane(markers.rest_positions, targets.weights[:, markers.columns])
     if targets.rotation_weights is not None:
         has_rotation = np.any(targets.rotation_weights[:, palm.rotation_columns] > 0, axis=1)
         determined |= np.any(seen[:, markers.columns], axis=1) & has_rotation

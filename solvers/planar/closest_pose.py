@@ -32,39 +32,39 @@ frame and never in another."""
 
 
 def coordinate_descent(
-    m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
+    m: NumberFunctions[N], dofs: tuple[DigitDof, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
 ) -> tuple[N, ...]:
     """Run sweeps of cyclic coordinate descent from angles (K,) towards a goal in the digit's base frame.
 
     A sweep first transforms the goal outwards into the frame of each degree of freedom, then the end inwards, so that
     each degree of freedom has both in its own frame.
     """
-    now = list(angles)
+    current = list(angles)
     for _ in range(sweeps):
         goals = [goal]
-        for turn, angle in zip(turns[:-1], now, strict=False):
-            x, y, z = _rotate(m, turn.movement, -angle, goals[-1])
-            goals.append((x - turn.offset[0], y - turn.offset[1], z - turn.offset[2]))
+        for joint, angle in zip(dofs[:-1], current, strict=False):
+            x, y, z = _rotate(m, joint.movement, -angle, goals[-1])
+            goals.append((x - joint.offset[0], y - joint.offset[1], z - joint.offset[2]))
         end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
-        for k in reversed(range(len(turns))):
-            turn = turns[k]
-            end = _add_offset(end, turn)
-            best = m.clip(_best_angle(m, turn, end, goals[k], now[k]), turn.low, turn.high)
-            now[k] = best + CENTRING * ((turn.low + turn.high) / 2 - best)
-            end = _rotate(m, turn.movement, now[k], end)
-    return tuple(now)
+        for k in reversed(range(len(dofs))):
+            joint = dofs[k]
+            end = _add_offset(end, joint)
+            best = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
+            current[k] = best + CENTRING * ((joint.low + joint.high) / 2 - best)
+            end = _rotate(m, joint.movement, current[k], end)
+    return tuple(current)
 
 
-def end_position(m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
+def end_position(m: NumberFunctions[N], dofs: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
     """Return the end effector's position at angles (K,), in the digit's base frame."""
     end: Point[N] = (zero, zero, zero)
-    for turn, angle in zip(reversed(turns), reversed(angles), strict=True):
-        end = _rotate(m, turn.movement, angle, _add_offset(end, turn))
+    for joint, angle in zip(reversed(dofs), reversed(angles), strict=True):
+        end = _rotate(m, joint.movement, angle, _add_offset(end, joint))
     return end
 
 
-def _add_offset(end: Point[N], turn: DigitDof) -> Point[N]:
-    return end[0] + turn.offset[0], end[1] + turn.offset[1], end[2] + turn.offset[2]
+def _add_offset(end: Point[N], joint: DigitDof) -> Point[N]:
+    return end[0] + joint.offset[0], end[1] + joint.offset[1], end[2] + joint.offset[2]
 
 
 def _rotate(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
@@ -78,15 +78,15 @@ def _rotate(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]
     return x, cos * y + sin * z, cos * z - sin * y
 
 
-def _best_angle(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
+def _best_angle(m: NumberFunctions[N], joint: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
     """Return the angle at which the end is nearest to the goal, within π of the middle of the limits.
 
     For an angle outside the limits, clipping then gives the limit that leaves the end nearer.
     """
-    a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[turn.movement]
-    across = end[a] * goal[b] - end[b] * goal[a]
-    level = end[a] * goal[a] + end[b] * goal[b]
-    middle = (turn.low + turn.high) / 2
-    angle = middle + wrap_angle(m.atan2(across, level) - middle)
+    a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[joint.movement]
+    cross_product = end[a] * goal[b] - end[b] * goal[a]
+    dot_product = end[a] * goal[a] + end[b] * goal[b]
+    middle = (joint.low + joint.high) / 2
+    angle = middle + wrap_angle(m.atan2(cross_product, dot_product) - middle)
     # On the axis itself every angle is as good.
-    return m.where(abs(across) + abs(level) > 1e-12, angle, otherwise)
+    return m.where(abs(cross_product) + abs(dot_product) > 1e-12, angle, otherwise)

@@ -33,31 +33,36 @@ class CoupledBend:
     def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
         bones, lead, far = self.bones, cast(Any, self.bones.lead), cast(Any, self.far)
         hinted = hints and bones.count == 3
-        bent = self._hinted(m, (u, v), hints) if hinted else bend_coupled(m, bones, (u, v), lead, far)
-        first, middle, last, missed = self._mended(m, (u, v), bent)
-        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], missed
+        result = self._bend_with_hints(m, (u, v), hints) if hinted else bend_coupled(m, bones, (u, v), lead, far)
+        first, middle, last, error = self._improve(m, (u, v), result)
+        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], error
 
-    def _hinted(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
+    def _bend_with_hints(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
         """Bend with inner markers: they determine the last joint's bend, or its lead if fewer than two are seen."""
         bones = self.bones
-        lead, last, both = dip_lead(m, self.chain, bones, goal, hints)
-        own = lead == bones.lead
+        lead, last, determined = dip_lead(m, self.chain, bones, goal, hints)
+        has_default_lead = lead == bones.lead
         far = FarthestReach(
-            *(m.where(own, mine, its) for mine, its in zip(self.far, farthest_reach(m, bones, lead), strict=True))
+            *(
+                m.where(has_default_lead, default, adjusted)
+                for default, adjusted in zip(self.far, farthest_reach(m, bones, lead), strict=True)
+            )
         )
         free = replace(bones, ratio=0.0)
 
-        def as_told(pick: Pick) -> BendResult[N]:
+        def with_measured_bend(pick: Pick) -> BendResult[N]:
             return bend_coupled(
                 m, free, (pick(goal[0]), pick(goal[1])), pick(last), farthest_reach(m, free, pick(last))
             )
 
-        found: BendResult[N] = m.recompute_where(both, bend_coupled(m, bones, goal, lead, far), as_told)
-        return found
+        result: BendResult[N] = m.recompute_where(
+            determined, bend_coupled(m, bones, goal, lead, far), with_measured_bend
+        )
+        return result
 
-    def _mended(self, _m: NumberFunctions[N], _goal: tuple[N, N], bent: BendResult[N]) -> BendResult[N]:
+    def _improve(self, _m: NumberFunctions[N], _goal: tuple[N, N], result: BendResult[N]) -> BendResult[N]:
         """Improve a bend whose end the limits keep off its goal; here it stays as it is."""
-        return bent
+        return result
 
 
 def coupled_bend(chain: Chain, end: ChainMarker) -> CoupledBend:

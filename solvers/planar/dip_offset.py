@@ -29,16 +29,16 @@ def dip_lead(
 
     The lead is the one that brings the markers nearest to the hints, the chain's own if there are none.
     """
-    last, both = _bend_from_markers(m, chain, goal, hints)
-    seen: Any = (sum(hint.weight for hint in hints) > 0) & (both == 0)
+    last, determined = _bend_from_markers(m, chain, goal, hints)
+    searched: Any = (sum(hint.weight for hint in hints) > 0) & (determined == 0)
     lead = 0.0 * goal[0] + bones.lead
 
     def search(pick: Any) -> tuple[N]:
-        picked = [MarkerHint(hint.rider, *map(pick, hint[1:])) for hint in hints]
+        picked = [MarkerHint(hint.marker, *map(pick, hint[1:])) for hint in hints]
         return (_search_lead(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
-    found: tuple[N] = m.recompute_where(seen, (lead,), search)
-    return found[0], last, both
+    found: tuple[N] = m.recompute_where(searched, (lead,), search)
+    return found[0], last, determined
 
 
 def _bend_from_markers(
@@ -52,14 +52,14 @@ def _bend_from_markers(
     first, second = (_marker_at_end(chain, hints, bone) for bone in (0, 1))
     if first is None or second is None:
         return 0.0 * goal[0], 0.0 * goal[0] > 0
-    two = m.atan2(second.v - first.v, second.u - first.u)
-    three = m.atan2(goal[1] - second.v, goal[0] - second.u)
-    return wrap_angle(three - two), (first.weight > 0) & (second.weight > 0)
+    second_heading = m.atan2(second.v - first.v, second.u - first.u)
+    third_heading = m.atan2(goal[1] - second.v, goal[0] - second.u)
+    return wrap_angle(third_heading - second_heading), (first.weight > 0) & (second.weight > 0)
 
 
 def _marker_at_end(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] | None:
     end = ChainMarker(bone, float(chain.lengths[bone]))
-    return next((hint for hint in hints if hint.rider == end), None)
+    return next((hint for hint in hints if hint.marker == end), None)
 
 
 def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
@@ -71,20 +71,20 @@ def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints
     u, v = column(goal[0]), column(goal[1])
     lead = bones.lead + SAMPLED_LEADS
     first, middle, last, _ = bend_coupled(ARRAY, bones, (u, v), lead, farthest_reach(ARRAY, bones, lead))
-    prices = (LEAD_PENALTY_M * SAMPLED_LEADS) ** 2 + 0.0 * u
-    raised = (first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2])
+    costs = (LEAD_PENALTY_M * SAMPLED_LEADS) ** 2 + 0.0 * u
+    flexions = (first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2])
     for hint in hints:
-        at_u, at_v = marker_position(ARRAY, chain, hint.rider, raised)
-        apart = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
-        prices = prices + np.where(column(hint.weight) > 0, apart, 0.0)
-    best = bones.lead + _minimise_parabola(SAMPLED_LEADS, prices)
+        at_u, at_v = marker_position(ARRAY, chain, hint.marker, flexions)
+        squared_error = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
+        costs = costs + np.where(column(hint.weight) > 0, squared_error, 0.0)
+    best = bones.lead + _minimise_parabola(SAMPLED_LEADS, costs)
     return best if np.ndim(goal[0]) else float(best)
 
 
-def _minimise_parabola(xs: Floats, prices: Floats) -> Floats:
+def _minimise_parabola(xs: Floats, costs: Floats) -> Floats:
     """Minimise the parabola through the lowest of prices (..., K) and its neighbours; xs (K,) are equally spaced."""
-    k = np.clip(prices.argmin(-1), 1, len(xs) - 2)[..., None]
-    before, at, after = (np.take_along_axis(prices, k + step, -1)[..., 0] for step in (-1, 0, 1))
+    k = np.clip(costs.argmin(-1), 1, len(xs) - 2)[..., None]
+    before, at, after = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
     curve = np.maximum(before - 2 * at + after, 1e-18)
     shift = np.clip((before - after) / (2 * curve), -1.0, 1.0)
     lowest: Floats = xs[k[..., 0]] + shift * (xs[1] - xs[0])

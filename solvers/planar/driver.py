@@ -72,15 +72,15 @@ def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[f
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
     for marked in plan.digits:
-        marks, points, worth = [], [], []
-        for mark, column in enumerate(marked.columns):
+        indices, points, marker_weights = [], [], []
+        for index, column in enumerate(marked.columns):
             if weights[column] > 0:
-                marks.append(mark)
+                indices.append(index)
                 points.append(to_base_frame(root, marked, positions[column]))
-                worth.append(weights[column])
-        if not marks:
+                marker_weights.append(weights[column])
+        if not indices:
             continue
-        solved = solve_digit(SCALAR, marked, VisibleMarkers(marks, points, worth), sweeps)
+        solved = solve_digit(SCALAR, marked, VisibleMarkers(indices, points, marker_weights), sweeps)
         for dof, angle in zip(marked.dofs, solved, strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
@@ -100,24 +100,24 @@ def _solve_many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State,
 def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:
     """Write the solved angles of a chunk into `angles` (F, D)."""
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
-    whole = bool(np.all(targets.weights > 0))
+    all_visible = bool(np.all(targets.weights > 0))
     for marked in plan.digits:
-        for rows, end in _group_by_end(targets.weights[:, marked.columns], whole):
-            here = root if len(roots) == 1 else root[..., rows]
-            seen = _visible_markers(targets, marked, end, rows, here)
-            solved = solve_digit(ARRAY, marked, seen, sweeps)
+        for rows, end in _group_by_end(targets.weights[:, marked.columns], all_visible):
+            chunk_root = root if len(roots) == 1 else root[..., rows]
+            visible = _visible_markers(targets, marked, end, rows, chunk_root)
+            solved = solve_digit(ARRAY, marked, visible, sweeps)
             for dof, values in zip(marked.dofs, solved, strict=True):
                 angles[rows, dof] = values
 
 
-def _group_by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
+def _group_by_end(weights: Floats, all_visible: bool) -> Iterator[tuple[Rows, int]]:
     """Group the frames by their outermost visible marker, the first of weights (F, S) above zero: rows, marker."""
-    if whole and weights.shape[1]:
+    if all_visible and weights.shape[1]:
         yield slice(None), 0
         return
-    seen = weights > 0
+    visible = weights > 0
     for end in range(weights.shape[1]):
-        rows = np.flatnonzero(seen[:, end] & ~seen[:, :end].any(axis=1))
+        rows = np.flatnonzero(visible[:, end] & ~visible[:, :end].any(axis=1))
         if len(rows):
             yield rows, end
 
@@ -129,8 +129,8 @@ def _visible_markers(
     points, weights = [], []
     for column in marked.columns[end:]:
         weight = targets.weights[rows, column]
-        at = targets.positions[rows, column].T
-        points.append(to_base_frame(root, marked, np.where(weight > 0, at, 0.0)))
+        position = targets.positions[rows, column].T
+        points.append(to_base_frame(root, marked, np.where(weight > 0, position, 0.0)))
         weights.append(weight)
     return VisibleMarkers(list(range(end, len(marked.columns))), points, weights)
 
@@ -145,5 +145,5 @@ def to_base_frame(root: Any, marked: MarkedDigit, point: Any) -> Any:
     x, y, z = point
     x, y, z = x - tx, y - ty, z - tz
     x, y, z = ax * x + ay * y + az * z - ox, bx * x + by * y + bz * z - oy, cx * x + cy * y + cz * z - oz
-    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = marked.rows
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = marked.base_rows
     return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z

@@ -26,11 +26,11 @@ class PalmMarkers:
 
     columns: list[int]
     """(P,) indices of the targets."""
-    at_rest: Floats
+    rest_positions: Floats
     """(P, 3) m in the wrist's frame."""
-    places: list[Point[float]]
+    rest_points: list[Point[float]]
     """The same as floats."""
-    wide: bool
+    determines_rotation: bool
     """Whether all of them together determine the palm's rotation."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
@@ -42,11 +42,13 @@ def palm_markers(hand: HandModel, sites: list[int]) -> PalmMarkers:
     """Find the sites that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
-    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0]
-    at_rest = places[[sites[column] for column in columns]]
-    wide = bool(spans_a_plane(at_rest, np.ones((1, len(columns))))[0])
-    return PalmMarkers(columns, at_rest, [tuple(place) for place in at_rest.tolist()], wide)
+    rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    positions = kinematics.site_positions(hand, kinematics.joint_frames(hand, rest))[0]
+    rest_positions = positions[[sites[column] for column in columns]]
+    determines_rotation = bool(spans_a_plane(rest_positions, np.ones((1, len(columns))))[0])
+    return PalmMarkers(
+        columns, rest_positions, [tuple(point) for point in rest_positions.tolist()], determines_rotation
+    )
 
 
 def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
@@ -66,67 +68,75 @@ def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
     if not palm.columns:
         return last[None]
     weights = targets.weights[:, palm.columns]
-    if palm.wide and len(targets) == 1 and weights.min() > 0:
+    if palm.determines_rotation and len(targets) == 1 and weights.min() > 0:
         return _fit_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
-    if palm.wide and weights.all():
+    if palm.determines_rotation and weights.all():
         roots = np.empty((len(targets), 4, 4))
 
-        def lay(chunk: slice) -> None:
+        def fit(chunk: slice) -> None:
             roots[chunk] = fit_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
 
-        in_chunks(len(targets), lay)
+        in_chunks(len(targets), fit)
         return roots
     positions = np.where(weights[..., None] > 0, targets.positions[:, palm.columns], 0.0)
-    known = spans_a_plane(palm.at_rest, weights)
+    known = spans_a_plane(palm.rest_positions, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
     if known.any():
         roots[known] = fit_roots(palm, positions[known], weights[known])
     roots = hold_last(roots, known, last)
-    return follow_markers(roots, known, palm.at_rest, positions, weights)
+    return follow_markers(roots, known, palm.rest_positions, positions, weights)
 
 
 def _fit_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
     """Fit the root (1, 4, 4) of one frame to positions (P, 3) m with weights (P,)."""
-    (a, b, c), (x, y, z) = fit_points(SCALAR, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
+    (a, b, c), (x, y, z) = fit_points(SCALAR, palm.rest_points, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
 def fit_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     """Fit the roots (F, 4, 4) to positions (F, P, 3) m with weights (F, P) by least squares."""
-    turn, move = fit_points(ARRAY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+    rotation, translation = fit_points(
+        ARRAY, palm.rest_points, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T)
+    )
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
         for j in range(3):
-            roots[:, i, j] = turn[i][j]
-        roots[:, i, 3] = move[i]
+            roots[:, i, j] = rotation[i][j]
+        roots[:, i, 3] = translation[i]
     roots[:, 3, 3] = 1.0
     return roots
 
 
 def fit_points(
-    m: NumberFunctions[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
+    m: NumberFunctions[N], rest_points: list[Point[float]], positions: list[Point[N]], weights: list[N]
 ) -> tuple[Rows[N], Point[N]]:
     """Return the rotation and translation that map points of the palm onto their observed positions by least squares.
 
     The rotation is arbitrary about the line of positions that are in a line.
     """
     zero = 0.0 * weights[0]
-    total, here, there = zero, [zero] * 3, [zero] * 3
+    total, rest_centroid, centroid = zero, [zero] * 3, [zero] * 3
     products = [[zero] * 3, [zero] * 3, [zero] * 3]
-    for place, position, weight in zip(places, positions, weights, strict=True):
+    for point, position, weight in zip(rest_points, positions, weights, strict=True):
         total = total + weight
         for i in range(3):
             weighted = weight * position[i]
-            there[i] = there[i] + weighted
-            here[i] = here[i] + weight * place[i]
+            centroid[i] = centroid[i] + weighted
+            rest_centroid[i] = rest_centroid[i] + weight * point[i]
             row = products[i]
             for j in range(3):
-                row[j] = row[j] + weighted * place[j]
-    here, there = [each / total for each in here], [each / total for each in there]
-    spread = [[products[i][j] - total * there[i] * here[j] for j in range(3)] for i in range(3)]
-    turn, _ = attitude(m, spread)
-    moved = [there[i] - turn[i][0] * here[0] - turn[i][1] * here[1] - turn[i][2] * here[2] for i in range(3)]
-    return turn, (moved[0], moved[1], moved[2])
+                row[j] = row[j] + weighted * point[j]
+    rest_centroid, centroid = [each / total for each in rest_centroid], [each / total for each in centroid]
+    spread = [[products[i][j] - total * centroid[i] * rest_centroid[j] for j in range(3)] for i in range(3)]
+    rotation, _ = attitude(m, spread)
+    translation = [
+        centroid[i]
+        - rotation[i][0] * rest_centroid[0]
+        - rotation[i][1] * rest_centroid[1]
+        - rotation[i][2] * rest_centroid[2]
+        for i in range(3)
+    ]
+    return rotation, (translation[0], translation[1], translation[2])
 
 
 NEWTON_STEPS = 6
@@ -163,29 +173,33 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
         root = root - step
     over = (root * root - square) / 2
     scale = root * over - det
-    unsure = (scale <= least) | (abs(step) * square > ROTATION_TOLERANCE * scale)
-    scale = 1.0 / m.where(unsure, 1.0, scale)
+    degenerate = (scale <= least) | (abs(step) * square > ROTATION_TOLERANCE * scale)
+    scale = 1.0 / m.where(degenerate, 1.0, scale)
     gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
-    turn: list[Any] = []
+    rotation: list[Any] = []
     for i in range(3):
         p, q, r = gram[i]
         row = [(over + square) * b[i][j] + root * cof[i][j] - p * b[0][j] - q * b[1][j] - r * b[2][j] for j in range(3)]
-        turn.extend((row[0] * scale, row[1] * scale, row[2] * scale))
-    *turn, told = m.recompute_where(
-        unsure, (*turn, unsure ^ True), lambda pick: _attitude_by_svd([[pick(x) for x in row] for row in b])
+        rotation.extend((row[0] * scale, row[1] * scale, row[2] * scale))
+    *rotation, determined = m.recompute_where(
+        degenerate, (*rotation, degenerate ^ True), lambda pick: _attitude_by_svd([[pick(x) for x in row] for row in b])
     )
-    return ((turn[0], turn[1], turn[2]), (turn[3], turn[4], turn[5]), (turn[6], turn[7], turn[8])), told
+    return (
+        (rotation[0], rotation[1], rotation[2]),
+        (rotation[3], rotation[4], rotation[5]),
+        (rotation[6], rotation[7], rotation[8]),
+    ), determined
 
 
 def _attitude_by_svd(b: list[list[Any]]) -> tuple[Any, ...]:
     """Compute the nine elements of the rotation, and whether B determines it, by singular values; see attitude."""
     products = np.moveaxis(np.array(b), (0, 1), (-2, -1))
-    turns = nearest_rotation(products)
-    stretch = np.swapaxes(turns, -1, -2) @ products
+    rotations = nearest_rotation(products)
+    stretch = np.swapaxes(rotations, -1, -2) @ products
     size = np.linalg.norm(products, axis=(-2, -1))
     # Its eigenvalues are s₁, s₂ and s₃, so this is the divisor of `attitude`.
     scale = np.linalg.det(np.trace(stretch, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - stretch)
-    return *(turns[..., i, j] for i in range(3) for j in range(3)), scale > RANK_TOLERANCE * size**3
+    return *(rotations[..., i, j] for i in range(3) for j in range(3)), scale > RANK_TOLERANCE * size**3
 
 
 def _cofactor(b: list[list[N]], i: int, j: int) -> N:
@@ -210,16 +224,16 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
 
 
 def follow_markers(
-    roots: Floats, known: NDArray[np.bool_], at_rest: Floats, positions: Floats, weights: Floats
+    roots: Floats, known: NDArray[np.bool_], rest_positions: Floats, positions: Floats, weights: Floats
 ) -> Floats:
     """Move the last rotation to the markers in frames with one or two palm markers, or with markers in a line."""
     total = weights.sum(-1)
-    partly = ~known & (total > 0)
-    if not partly.any():
+    partial = ~known & (total > 0)
+    if not partial.any():
         return roots
-    share = weights[partly] / total[partly, None]
-    turned = np.einsum("fij,nj->fni", roots[partly, :3, :3], at_rest)
-    moved = roots.copy()
-    moved[partly, :3, 3] = (share[..., None] * (positions[partly] - turned)).sum(1)
+    share = weights[partial] / total[partial, None]
+    turned = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
+    followed = roots.copy()
+    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - turned)).sum(1)
     # Frames without palm markers keep the root of the frame before, including these.
-    return hold_last(moved, known | partly, roots[0])
+    return hold_last(followed, known | partial, roots[0])

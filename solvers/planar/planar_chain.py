@@ -46,7 +46,7 @@ class ChainMarker:
 class MarkerHint(NamedTuple, Generic[N]):
     """Observed position of an inner marker."""
 
-    rider: ChainMarker
+    marker: ChainMarker
     u: N
     v: N
     """m in the plane."""
@@ -89,7 +89,10 @@ def bones_to_marker(chain: Chain, end: ChainMarker) -> ChainLengths:
     lengths = [float(length) if bone < end.bone else 0.0 for bone, length in enumerate(chain.lengths)]
     lengths[end.bone] = math.hypot(end.dorsal, end.along)
     shift = [raised if bone == end.bone else 0.0 for bone in range(3)]
-    limits = [(float(low) - less, float(high) - less) for (low, high), less in zip(chain.limits, shift, strict=True)]
+    limits = [
+        (float(low) - raised_by, float(high) - raised_by)
+        for (low, high), raised_by in zip(chain.limits, shift, strict=True)
+    ]
     lead = chain.lead + (chain.ratio * raised if end.bone == 1 else -raised if end.bone == 2 else 0.0)
     a, b, c = lengths
     return ChainLengths(
@@ -115,11 +118,14 @@ def end_error(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N],
     return m.sqrt(u * u + v * v)
 
 
-def marker_position(m: NumberFunctions[N], chain: Chain, rider: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
+def marker_position(m: NumberFunctions[N], chain: Chain, marker: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
     """Return a marker's position in the plane at these flexions of the chain."""
     heading, u, v = flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
-    for bone in range(rider.bone):
+    for bone in range(marker.bone):
         u, v = u + float(chain.lengths[bone]) * m.cos(heading), v + float(chain.lengths[bone]) * m.sin(heading)
         heading = heading + flexions[bone + 1]
-    ahead, up = m.cos(heading), m.sin(heading)
-    return u + rider.along * ahead + rider.dorsal * up, v + rider.along * up - rider.dorsal * ahead
+    cos_heading, sin_heading = m.cos(heading), m.sin(heading)
+    return (
+        u + marker.along * cos_heading + marker.dorsal * sin_heading,
+        v + marker.along * sin_heading - marker.dorsal * cos_heading,
+    )

@@ -43,44 +43,46 @@ class PlanarFabrik(CoupledBend):
     stopping: Stopping
     nearest: Nearest
 
-    def _mended(self, m: NumberFunctions[N], goal: tuple[N, N], bent: BendResult[N]) -> BendResult[N]:
+    def _improve(self, m: NumberFunctions[N], goal: tuple[N, N], start: BendResult[N]) -> BendResult[N]:
         if self.bones.count == 1:
-            return bent
-        off: Any = bent[3] > self.stopping.tolerance
-        mended: BendResult[N] = m.recompute_where(
-            off, bent, lambda pick: self._within(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in bent[:3]])
+            return start
+        missed: Any = start[3] > self.stopping.tolerance
+        improved: BendResult[N] = m.recompute_where(
+            missed,
+            start,
+            lambda pick: self._search_within_limits(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in start[:3]]),
         )
-        return mended
+        return improved
 
-    def _within(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> BendResult[N]:
+    def _search_within_limits(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> BendResult[N]:
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
         error = end_error(m, self.bones, (first, middle, last), goal)
         best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, self.bones, goal, first))
-        off: Any = best[3] > self.stopping.tolerance
+        missed: Any = best[3] > self.stopping.tolerance
 
-        def passed(pick: Pick) -> BendResult[N]:
-            begin = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
-            return self._passes(m, (pick(goal[0]), pick(goal[1])), begin)
+        def run_passes(pick: Pick) -> BendResult[N]:
+            start = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
+            return self._passes(m, (pick(goal[0]), pick(goal[1])), start)
 
-        found: BendResult[N] = m.recompute_where(off, best, passed)
-        return found
+        result: BendResult[N] = m.recompute_where(missed, best, run_passes)
+        return result
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
-        now: tuple[N, N, N] = best[:3]
-        going: Any = best[3] > self.stopping.tolerance
+        flexions: tuple[N, N, N] = best[:3]
+        active: Any = best[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
-            if not m.any(going):
+            if not m.any(active):
                 break
-            now = backward(m, self.bones, forward(m, self.bones, now, goal, self.nearest), goal)
-            error = end_error(m, self.bones, now, goal)
-            going = going & (error < best[3] - self.stopping.stall)
+            flexions = backward(m, self.bones, forward(m, self.bones, flexions, goal, self.nearest), goal)
+            error = end_error(m, self.bones, flexions, goal)
+            active = active & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (
-                m.where(going, new, old) for new, old in zip((*now, error), best, strict=True)
+                m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
             )
             best = first, middle, last, least
-            going = going & (error > self.stopping.tolerance)
+            active = active & (error > self.stopping.tolerance)
         return best
 
 
@@ -98,8 +100,8 @@ def forward(
         at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
         joints.append((at_u, at_v))
     for bone in range(bones.count - 1, 0, -1):
-        beyond = goal if bone == bones.count - 1 else joints[bone]
-        joints[bone - 1] = nearest(m, beyond, bones.lengths[bone], joints[bone - 1])
+        outer_end = goal if bone == bones.count - 1 else joints[bone]
+        joints[bone - 1] = nearest(m, outer_end, bones.lengths[bone], joints[bone - 1])
     return joints
 
 

@@ -100,15 +100,15 @@ def chain_marker(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | 
     return (ChainMarker(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
-def dofs_moving(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float) -> tuple[DigitDof, ...]:
-    """Return the degrees of freedom that move a marker, innermost first. aside: m, its offset from the finger plane."""
+def dofs_moving(hand: HandModel, digit: PlanarDigit, end: ChainMarker, lateral: float) -> tuple[DigitDof, ...]:
+    """Return the degrees of freedom that move a marker, innermost first. lateral: m, offset from the finger plane."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
     turns = []
     for d, bone, following in zip(dofs, bones, [*bones[1:], None], strict=True):
         low, high = map(float, hand.limits[d])
         straight = (0.0, 0.0 if following is None else float(digit.lengths[bone:following].sum()), 0.0)
-        offset = (aside, end.along, end.dorsal) if following is None else straight
+        offset = (lateral, end.along, end.dorsal) if following is None else straight
         turns.append(DigitDof(d, hand.movements[d], low, high, offset))
     return tuple(turns)
 

@@ -70,9 +70,9 @@ class Steps:
 class OutermostMarker:
     """How to bend a digit whose outermost visible marker is a given one."""
 
-    rider: ChainMarker
+    marker: ChainMarker
     bend: PlanarBend
-    turns: tuple[DigitDof, ...]
+    dofs: tuple[DigitDof, ...]
     """The degrees of freedom that move the marker."""
     sideways: bool
     """Whether the second joint's abduction moves the marker."""
@@ -86,20 +86,20 @@ class MarkedDigit:
     plane: CurlPlane
     dofs: list[int]
     """Abduction, twist, the second joint's abduction and the three flexions, as far as the digit has them."""
-    own: tuple[int, ...]
+    present: tuple[int, ...]
     """Which of these six the digit has."""
     has: tuple[bool, bool, bool]
     """Whether it has each of the first three."""
-    first: float
+    first_length: float
     """m, length of the first bone."""
-    rows: tuple[Point[float], Point[float], Point[float]]
+    base_rows: tuple[Point[float], Point[float], Point[float]]
     origin: Point[float]
     """A point p of the wrist frame is rows · (p − origin) in the base frame, mirrored in X for a left hand."""
     columns: list[int]
     """(S,) indices of the digit's targets, the outermost first."""
-    asides: tuple[float, ...]
+    offsets: tuple[float, ...]
     """(S,) m, offsets of the markers from the finger plane."""
-    beside: bool
+    has_offsets: bool
     """Whether any marker has such an offset."""
     abduction_limits: Bounds
     twist_limits: Bounds
@@ -141,39 +141,41 @@ def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:
 def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps) -> MarkedDigit:
     mirror = 1.0 if hand.side == "right" else -1.0
     found = [(column, chain_marker(digit, hand.sites[site])) for column, site in enumerate(sites)]
-    own = [(column, *ridden) for column, ridden in found if ridden is not None]
-    own.sort(key=lambda mark: -_distance_along(digit, mark[1]))
+    markers = [(column, *placed) for column, placed in found if placed is not None]
+    markers.sort(key=lambda marker: -_distance_along(digit, marker[1]))
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
-    rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
+    base_rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
     planes = (digit.abduction, digit.twist, digit.side_bend)
     return MarkedDigit(
         digit=digit,
         plane=steps.plane(hand, digit),
         dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
-        own=tuple(each for each, dof in enumerate((*planes, *digit.flexions)) if dof >= 0),
+        present=tuple(each for each, dof in enumerate((*planes, *digit.flexions)) if dof >= 0),
         has=(digit.abduction >= 0, digit.twist >= 0, digit.side_bend >= 0),
-        first=float(digit.lengths[0]),
-        rows=(tuple(rows[0]), tuple(rows[1]), tuple(rows[2])),
+        first_length=float(digit.lengths[0]),
+        base_rows=(tuple(base_rows[0]), tuple(base_rows[1]), tuple(base_rows[2])),
         origin=tuple(digit.T_wrist_base[:3, 3].tolist()),
-        columns=[column for column, _, _ in own],
-        asides=tuple(x * mirror for _, _, x in own),
-        beside=any(x for _, _, x in own),
+        columns=[column for column, _, _ in markers],
+        offsets=tuple(x * mirror for _, _, x in markers),
+        has_offsets=any(x for _, _, x in markers),
         abduction_limits=_limits(hand, digit.abduction),
         twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),
-        ends=tuple(_outermost_marker(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in own),
+        ends=tuple(_outermost_marker(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in markers),
     )
 
 
-def _distance_along(digit: PlanarDigit, mark: ChainMarker) -> float:
+def _distance_along(digit: PlanarDigit, marker: ChainMarker) -> float:
     """Return how far out on the digit a marker is, in bones."""
-    return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
+    return marker.bone + min(marker.along / float(digit.lengths[marker.bone]), 1.5) / 2
 
 
 def _outermost_marker(
-    hand: HandModel, digit: PlanarDigit, mark: ChainMarker, aside: float, bend: PlanarBend
+    hand: HandModel, digit: PlanarDigit, marker: ChainMarker, offset: float, bend: PlanarBend
 ) -> OutermostMarker:
-    return OutermostMarker(mark, bend, dofs_moving(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
+    return OutermostMarker(
+        marker, bend, dofs_moving(hand, digit, marker, offset), digit.side_bend >= 0 and marker.bone > 0
+    )
 
 
 def _limits(hand: HandModel, dof: int) -> Bounds:

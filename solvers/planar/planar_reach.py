@@ -74,21 +74,23 @@ def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead
     highest = bones.limits[1][1]
     least = (STRAIGHT_TOLERANCE * sum(bones.lengths)) ** 2
     short = m.where(far.square > square, far.square - square, 0.0)
-    told = short / (short + least)
-    short = short * told
-    sought = far.square - short
+    attenuation = short / (short + least)
+    short = short * attenuation
+    target = far.square - short
     bend = m.clip(far.bend + _quadratic_step(m, short, far.slope, far.curve), bones.straightest, highest)
     for _ in range(HALLEY_STEPS):
-        now, slope, curve = squared_distance(m, bones, bend, lead)
-        bend = m.clip(bend + _quadratic_step(m, told * (now - sought), slope, curve), bones.straightest, highest)
+        reached, slope, curve = squared_distance(m, bones, bend, lead)
+        bend = m.clip(
+            bend + _quadratic_step(m, attenuation * (reached - target), slope, curve), bones.straightest, highest
+        )
     return bend
 
 
-def _quadratic_step(m: NumberFunctions[N], fall: N, slope: N, curve: N) -> N:
+def _quadratic_step(m: NumberFunctions[N], drop: N, slope: N, curve: N) -> N:
     """Solve slope · x + curve · x² = fall."""
-    inside = slope * slope + 4 * curve * fall
-    both = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
-    return 2 * fall / m.where(both > 1e-12, both, 1e-12)
+    inside = slope * slope + 4 * curve * drop
+    denominator = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
+    return 2 * drop / m.where(denominator > 1e-12, denominator, 1e-12)
 
 
 def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
@@ -97,12 +99,16 @@ def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: 
     low, high = bones.limits[2]
     free = bones.ratio * bend + lead
     last = m.clip(free, low, high)
-    turn = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
+    last_slope = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
     cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
     cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
     square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)
-    slope = 2 * (a * b * sin + b * c * turn * sin_last + a * c * (1 + turn) * sin_both)
-    curve = a * b * cos + b * c * turn * turn * cos_last + a * c * (1 + turn) * (1 + turn) * cos_both
+    slope = 2 * (a * b * sin + b * c * last_slope * sin_last + a * c * (1 + last_slope) * sin_both)
+    curve = (
+        a * b * cos
+        + b * c * last_slope * last_slope * cos_last
+        + a * c * (1 + last_slope) * (1 + last_slope) * cos_both
+    )
     return square, slope, curve
 
 
@@ -118,14 +124,14 @@ def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> Farth
     weight = a * b + b * c * ratio * ratio + a * c * (1 + ratio) * (1 + ratio)
     bend = -lead * (b * c * ratio + a * c * (1 + ratio)) / max(weight, 1e-12)
     free = ratio * bend + lead
-    stuck = m.clip(free, low, high)
+    clipped = m.clip(free, low, high)
     # At a limit the last bone is rigidly joined to the middle one, up to the bend at which it leaves the limit.
-    alone = -stuck * a * c / max(a * b + a * c, 1e-12)
-    leaves = (stuck - lead) / ratio if ratio else alone
+    rigid = -clipped * a * c / max(a * b + a * c, 1e-12)
+    leaves = (clipped - lead) / ratio if ratio else rigid
     bend = m.where(
         free < low,
-        m.where(alone < leaves, alone, leaves),
-        m.where(free > high, m.where(alone > leaves, alone, leaves), bend),
+        m.where(rigid < leaves, rigid, leaves),
+        m.where(free > high, m.where(rigid > leaves, rigid, leaves), bend),
     )
     bend = m.clip(bend, bones.straightest, bones.limits[1][1])
     for _ in range(2):

@@ -35,7 +35,7 @@ class PlanarLu:
         goal = complex(u, v - joint_depth)
         first_end = ChainMarker(0, float(self.exact.chain.lengths[0]))
         knuckle = next(
-            (complex(hint.u, hint.v - joint_depth) for hint in hints if hint.rider == first_end and hint.weight > 0),
+            (complex(hint.u, hint.v - joint_depth) for hint in hints if hint.marker == first_end and hint.weight > 0),
             None,
         )
         if knuckle is None:
@@ -53,7 +53,7 @@ class PlanarLu:
         """See PlanarBend: frame by frame, each near the one before it."""
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):
-            seen = [MarkerHint(hint.rider, *(float(number[row]) for number in hint[1:])) for hint in hints]
+            seen = [MarkerHint(hint.marker, *(float(number[row]) for number in hint[1:])) for hint in hints]
             bent = bend.one(float(u[row]), float(v[row]), seen)
             found[:, row] = bent
             bend = bend.after(bent[:3])

@@ -30,14 +30,14 @@ class PlanarRecorded:
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
-        arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
+        arrays = [MarkerHint(hint.marker, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         joint = ChainMarker(1, float(self.exact.chain.lengths[1]))
-        seen = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
+        seen = next((hint for hint in hints if hint.marker == joint), None) if self.exact.linkage.bones == 3 else None
         if seen is None:
             return self.exact.many(u, v, hints)
         found, known = np.empty((4, len(u))), seen.weight > 0
@@ -45,7 +45,7 @@ class PlanarRecorded:
         if len(rows):
             found[:, rows] = self._two_links(u[rows] + 1j * v[rows], seen.u[rows] + 1j * seen.v[rows])
         if len(rest):
-            others = [MarkerHint(hint.rider, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
+            others = [MarkerHint(hint.marker, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
             found[:, rest] = self.exact.many(u[rest], v[rest], others)
         return found[0], found[1], found[2], found[3]
 
@@ -76,10 +76,10 @@ def _with_table(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit
     if table is None:
         return marked
     ends = []
-    for end, aside in zip(marked.ends, marked.asides, strict=True):
+    for end, aside in zip(marked.ends, marked.offsets, strict=True):
         bend = end.bend
-        if end.rider.bone == 2 and isinstance(bend, PlanarRecorded):
-            marker = np.array([aside, end.rider.along - marked.digit.lengths[2], end.rider.dorsal])
+        if end.marker.bone == 2 and isinstance(bend, PlanarRecorded):
+            marker = np.array([aside, end.marker.along - marked.digit.lengths[2], end.marker.dorsal])
             bend = replace(bend, recorded=table.for_marker(marker) if marker.any() else table)
         ends.append(replace(end, bend=bend))
     return replace(marked, ends=tuple(ends))
@@ -114,6 +114,6 @@ def fill_in_last_joints(
 
 def _to_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
     """Points (N, 3) m of a digit's base frame in the world: the inverse of `in_base`."""
-    wrist = points @ np.array(marked.rows) + np.array(marked.origin)
+    wrist = points @ np.array(marked.base_rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T
     return world

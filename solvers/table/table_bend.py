@@ -42,7 +42,7 @@ class PlanarTable:
             found = self.scalar.read(u, v - self.scalar.joint_depth)
             if found is not None:
                 return found
-        arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
+        arrays = [MarkerHint(hint.marker, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
@@ -93,10 +93,10 @@ class PlanarTable:
         return [*bent.T, np.abs(tip(self.linkage.links, bent) - goal)]
 
     def _seen(self, hint: MarkerHint[Floats], rows: Ints) -> SeenMarker:
-        at_end = hint.rider == ChainMarker(hint.rider.bone, float(self.chain.lengths[hint.rider.bone]))
+        at_end = hint.marker == ChainMarker(hint.marker.bone, float(self.chain.lengths[hint.marker.bone]))
         return SeenMarker(
-            linkage(self.chain, hint.rider, self.radii),
-            hint.rider.bone + 1 if at_end and not np.any(self.radii) else 0,
+            linkage(self.chain, hint.marker, self.radii),
+            hint.marker.bone + 1 if at_end and not np.any(self.radii) else 0,
             hint.u[rows] + 1j * (hint.v[rows] - self.joint_depth),
             hint.weight[rows] > 0,
         )

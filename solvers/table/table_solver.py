@@ -165,7 +165,7 @@ def _with_radii(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: Di
         return marked
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
     radii = measures.radii[digit.name]
-    ends = (replace(end, bend=bend.prepared(chain, end.rider, radii)) for end in marked.ends)
+    ends = (replace(end, bend=bend.prepared(chain, end.marker, radii)) for end in marked.ends)
     return replace(marked, ends=tuple(ends))
 
 

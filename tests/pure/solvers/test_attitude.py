@@ -71,6 +71,6 @@ def test_markers_with_any_noise_leave_the_palm_rigid():
     """Five centimetres, as of swapped labels."""
     hand = HANDS["right"]
     palm = palm_markers(hand, [hand.site_index(name) for name in FULL])
-    positions = palm.at_rest + np.random.default_rng(3).normal(0, 0.05, (100000, *palm.at_rest.shape))
+    positions = palm.rest_positions + np.random.default_rng(3).normal(0, 0.05, (100000, *palm.rest_positions.shape))
     turns = fit_roots(palm, positions, np.ones(positions.shape[:2]))[:, :3, :3]
     assert np.abs(turns @ np.swapaxes(turns, 1, 2) - np.eye(3)).max() < 1e-9

@@ -46,7 +46,7 @@ def moves(seed, count=200):
 
 def seen(found, move, noise=0.0, seed=0):
     """What of the palm's markers is seen when the hand is moved so."""
-    here = found.palm.at_rest
+    here = found.palm.rest_positions
     positions = np.einsum("fij,nj->fni", move[:, :3, :3], here) + move[:, None, :3, 3]
     positions = positions + np.random.default_rng(seed).normal(0, noise, positions.shape)
     count = len(move)
@@ -61,11 +61,14 @@ def test_three_markers_tell_where_the_palm_is():
 def test_joints_of_the_palm_are_found_where_it_has_them():
     """Each from two of the markers, their spheres and the palm's plane."""
     found = palm()
-    assert len(found.trio.joints) == 3
-    markers = tuple(Vector(*place) for place in found.palm.places)
+    assert len(found.three_markers.joints) == 3
+    markers = tuple(Vector(*place) for place in found.palm.rest_points)
     plane, told = palm_plane(*markers)
     assert told
-    assert np.abs(np.array(found.trio.found(markers, plane)) - found.trio.places[3:]).max() < 1e-12
+    assert (
+        np.abs(np.array(found.three_markers.find_joints(markers, plane)) - found.three_markers.rest_points[3:]).max()
+        < 1e-12
+    )
 
 
 def test_one_frame_is_solved_as_many_are():
@@ -82,7 +85,7 @@ def test_markers_alone_lay_the_palm_by_least_squares():
     found, move = palm(share=0.0), moves(3)
     targets = seen(found, move, noise=0.003)
     expected = rotations.fit_rigid(
-        np.broadcast_to(found.palm.at_rest, targets.positions.shape), targets.positions, targets.weights
+        np.broadcast_to(found.palm.rest_positions, targets.positions.shape), targets.positions, targets.weights
     )
     assert np.abs(found.roots(targets, np.eye(4)) - expected).max() < 1e-9
 
@@ -134,7 +137,7 @@ def test_two_markers_turn_the_palm_about_their_line_as_little_as_they_may(mark):
         targets = lost(seen(found, move[None]), [0], [mark])
         root = found.roots(targets, before)[0]
         two = [m for m in range(3) if m != mark]
-        at = found.palm.at_rest[two]
+        at = found.palm.rest_positions[two]
         goal = targets.positions[0, two]
         assert np.abs(at @ root[:3, :3].T + root[:3, 3] - goal).max() < 1e-9
         line = (at[1] - at[0]) / np.linalg.norm(at[1] - at[0])
@@ -157,7 +160,7 @@ def test_two_markers_at_other_lengths_than_the_palms_leave_it_rigid_between_them
         targets = replace(targets, positions=targets.positions * stretch)
         root = found.roots(targets, np.eye(4))[0]
         assert np.abs(root[:3, :3] @ root[:3, :3].T - np.eye(3)).max() < 1e-9
-        off = found.palm.at_rest[:2] @ root[:3, :3].T + root[:3, 3] - targets.positions[0, :2]
+        off = found.palm.rest_positions[:2] @ root[:3, :3].T + root[:3, 3] - targets.positions[0, :2]
         assert np.abs(off.sum(0)).max() < 1e-9
         assert np.abs(np.cross(off[0], targets.positions[0, 1] - targets.positions[0, 0])).max() < 1e-9
 
@@ -174,7 +177,7 @@ def test_one_marker_keeps_the_last_turn_and_takes_the_palm_along():
     targets = lost(seen(found, after[None]), [0], [0, 2])
     root = found.roots(targets, before)[0]
     assert np.abs(root[:3, :3] - before[:3, :3]).max() < 1e-12
-    assert np.abs(root[:3, :3] @ found.palm.at_rest[1] + root[:3, 3] - targets.positions[0, 1]).max() < 1e-12
+    assert np.abs(root[:3, :3] @ found.palm.rest_positions[1] + root[:3, 3] - targets.positions[0, 1]).max() < 1e-12
 
 
 def test_no_marker_keeps_the_palm():
@@ -245,14 +248,14 @@ def test_a_marker_hidden_in_many_frames_leaves_the_turn_that_the_circle_of_its_n
     """The algebra's own circle about the two, and on it the place nearest to the one before."""
     found, move = palm(), moves(16, 30)
     targets = lost(seen(found, move), range(30), [1])
-    one, other = (Vector(*found.palm.places[mark]) for mark in (0, 2))
+    one, other = (Vector(*found.palm.rest_points[mark]) for mark in (0, 2))
     arms = [np.linalg.norm(np.cross(subtract(other, one), np.subtract(joint, one))) for joint in found.joints]
     third = found.joints[int(np.argmax(arms))]
     lengths = math.dist(third, one), math.dist(third, other)
     before = np.eye(4)
     for position, root in zip(targets.positions, found.roots(targets, before), strict=True):
         circle, _ = intersect_spheres((Vector(*position[0]), Vector(*position[2])), lengths)
-        gone = position[[0, 2]].mean(0) - (before[:3, :3] @ found.palm.at_rest[[0, 2]].mean(0) + before[:3, 3])
+        gone = position[[0, 2]].mean(0) - (before[:3, :3] @ found.palm.rest_positions[[0, 2]].mean(0) + before[:3, 3])
         was = Vector(*(before[:3, :3] @ third + before[:3, 3] + gone))
         assert root[:3, :3] @ third + root[:3, 3] == pytest.approx(nearest_on_circle(circle, was), abs=1e-9)
         before = root
