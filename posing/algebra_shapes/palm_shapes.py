@@ -49,7 +49,7 @@ def trace_palm(hand: HandModel, pose: Pose) -> Trace:
     trio = three_marker_palm([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
     found = trio.find_joints((p, q, r), plane)
     for number, (joint, place) in enumerate(zip(trio.joints, found, strict=True)):
-        level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.rest[2])
+        level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.offset[2])
         one, other = ((p, q, r)[marker] for marker in joint.markers)
         shapes += _knuckle(space, number, (one, other), joint.lengths, level)
         shapes.append(space.point(f"F{low(number + 2)}", 2, np.array(place)))
