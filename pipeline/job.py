@@ -195,7 +195,7 @@ def _solve(
     if measured.worn is not None:
         yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
         pose = _finished(measured, targets, pose)
-    pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
+    pose = how.smoothing.smooth_pose(hand, targets, pose, calm.noise[hand.side])
     pose, companions = estimate_unseen_fingers(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = apply_target_rotations(hand, targets, pose) if how.drive == "joints" else pose
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))

@@ -39,8 +39,8 @@ def calmed(
         told = None if turns is None else turns[:, columns]
         hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], told)
         seen = replace(targets, weights=targets.weights * samples[:, columns])
-        done = smoothing.smoothed(hand, seen, gap_limit)
-        rest = np.where(done.refused[..., None], np.nan, positions[:, columns])
+        done = smoothing.smooth_targets(hand, seen, gap_limit)
+        rest = np.where(done.rejected[..., None], np.nan, positions[:, columns])
         positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
         predicted[:, columns] |= done.predicted
         if turns is not None and done.targets.rotations is not None:

@@ -84,7 +84,7 @@ class _FilterStep:
     """(2 N, 2 N)"""
     gain: Floats
     """(G, 2 N, N) K"""
-    surprise: Floats
+    innovation: Floats
     """(G, N) ν / S"""
 
 
@@ -92,32 +92,38 @@ class _FilterStep:
 def _blocks(width: int) -> tuple[Floats, Floats, Floats]:
     """Return block matrices (2 N, 2 N) that map angles to angles, velocities to angles, velocities to velocities."""
     corners = [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
-    place, cross, speed = (np.kron(corner, np.eye(width)) for corner in corners)
-    return np.asarray(place, np.float64), np.asarray(cross, np.float64), np.asarray(speed, np.float64)
+    angle_to_angle, velocity_to_angle, velocity_to_velocity = (np.kron(corner, np.eye(width)) for corner in corners)
+    return (
+        np.asarray(angle_to_angle, np.float64),
+        np.asarray(velocity_to_angle, np.float64),
+        np.asarray(velocity_to_velocity, np.float64),
+    )
 
 
 def _advance(
-    belief: AngleEstimate, time: float, angles: Floats, told: Floats, unrest: float
+    estimate: AngleEstimate, time: float, angles: Floats, information: Floats, intensity: float
 ) -> tuple[AngleEstimate, _FilterStep]:
-    """Predict and update by one frame: angles (G, N) rad, measured with the information matrices `told` (G, N, N)."""
+    """Predict and update by one frame: angles (G, N) rad, measured with the information matrices (G, N, N)."""
     width = angles.shape[1]
-    dt = 0.0 if np.isnan(belief.time) else min(max(time - belief.time, SHORTEST), LONGEST)
-    place, cross, speed = _blocks(width)
+    dt = 0.0 if np.isnan(estimate.time) else min(max(time - estimate.time, SHORTEST), LONGEST)
+    angle_to_angle, velocity_to_angle, velocity_to_velocity = _blocks(width)
     # White noise acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
-    pushed = unrest * (dt**3 / 3 * place + dt**2 / 2 * (cross + cross.T) + dt * speed)
-    go = place + speed + dt * cross
-    means, spread = belief.means @ go.T, go @ belief.covariances @ go.T + pushed
+    process_noise = intensity * (
+        dt**3 / 3 * angle_to_angle + dt**2 / 2 * (velocity_to_angle + velocity_to_angle.T) + dt * velocity_to_velocity
+    )
+    transition = angle_to_angle + velocity_to_velocity + dt * velocity_to_angle
+    means, spread = estimate.means @ transition.T, transition @ estimate.covariances @ transition.T + process_noise
     # S⁻¹ = (P + I⁻¹)⁻¹ without inverting the information matrix I, which may be singular.
-    weight = np.linalg.solve(np.eye(width) + told @ spread[:, :width, :width], told)
-    surprise = (weight @ (angles - means[:, :width])[..., None])[..., 0]
+    weight = np.linalg.solve(np.eye(width) + information @ spread[:, :width, :width], information)
+    innovation = (weight @ (angles - means[:, :width])[..., None])[..., 0]
     gain = spread[:, :, :width] @ weight
-    means = means + (spread[:, :, :width] @ surprise[..., None])[..., 0]
+    means = means + (spread[:, :, :width] @ innovation[..., None])[..., 0]
     spread = spread - gain @ spread[:, :width]
-    return AngleEstimate(time, means, (spread + spread.swapaxes(-1, -2)) / 2), _FilterStep(go, gain, surprise)
+    return AngleEstimate(time, means, (spread + spread.swapaxes(-1, -2)) / 2), _FilterStep(transition, gain, innovation)
 
 
 def smooth_angles_live(
-    hand: HandModel, targets: Targets, pose: Pose, noise: Floats, belief: AngleEstimate | None = None
+    hand: HandModel, targets: Targets, pose: Pose, noise: Floats, estimate: AngleEstimate | None = None
 ) -> tuple[Pose, AngleEstimate]:
     """Smooth angles by the frames so far.
 
@@ -128,32 +134,34 @@ def smooth_angles_live(
         targets: F frames of T targets.
         pose: the solved pose.
         noise: (F or 1, 2, T) standard deviation of a component of each position, m, and of each rotation, rad.
-        belief: the filter state of the previous piece; None at the start of a take.
+        estimate: the filter state of the previous piece; None at the start of a take.
 
     Returns:
         The smoothed pose, and the filter state for the next piece.
     """
-    digits, sure = digits_of(hand), solver_information(hand)
+    digits, solver_prior = digits_of(hand), solver_information(hand)
     width = digits.shape[1]
-    belief = belief or initial_estimate(group_by_digit(hand.neutral[None], digits)[0])
-    told, measured = angle_information(hand, targets, pose, pose.angles, noise)
+    estimate = estimate or initial_estimate(group_by_digit(hand.neutral[None], digits)[0])
+    information, measured = angle_information(hand, targets, pose, pose.angles, noise)
     result = pose.angles.copy()
     for frame, time in enumerate(targets.times):
-        seen = np.any(told[frame] != 0, axis=(1, 2))
-        now = (told[frame] + sure) * seen[:, None, None]
-        belief = _reset_unseen(
-            _advance(belief, float(time), measured[frame], now, ACCELERATION_INTENSITY)[0], belief, seen
+        seen = np.any(information[frame] != 0, axis=(1, 2))
+        frame_information = (information[frame] + solver_prior) * seen[:, None, None]
+        estimate = _reset_unseen(
+            _advance(estimate, float(time), measured[frame], frame_information, ACCELERATION_INTENSITY)[0],
+            estimate,
+            seen,
         )
         rows = slice(frame, frame + 1)
-        one = Pose(hand, pose.root[rows], pose.angles[rows])
-        found = ungroup(belief.means[None, :, :width], digits, one.angles)
-        found = project_to_limits(hand, one.angles, found)
-        shares = _step_fractions(hand, targets.select(rows), one, found, select_noise(noise, rows))
-        result[rows] = _interpolate(hand, one.angles, found, shares)
+        frame_pose = Pose(hand, pose.root[rows], pose.angles[rows])
+        smoothed = ungroup(estimate.means[None, :, :width], digits, frame_pose.angles)
+        smoothed = project_to_limits(hand, frame_pose.angles, smoothed)
+        fractions = _step_fractions(hand, targets.select(rows), frame_pose, smoothed, select_noise(noise, rows))
+        result[rows] = _interpolate(hand, frame_pose.angles, smoothed, fractions)
         # The filter continues from the angles that limits and targets allow.
-        means = np.concatenate([group_by_digit(result[rows], digits)[0], belief.means[:, width:]], axis=1)
-        belief = AngleEstimate(belief.time, means, belief.covariances)
-    return Pose(hand, pose.root, result), belief
+        means = np.concatenate([group_by_digit(result[rows], digits)[0], estimate.means[:, width:]], axis=1)
+        estimate = AngleEstimate(estimate.time, means, estimate.covariances)
+    return Pose(hand, pose.root, result), estimate
 
 
 def _step_fractions(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> Floats:
@@ -161,29 +169,29 @@ def _step_fractions(hand: HandModel, targets: Targets, pose: Pose, angles: Float
 
     Each site must stay near its target. The error of the linearisation grows with the square of the step.
     """
-    missed = jacobians.pose_joints(hand, pose.root, pose.angles).site_positions(targets.sites) - targets.positions
+    misses = jacobians.pose_joints(hand, pose.root, pose.angles).site_positions(targets.sites) - targets.positions
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
-    own = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
-    allowed = LARGEST_DEVIATION * np.maximum(noise[:, 0], LEAST_NOISE[0]) + np.linalg.norm(missed, axis=-1)
+    on_digit = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
+    allowed = LARGEST_DEVIATION * np.maximum(noise[:, 0], LEAST_NOISE[0]) + np.linalg.norm(misses, axis=-1)
     bound = np.where(targets.weights > 0, allowed, np.inf)
-    shares = np.ones((len(targets), len(own)))
+    fractions = np.ones((len(targets), len(on_digit)))
     for last in (False, False, False, True):
-        there = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, shares))
-        away = np.linalg.norm(there.site_positions(targets.sites) - targets.positions, axis=-1) / bound
-        far = np.where(own, away[:, None], 0.0).max(axis=2, initial=0.0)
-        if not np.any(far > 1):
+        moved = jacobians.pose_joints(hand, pose.root, _interpolate(hand, pose.angles, angles, fractions))
+        errors = np.linalg.norm(moved.site_positions(targets.sites) - targets.positions, axis=-1) / bound
+        excess = np.where(on_digit, errors[:, None], 0.0).max(axis=2, initial=0.0)
+        if not np.any(excess > 1):
             break
         if _digits_coupled(hand):
-            far = np.repeat(far.max(axis=1, keepdims=True), far.shape[1], axis=1)
-        shares = np.where(far > 1.1, 0.0, shares) if last else shares / np.sqrt(np.maximum(far, 1.0))
-    return shares
+            excess = np.repeat(excess.max(axis=1, keepdims=True), excess.shape[1], axis=1)
+        fractions = np.where(excess > 1.1, 0.0, fractions) if last else fractions / np.sqrt(np.maximum(excess, 1.0))
+    return fractions
 
 
-def _interpolate(hand: HandModel, first: Floats, second: Floats, shares: Floats) -> Floats:
+def _interpolate(hand: HandModel, first: Floats, second: Floats, fractions: Floats) -> Floats:
     """Interpolate from the first angles (F, D) to the second, each digit by its fraction (F, G)."""
     digits = digits_of(hand)
-    way = np.broadcast_to(shares[..., None], (*shares.shape, digits.shape[1]))
-    return first + ungroup(way, digits, np.ones(first.shape)) * (second - first)
+    fractions = np.broadcast_to(fractions[..., None], (*fractions.shape, digits.shape[1]))
+    return first + ungroup(fractions, digits, np.ones(first.shape)) * (second - first)
 
 
 @lru_cache(maxsize=8)
@@ -194,23 +202,23 @@ def _digits_coupled(hand: HandModel) -> bool:
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
 
 
-def _faded(shares: Floats) -> Floats:
-    """Smooth fractions (F, G) over 2 EASE frames without increasing any."""
-    if not np.any(shares < 1):
-        return shares
-    padded = np.pad(shares, ((2 * FADE_FRAMES, 2 * FADE_FRAMES), (0, 0)), mode="edge")
+def _faded(fractions: Floats) -> Floats:
+    """Smooth fractions (F, G) over 2 FADE_FRAMES frames without increasing any."""
+    if not np.any(fractions < 1):
+        return fractions
+    padded = np.pad(fractions, ((2 * FADE_FRAMES, 2 * FADE_FRAMES), (0, 0)), mode="edge")
     least = np.lib.stride_tricks.sliding_window_view(padded, 2 * FADE_FRAMES + 1, axis=0).min(-1)
-    eased: Floats = np.lib.stride_tricks.sliding_window_view(least, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
-    return eased
+    faded: Floats = np.lib.stride_tricks.sliding_window_view(least, 2 * FADE_FRAMES + 1, axis=0).mean(-1)
+    return faded
 
 
 def _reset_unseen(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEstimate:
     """Reset the digits not seen (G,) to their last angles with unknown velocity."""
-    still = initial_estimate(before.means[:, : before.means.shape[1] // 2])
+    stopped = initial_estimate(before.means[:, : before.means.shape[1] // 2])
     return AngleEstimate(
         after.time,
-        np.where(seen[:, None], after.means, still.means),
-        np.where(seen[:, None, None], after.covariances, still.covariances),
+        np.where(seen[:, None], after.means, stopped.means),
+        np.where(seen[:, None, None], after.covariances, stopped.covariances),
     )
 
 
@@ -227,60 +235,74 @@ def smooth_angles(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, 
         calm: divides the bandwidth of the motion that passes.
     """
     digits, seen = digits_of(hand), visible_digits(hand, targets)
-    told_by_others = ungroup(fill_gaps(group_by_digit(pose.angles, digits), seen, targets.times), digits, pose.angles)
-    pose = Pose(hand, pose.root, project_to_limits(hand, pose.angles, told_by_others))
-    sure = solver_information(hand) * np.where(seen, 1.0, (SOLVER_DEVIATION / FILLED_DEVIATION) ** 2)[..., None, None]
+    filled = ungroup(fill_gaps(group_by_digit(pose.angles, digits), seen, targets.times), digits, pose.angles)
+    pose = Pose(hand, pose.root, project_to_limits(hand, pose.angles, filled))
+    solver_prior = (
+        solver_information(hand) * np.where(seen, 1.0, (SOLVER_DEVIATION / FILLED_DEVIATION) ** 2)[..., None, None]
+    )
     angles = pose.angles.copy()
     for start in range(0, len(targets), STRETCH):
         first = max(start - RUN_UP, 0)
         rows = slice(first, start + STRETCH + RUN_UP)
         part = Pose(hand, pose.root[rows], pose.angles[rows])
-        some, shaky = targets.select(rows), select_noise(noise, rows)
-        about, held = part.angles, np.zeros(part.angles.shape)
+        part_targets, part_noise = targets.select(rows), select_noise(noise, rows)
+        linearised_at, at_limit = part.angles, np.zeros(part.angles.shape)
         for _ in range(ITERATIONS):
-            told, measured = angle_information(hand, some, part, about, shaky)
-            told, measured = _measure_at_limits(
-                told + sure[rows], measured, group_by_digit(held, digits), group_by_digit(about, digits)
+            information, measured = angle_information(hand, part_targets, part, linearised_at, part_noise)
+            information, measured = _measure_at_limits(
+                information + solver_prior[rows],
+                measured,
+                group_by_digit(at_limit, digits),
+                group_by_digit(linearised_at, digits),
             )
-            found = ungroup(
-                _smooth_measured(some.times, measured, told, ACCELERATION_INTENSITY / calm**4), digits, part.angles
+            smoothed = ungroup(
+                _smooth_measured(part_targets.times, measured, information, ACCELERATION_INTENSITY / calm**4),
+                digits,
+                part.angles,
             )
-            about = project_to_limits(hand, part.angles, found)
-            held = np.maximum(held, np.abs(found - about) > BEYOND)
-        about = _interpolate(hand, part.angles, about, _faded(_step_fractions(hand, some, part, about, shaky)))
+            linearised_at = project_to_limits(hand, part.angles, smoothed)
+            at_limit = np.maximum(at_limit, np.abs(smoothed - linearised_at) > BEYOND)
+        linearised_at = _interpolate(
+            hand,
+            part.angles,
+            linearised_at,
+            _faded(_step_fractions(hand, part_targets, part, linearised_at, part_noise)),
+        )
         inner = slice(start - first, start - first + STRETCH)
-        angles[start : start + STRETCH] = about[inner]
+        angles[start : start + STRETCH] = linearised_at[inner]
     return Pose(hand, pose.root, angles)
 
 
-def _smooth_measured(times: Floats, measured: Floats, told: Floats, unrest: float) -> Floats:
-    """Smooth measured angles (F, G, N) with information matrices `told` (F, G, N, N): means (F, G, N).
+def _smooth_measured(times: Floats, measured: Floats, information: Floats, intensity: float) -> Floats:
+    """Smooth measured angles (F, G, N) with information matrices (F, G, N, N): means (F, G, N).
 
     Bierman (1977), X.2, as in path_smoother: the smoothed mean is x − P λ.
     """
     width = measured.shape[2]
-    belief, steps = initial_estimate(measured[0]), []
+    estimate, steps = initial_estimate(measured[0]), []
     means = np.empty_like(measured)
     rows = np.empty((*measured.shape, 2 * width))
     for frame, time in enumerate(times):
-        belief, step = _advance(belief, float(time), measured[frame], told[frame], unrest)
+        estimate, step = _advance(estimate, float(time), measured[frame], information[frame], intensity)
         steps.append(step)
-        means[frame], rows[frame] = belief.means[:, :width], belief.covariances[:, :width]
-    later = np.zeros((measured.shape[1], 2 * width))
+        means[frame], rows[frame] = estimate.means[:, :width], estimate.covariances[:, :width]
+    adjoint = np.zeros((measured.shape[1], 2 * width))
     for frame in range(len(times) - 1, -1, -1):
-        means[frame] -= (rows[frame] @ later[..., None])[..., 0]
+        means[frame] -= (rows[frame] @ adjoint[..., None])[..., 0]
         step = steps[frame]
-        later[:, :width] -= (step.gain.swapaxes(-1, -2) @ later[..., None])[..., 0] + step.surprise
-        later = later @ step.transition
+        adjoint[:, :width] -= (step.gain.swapaxes(-1, -2) @ adjoint[..., None])[..., 0] + step.innovation
+        adjoint = adjoint @ step.transition
     return means
 
 
-def _measure_at_limits(told: Floats, measured: Floats, held: Floats, about: Floats) -> tuple[Floats, Floats]:
-    """Add measurements of the angles `about` (F, G, N) where they were at their limits, `held` (F, G, N).
+def _measure_at_limits(
+    information: Floats, measured: Floats, at_limit: Floats, linearised_at: Floats
+) -> tuple[Floats, Floats]:
+    """Add measurements of the angles `linearised_at` (F, G, N) where they are at their limits (F, G, N).
 
     Returns the information matrices and the measured angles.
     """
-    firm = held / AT_LIMIT**2
-    right = (told @ measured[..., None])[..., 0] + firm * about
-    more = told + firm[..., None] * np.eye(told.shape[-1])
-    return more, np.asarray(np.linalg.solve(more, right[..., None])[..., 0], np.float64)
+    limit_information = at_limit / AT_LIMIT**2
+    right_hand_side = (information @ measured[..., None])[..., 0] + limit_information * linearised_at
+    combined = information + limit_information[..., None] * np.eye(information.shape[-1])
+    return combined, np.asarray(np.linalg.solve(combined, right_hand_side[..., None])[..., 0], np.float64)

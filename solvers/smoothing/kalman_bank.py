@@ -39,9 +39,9 @@ class KalmanBank:
     """(G, B, M) weights of the filters by their evidence."""
     unseen: Floats
     """(B, M) s since the last accepted sample, infinite before the first."""
-    refused: Floats
+    rejected: Floats
     """(B, M) samples rejected since."""
-    heard: Floats
+    accepted_count: Floats
     """(B, M) samples accepted since the path began."""
 
 
@@ -63,13 +63,13 @@ class FilterFrame:
 class FilterStep:
     """Result of one frame."""
 
-    taken: Bools
+    accepted: Bools
     """(B, M) whether the sample was accepted."""
-    begun: Bools
+    started: Bools
     """(B, M) whether the path began, or began anew, with the sample."""
-    places: Floats
+    positions: Floats
     """(B, M, D) filtered positions."""
-    before: Floats
+    previous: Floats
     """(B, M, D) positions a frame ago, smoothed by this frame's samples."""
     likelihood: Floats
     """(G, B, M) log-likelihood of the sample, 0 where none was accepted."""
@@ -92,41 +92,49 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
 def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[KalmanBank, FilterStep]:
     """Predict and update the bank by one frame."""
     dt, samples = frame.dt, frame.samples
-    wide = (*bank.evidence.shape, samples.shape[-1])
-    step, pushed = transition(dt)
-    carried = step @ bank.covariances
-    foretold = carried @ step.swapaxes(-1, -2) + pushed * _JERKS
-    spread = foretold[..., 0, 0] + 1.0
+    shape = (*bank.evidence.shape, samples.shape[-1])
+    step, process_noise = transition(dt)
+    propagated = step @ bank.covariances
+    predicted = propagated @ step.swapaxes(-1, -2) + process_noise * _JERKS
+    spread = predicted[..., 0, 0] + 1.0
     means = step @ bank.means
-    expected = means[..., 0, :].reshape(wide)
-    begun, taken = _gate(bank, frame, rules, expected, spread)
-    surprise = (samples - expected) * taken[..., None]
-    flat = surprise.reshape(*wide[:2], -1)
-    gains = foretold[..., 0] / spread[..., None]
+    expected = means[..., 0, :].reshape(shape)
+    started, accepted = _gate(bank, frame, rules, expected, spread)
+    innovation = (samples - expected) * accepted[..., None]
+    flat = innovation.reshape(*shape[:2], -1)
+    gains = predicted[..., 0] / spread[..., None]
     means += gains[..., None] * flat[..., None, :]
-    covariances = foretold - gains[..., None] * foretold[..., None, 0, :]
-    squares = np.einsum("gbmd,gbmd->gbm", surprise, surprise) / (spread[..., None] * frame.variance)
+    covariances = predicted - gains[..., None] * predicted[..., None, 0, :]
+    squares = np.einsum("gbmd,gbmd->gbm", innovation, innovation) / (spread[..., None] * frame.variance)
     fit = (STUDENT_T_DOF + 3) * np.log1p(squares / STUDENT_T_DOF) + 3 * np.log(spread)[..., None]
-    likelihood = -0.5 * fit * taken
+    likelihood = -0.5 * fit * accepted
     evidence = np.exp(-dt / rules.memory)[:, None] * bank.evidence + likelihood
     # x(t-1) given sample t: add P(t-1) Aᵀ Hᵀ / S times the innovation.
-    back = bank.means[..., 0, :] + (carried[..., 0, 0] / spread)[..., None] * flat
+    smoothed = bank.means[..., 0, :] + (propagated[..., 0, 0] / spread)[..., None] * flat
     weights = filter_weights(evidence)
-    before = _weighted_mean(weights, back.reshape(wide))
-    if not taken.all():
-        means = _decay_unseen(means.reshape(*wide[:2], 3, *wide[2:]), dt, taken).reshape(means.shape)
-    if begun.any():
-        means = _restart(means.reshape(*wide[:2], 3, *wide[2:]), samples, begun).reshape(means.shape)
-        evidence = np.where(begun, 0.0, evidence)
-        weights = np.where(begun, 1 / len(evidence), weights)
-        before = np.where((begun & np.isinf(bank.unseen))[..., None], samples, before)
-    places = _weighted_mean(weights, means[..., 0, :].reshape(wide))
-    used = taken | begun
+    previous = _weighted_mean(weights, smoothed.reshape(shape))
+    if not accepted.all():
+        means = _decay_unseen(means.reshape(*shape[:2], 3, *shape[2:]), dt, accepted).reshape(means.shape)
+    if started.any():
+        means = _restart(means.reshape(*shape[:2], 3, *shape[2:]), samples, started).reshape(means.shape)
+        evidence = np.where(started, 0.0, evidence)
+        weights = np.where(started, 1 / len(evidence), weights)
+        previous = np.where((started & np.isinf(bank.unseen))[..., None], samples, previous)
+    positions = _weighted_mean(weights, means[..., 0, :].reshape(shape))
+    used = accepted | started
     unseen = np.where(used, 0.0, bank.unseen + dt[:, None])
-    refused = np.where(used, 0.0, bank.refused + frame.seen)
+    rejected = np.where(used, 0.0, bank.rejected + frame.seen)
     return (
-        KalmanBank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
-        FilterStep(used, begun, places, before, likelihood),
+        KalmanBank(
+            covariances,
+            means,
+            evidence,
+            weights,
+            unseen,
+            rejected,
+            np.where(started, 1.0, bank.accepted_count + accepted),
+        ),
+        FilterStep(used, started, positions, previous, likelihood),
     )
 
 
@@ -135,8 +143,8 @@ _JERKS: Floats = intensity(BANDWIDTHS)[:, None, None, None]
 
 def filter_weights(evidence: Floats) -> Floats:
     """Normalise log-likelihoods (G, ...) to the weights of the filters (softmax)."""
-    likely = np.exp(evidence - evidence.max(0))
-    weights: Floats = likely / likely.sum(0)
+    likelihoods = np.exp(evidence - evidence.max(0))
+    weights: Floats = likelihoods / likelihoods.sum(0)
     return weights
 
 
@@ -147,31 +155,31 @@ def _weighted_mean(weights: Floats, values: Floats) -> Floats:
 def _gate(
     bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
 ) -> tuple[Bools, Bools]:
-    """Gate the samples: (begun, taken) (B, M), whether a path begins with its sample, or continues with it.
+    """Gate the samples: (started, accepted) (B, M), whether a path begins with its sample, or continues with it.
 
     expected (G, B, M, D), spread (G, B): each filter's prediction, and its variance in units of the noise's.
     """
-    away = frame.samples - _weighted_mean(bank.weights, expected)
+    error = frame.samples - _weighted_mean(bank.weights, expected)
     deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
     # A lost path may have accelerated all the while; one with rejected samples is gated as if it had just been seen.
-    pushed = frame.dt[:, None] + np.where(bank.refused > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
-    bound = rules.deviations * deviation + rules.scale.acceleration / 2 * pushed**2
-    bound += (bank.heard < SETTLED_SAMPLES) * rules.scale.speed * frame.dt[:, None]
-    far = np.einsum("bmd,bmd->bm", away, away) > bound * bound
-    begun = frame.seen & ((bank.unseen > rules.bridge) | (far & (bank.refused >= rules.patience)))
-    return begun, frame.seen & ~far & ~begun
+    elapsed = frame.dt[:, None] + np.where(bank.rejected > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
+    bound = rules.deviations * deviation + rules.scale.acceleration / 2 * elapsed**2
+    bound += (bank.accepted_count < SETTLED_SAMPLES) * rules.scale.speed * frame.dt[:, None]
+    outlier = np.einsum("bmd,bmd->bm", error, error) > bound * bound
+    started = frame.seen & ((bank.unseen > rules.bridge) | (outlier & (bank.rejected >= rules.patience)))
+    return started, frame.seen & ~outlier & ~started
 
 
-def _decay_unseen(means: Floats, dt: Floats, taken: Bools) -> Floats:
+def _decay_unseen(means: Floats, dt: Floats, accepted: Bools) -> Floats:
     """Decay velocity and acceleration of unseen paths in means (G, B, 3, M, D)."""
-    kept = np.where(taken, 1.0, np.exp(-dt / VELOCITY_DECAY)[:, None])[..., None]
-    slowed = means.copy()
-    slowed[:, :, 1:] *= kept[:, None]
-    return slowed
+    decay = np.where(accepted, 1.0, np.exp(-dt / VELOCITY_DECAY)[:, None])[..., None]
+    decayed = means.copy()
+    decayed[:, :, 1:] *= decay[:, None]
+    return decayed
 
 
-def _restart(means: Floats, samples: Floats, begun: Bools) -> Floats:
+def _restart(means: Floats, samples: Floats, started: Bools) -> Floats:
     """Start some paths at their samples, at rest, in means (G, B, 3, M, D)."""
-    fresh = np.zeros_like(means)
-    fresh[:, :, 0] = samples
-    return np.where(begun[:, None, :, None], fresh, means)
+    restarted = np.zeros_like(means)
+    restarted[:, :, 0] = samples
+    return np.where(started[:, None, :, None], restarted, means)

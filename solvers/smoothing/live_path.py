@@ -29,9 +29,9 @@ class PathHistory:
     """s of the last frame; NaN before the first."""
     bank: KalmanBank
     noise: RunningNoise
-    given: Floats
+    outputs: Floats
     """(2, M, D) the last two output positions, the newer first."""
-    given_times: tuple[float, float]
+    output_times: tuple[float, float]
     """s, times of these."""
 
 
@@ -45,48 +45,48 @@ class PathEstimate:
     """(M, D) the filters' estimate for the newest frame."""
     unseen: Floats
     """(M,) s since the path was last seen, infinite if it never was."""
-    refused: Bools
+    rejected: Bools
     """(M,) whether the newest sample was rejected as an outlier."""
 
 
 def initial_history(paths: int, width: int, scale: MotionScale) -> PathHistory:
     """Return the state before the first frame."""
-    nowhere = np.zeros((2, paths, width))
-    return PathHistory(np.nan, new_bank(paths, width), initial_noise(paths, width, scale), nowhere, (np.nan, np.nan))
+    zeros = np.zeros((2, paths, width))
+    return PathHistory(np.nan, new_bank(paths, width), initial_noise(paths, width, scale), zeros, (np.nan, np.nan))
 
 
 def filter_frame(
-    track: PathHistory, time: float, samples: Floats, seen: Bools, how: PathFilter
+    history: PathHistory, time: float, samples: Floats, seen: Bools, settings: PathFilter
 ) -> tuple[PathHistory, PathEstimate]:
     """Filter one frame: samples (M, D) at `time` s, finite where seen (M,)."""
-    first = isnan(track.time)
-    dt = np.array([SHORTEST if first else min(max(time - track.time, SHORTEST), LONGEST)])
-    noise = update_noise(track.noise, time, np.where(seen[:, None], samples, np.nan), how.rules.scale)
-    filters, step = advance(track.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), how.rules)
-    late = how.lag > 0 and not first
-    values, at = (step.before[0], track.time) if late else (step.places[0], time)
-    values = _extrapolated(track, values, at, how.calm, noise.variance)
-    begun = step.begun[0, :, None]
-    given = np.stack([values, track.given[0]])
-    if begun.any():
+    first = isnan(history.time)
+    dt = np.array([SHORTEST if first else min(max(time - history.time, SHORTEST), LONGEST)])
+    noise = update_noise(history.noise, time, np.where(seen[:, None], samples, np.nan), settings.rules.scale)
+    filters, step = advance(history.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), settings.rules)
+    late = settings.lag > 0 and not first
+    values, output_time = (step.previous[0], history.time) if late else (step.positions[0], time)
+    values = _extrapolated(history, values, output_time, settings.calm, noise.variance)
+    started = step.started[0, :, None]
+    outputs = np.stack([values, history.outputs[0]])
+    if started.any():
         # A path that begins anew is not extrapolated from its previous output.
-        given = np.where(begun, step.places[0], given)
-    result = PathEstimate(values, step.places[0], filters.unseen[0], seen & ~step.taken[0])
-    return PathHistory(time, filters, noise, given, (at, track.given_times[0])), result
+        outputs = np.where(started, step.positions[0], outputs)
+    result = PathEstimate(values, step.positions[0], filters.unseen[0], seen & ~step.accepted[0])
+    return PathHistory(time, filters, noise, outputs, (output_time, history.output_times[0])), result
 
 
-def _extrapolated(track: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
+def _extrapolated(history: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
     """Blend values (M, D) with the linear extrapolation of the last two outputs, by at most the noise's deviation.
 
     The weights are 1 : calm. A causal filter with small errors jitters, as each sample adds a step: 8 times the second
     differences of the true path at 1 mm and 100 Hz. Extrapolation errs by acceleration · step² · calm, which is too
     much where it exceeds the noise.
     """
-    newer, older = track.given_times
+    newer, older = history.output_times
     if not calm or not newer > older or not time > newer:
         return values
-    going_on = track.given[0] + (track.given[0] - track.given[1]) * ((time - newer) / (newer - older))
-    drawn = (going_on - values) * (calm / (1 + calm))
-    squares = np.einsum("md,md->m", drawn, drawn)
-    limited: Floats = values + drawn * np.sqrt(np.minimum(1.0, variance / np.maximum(squares, 1e-30)))[:, None]
+    extrapolated = history.outputs[0] + (history.outputs[0] - history.outputs[1]) * ((time - newer) / (newer - older))
+    correction = (extrapolated - values) * (calm / (1 + calm))
+    squares = np.einsum("md,md->m", correction, correction)
+    limited: Floats = values + correction * np.sqrt(np.minimum(1.0, variance / np.maximum(squares, 1e-30)))[:, None]
     return limited

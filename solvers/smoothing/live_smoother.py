@@ -32,7 +32,7 @@ class LiveFrame:
     """(2, T) of positions and rotations; targets not seen keep a decaying part of their last weight."""
     predicted: Bools
     """(T,) positions without a sample in this frame."""
-    refused: Bools
+    rejected: Bools
     """(T,) positions rejected as outliers."""
     noise: Floats
     """(2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
@@ -44,11 +44,11 @@ class TargetHistory:
 
     sites: Ints
     """(T,)"""
-    places: PathHistory
-    turns: PathHistory
+    positions: PathHistory
+    rotations: PathHistory
     seen_weights: Floats
     """(2, T) weights of each target's position and rotation when last seen."""
-    row: LiveFrame
+    last_frame: LiveFrame
     """The last frame."""
 
 
@@ -58,9 +58,9 @@ class LiveSmoothedState(State, Generic[S]):
 
     inner: S
     """The solver's own state."""
-    going: TargetHistory | None
+    history: TargetHistory | None
     """Filter state of the targets; None before the first frame."""
-    belief: AngleEstimate | None
+    angle_estimate: AngleEstimate | None
     """Filter state of the angles; None before the first frame."""
 
 
@@ -79,40 +79,44 @@ class LiveSmoothing:
     def __post_init__(self) -> None:
         check(self, "smoothing live")
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
+    def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
 
-    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+    def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return smooth_angles_live(hand, targets, pose, noise)[0]
 
-    def follow(self, targets: Targets, going: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
+    def follow(self, targets: Targets, history: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
         """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""
-        if going is None or not np.array_equal(going.sites, targets.sites):
-            going = _initial_history(targets)
-        how = (self._following(POSITION_SCALE), self._following(ROTATION_SCALE))
+        if history is None or not np.array_equal(history.sites, targets.sites):
+            history = _initial_history(targets)
+        settings = (self._following(POSITION_SCALE), self._following(ROTATION_SCALE))
         values = targets.positions.copy()
-        turns = None if targets.rotations is None else targets.rotations.copy()
-        rows: list[LiveFrame] = []
+        rotations = None if targets.rotations is None else targets.rotations.copy()
+        live_frames: list[LiveFrame] = []
         for frame in range(len(targets)):
-            place, turn, row, going = _filter_targets(targets.select(slice(frame, frame + 1)), going, how)
-            values[frame] = place
-            rows.append(row)
-            if turns is not None and turn is not None:
-                turns[frame] = turn
-        return _stack_frames(targets, values, turns, rows), going
+            position, rotation, live_frame, history = _filter_targets(
+                targets.select(slice(frame, frame + 1)), history, settings
+            )
+            values[frame] = position
+            live_frames.append(live_frame)
+            if rotations is not None and rotation is not None:
+                rotations[frame] = rotation
+        return _stack_frames(targets, values, rotations, live_frames), history
 
     def aligned(self, targets: Targets) -> SmoothedTargets:
         """Smooth a whole take as live, with the output shifted back by the lag."""
         if not self.lag or not len(targets):
             return self.follow(targets)[0]
-        late, going = self.follow(targets)
+        late, history = self.follow(targets)
         # An empty frame flushes out the last one.
         end = targets.select(slice(-1, None))
-        turned = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
-        nothing = replace(end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=turned)
-        last, _ = self.follow(nothing, going)
+        rotation_weights = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
+        empty = replace(
+            end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=rotation_weights
+        )
+        last, _ = self.follow(empty, history)
         return _shift_back(targets, late, last)
 
     def _following(self, scale: MotionScale) -> PathFilter:
@@ -124,88 +128,109 @@ class LiveSmoothedSolver(Generic[S]):
     """A solver on smoothed targets. With a lag of one, pose f is that of frame f - 1."""
 
     solver: Solver[S]
-    how: LiveSmoothing = field(default_factory=LiveSmoothing)
+    settings: LiveSmoothing = field(default_factory=LiveSmoothing)
 
     def solve(
         self, hand: HandModel, targets: Targets, state: LiveSmoothedState[S] | None = None
     ) -> tuple[Pose, LiveSmoothedState[S]]:
         """See Solver."""
-        clean, going = self.how.follow(targets, state.going if state else None)
+        clean, history = self.settings.follow(targets, state.history if state else None)
         pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
-        pose, belief = smooth_angles_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
+        pose, angle_estimate = smooth_angles_live(
+            hand, clean.targets, pose, clean.noise, state.angle_estimate if state else None
+        )
         last = pose.angles[-1] if len(pose.angles) else inner.angles
-        return pose, LiveSmoothedState(inner.root, last, inner, going, belief)
+        return pose, LiveSmoothedState(inner.root, last, inner, history, angle_estimate)
 
 
 def _initial_history(targets: Targets) -> TargetHistory:
     """Return the state before the first frame."""
     count = len(targets.sites)
-    nothing = LiveFrame(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
+    empty = LiveFrame(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
     return TargetHistory(
         targets.sites,
         initial_history(count, 3, POSITION_SCALE),
         initial_history(count, 4, ROTATION_SCALE),
         np.zeros((2, count)),
-        nothing,
+        empty,
     )
 
 
 def _filter_targets(
-    one: Targets, going: TargetHistory, how: tuple[PathFilter, PathFilter]
+    one: Targets, history: TargetHistory, settings: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
     """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
 
     Unlike in whole takes, fingers are filtered in the world rather than relative to the palm: the live palm is so noisy
     that relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
     """
-    time, late = float(one.times[0]), how[0].lag > 0 and not math.isnan(going.places.time)
+    time, late = float(one.times[0]), settings[0].lag > 0 and not math.isnan(history.positions.time)
     seen = one.weights[0] > 0
-    places, place = filter_frame(going.places, time, one.positions[0], seen, how[0])
-    weights, left = going.seen_weights.copy(), np.zeros_like(going.seen_weights)
+    positions, position_estimate = filter_frame(history.positions, time, one.positions[0], seen, settings[0])
+    weights, weights_left = history.seen_weights.copy(), np.zeros_like(history.seen_weights)
     weights[0, seen] = one.weights[0, seen]
-    left[0] = weights[0] * _remaining_weight(place, how[0])
-    turns, turned = going.turns, None
+    weights_left[0] = weights[0] * _remaining_weight(position_estimate, settings[0])
+    rotations, output_rotations = history.rotations, None
     if one.rotations is not None and one.rotation_weights is not None:
-        shown = one.rotation_weights[0] > 0
-        turns, turn = filter_frame(turns, time, _align_signs(one.rotations[0], turns), shown, how[1])
-        turned = _normalised(turn.values)
-        weights[1, shown] = one.rotation_weights[0, shown]
-        left[1] = weights[1] * _remaining_weight(turn, how[1])
+        rotation_seen = one.rotation_weights[0] > 0
+        rotations, rotation_estimate = filter_frame(
+            rotations, time, _align_signs(one.rotations[0], rotations), rotation_seen, settings[1]
+        )
+        output_rotations = _normalised(rotation_estimate.values)
+        weights[1, rotation_seen] = one.rotation_weights[0, rotation_seen]
+        weights_left[1] = weights[1] * _remaining_weight(rotation_estimate, settings[1])
     # A quaternion changes by half the angle.
-    noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
-    row = LiveFrame(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
-    return place.values, turned, going.row if late else row, TargetHistory(going.sites, places, turns, weights, row)
+    noise = np.stack([np.sqrt(positions.noise.variance), 2 * np.sqrt(rotations.noise.variance)])
+    live_frame = LiveFrame(
+        weights_left,
+        (position_estimate.unseen <= settings[0].rules.bridge) & (position_estimate.unseen > 0),
+        position_estimate.rejected,
+        noise,
+    )
+    return (
+        position_estimate.values,
+        output_rotations,
+        history.last_frame if late else live_frame,
+        TargetHistory(history.sites, positions, rotations, weights, live_frame),
+    )
 
 
-def _remaining_weight(place: PathEstimate, how: PathFilter) -> Floats:
+def _remaining_weight(estimate: PathEstimate, settings: PathFilter) -> Floats:
     """Return the part (T,) of its weight that a target keeps: 1 while it is seen, 0 at the end of the bridge."""
-    return np.asarray(np.clip(1 - place.unseen / (how.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
+    return np.asarray(np.clip(1 - estimate.unseen / (settings.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
 
 
-def _align_signs(turns: Floats, track: PathHistory) -> Floats:
+def _align_signs(rotations: Floats, path_history: PathHistory) -> Floats:
     """Flip quaternions (T, 4) to the hemisphere of their last output."""
-    away = np.einsum("td,td->t", turns, track.given[0]) < 0
-    signed: Floats = np.where(away[:, None], -turns, turns)
+    away = np.einsum("td,td->t", rotations, path_history.outputs[0]) < 0
+    signed: Floats = np.where(away[:, None], -rotations, rotations)
     return signed
 
 
-def _normalised(turns: Floats) -> Floats:
+def _normalised(rotations: Floats) -> Floats:
     """Normalise quaternions (T, 4); zero becomes the identity."""
-    length = np.linalg.norm(turns, axis=-1, keepdims=True)
-    unit: Floats = np.where(length > 1e-6, turns / np.maximum(length, 1e-6), IDENTITY)
+    length = np.linalg.norm(rotations, axis=-1, keepdims=True)
+    unit: Floats = np.where(length > 1e-6, rotations / np.maximum(length, 1e-6), IDENTITY)
     return unit
 
 
-def _stack_frames(targets: Targets, places: Floats, turns: Floats | None, rows: list[LiveFrame]) -> SmoothedTargets:
-    if not rows:
-        nothing = np.zeros(targets.weights.shape, bool)
-        return SmoothedTargets(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
-    weights = np.stack([row.weights for row in rows])
-    turned = None if targets.rotation_weights is None else weights[:, 1]
-    clean = replace(targets, positions=places, weights=weights[:, 0], rotations=turns, rotation_weights=turned)
-    noise = np.stack([row.noise for row in rows])
+def _stack_frames(
+    targets: Targets, positions: Floats, rotations: Floats | None, live_frames: list[LiveFrame]
+) -> SmoothedTargets:
+    if not live_frames:
+        empty = np.zeros(targets.weights.shape, bool)
+        return SmoothedTargets(targets, empty, empty, np.zeros((0, 2, len(targets.sites))))
+    weights = np.stack([live_frame.weights for live_frame in live_frames])
+    rotation_weights = None if targets.rotation_weights is None else weights[:, 1]
+    clean = replace(
+        targets, positions=positions, weights=weights[:, 0], rotations=rotations, rotation_weights=rotation_weights
+    )
+    noise = np.stack([live_frame.noise for live_frame in live_frames])
     return SmoothedTargets(
-        clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]), noise
+        clean,
+        np.stack([live_frame.predicted for live_frame in live_frames]),
+        np.stack([live_frame.rejected for live_frame in live_frames]),
+        noise,
     )
 
 
@@ -216,6 +241,6 @@ def _shift_back(targets: Targets, late: SmoothedTargets, last: SmoothedTargets) 
         return None if a is None else np.concatenate([a[1:], b])
 
     names = ("positions", "weights", "rotations", "rotation_weights")
-    moved = {name: joined(getattr(late.targets, name), getattr(last.targets, name)) for name in names}
-    predicted, refused = joined(late.predicted, last.predicted), joined(late.refused, last.refused)
-    return SmoothedTargets(replace(targets, **moved), predicted, refused, joined(late.noise, last.noise))
+    shifted = {name: joined(getattr(late.targets, name), getattr(last.targets, name)) for name in names}
+    predicted, rejected = joined(late.predicted, last.predicted), joined(late.rejected, last.rejected)
+    return SmoothedTargets(replace(targets, **shifted), predicted, rejected, joined(late.noise, last.noise))

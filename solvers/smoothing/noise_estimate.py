@@ -26,25 +26,25 @@ def residuals(times: Floats, values: Floats) -> Floats:
 
     This is the fourth divided difference, scaled so that white noise keeps its variance.
     """
-    apart = times[..., :, None] - times[..., None, :] + np.eye(WINDOW)
-    weights = 1 / np.prod(apart, axis=-1)
+    differences = times[..., :, None] - times[..., None, :] + np.eye(WINDOW)
+    weights = 1 / np.prod(differences, axis=-1)
     weights /= np.sqrt((weights**2).sum(-1, keepdims=True))
-    left: Floats = np.einsum("...w,...wmd->...md", weights, values)
-    return left
+    residual: Floats = np.einsum("...w,...wmd->...md", weights, values)
+    return residual
 
 
 def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) -> Floats:
     """Estimate the variance (M,) of a component's noise from samples (F, M, D) at times (F,) s, seen (F, M)."""
-    found: Floats = np.full(values.shape[1], scale.noise**2)
+    variance: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
         at = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
         at = at[np.max(np.diff(times[at]), axis=1) < LONGEST]
         squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
         squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
-        told = np.isfinite(squares).sum(0) >= FEWEST_WINDOWS
-        found[told] = np.nanmedian(squares[:, told], axis=0) / CHI_SQUARED_MEDIAN
-    floored: Floats = np.maximum(found, scale.floor**2)
+        usable = np.isfinite(squares).sum(0) >= FEWEST_WINDOWS
+        variance[usable] = np.nanmedian(squares[:, usable], axis=0) / CHI_SQUARED_MEDIAN
+    floored: Floats = np.maximum(variance, scale.floor**2)
     return floored
 
 
@@ -80,13 +80,13 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
     variance, count = running.variance, running.count
     if times[-1] - times[0] < LONGEST and min(map(sub, times[1:], times)) > 0:
         weights = _weights(times)
-        left = (weights @ values.reshape(WINDOW, -1)).reshape(sample.shape)
-        squares = np.einsum("md,md->m", left, left)
-        told = squares > 0
-        count = count + told
+        residual = (weights @ values.reshape(WINDOW, -1)).reshape(sample.shape)
+        squares = np.einsum("md,md->m", residual, residual)
+        usable = squares > 0
+        count = count + usable
         step = (
             np.where(squares > CHI_SQUARED_MEDIAN * variance, 1.0, -1.0)
-            * told
+            * usable
             * np.maximum(3 / (count + 1), LEAST_LOG_STEP)
         )
         variance = np.maximum(variance * np.exp(step), scale.floor**2)
@@ -95,6 +95,6 @@ def update_noise(running: RunningNoise, time: float, sample: Floats, scale: Moti
 
 def _weights(times: tuple[float, ...]) -> Floats:
     """Return the weights (WINDOW,) of `residuals`; for so few numbers plain floats are ten times as fast."""
-    raw = [1 / prod(one - other for other in times if other != one) for one in times]
+    raw = [1 / prod(time - other_time for other_time in times if other_time != time) for time in times]
     weights: Floats = np.array(raw) / hypot(*raw)
     return weights

@@ -39,13 +39,15 @@ def digits_of(hand: HandModel) -> Ints:
 
 def visible_digits(hand: HandModel, targets: Targets) -> Bools:
     """(F, G) whether a digit has a target that moves with its angles."""
-    still = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None])
+    neutral = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None])
     result = np.zeros((len(targets), len(digits_of(hand))), bool)
-    for rows, weights in zip(still.jacobians(targets.sites), (targets.weights, targets.rotation_weights), strict=True):
-        moved = np.any(np.abs(rows[0, ..., jacobians.ROOT_DOFS :]) > JACOBIAN_TOLERANCE, axis=1)
-        tells = np.any(np.where(digits_of(hand) >= 0, moved[:, digits_of(hand)], False), axis=2)
+    for rows, weights in zip(
+        neutral.jacobians(targets.sites), (targets.weights, targets.rotation_weights), strict=True
+    ):
+        affected = np.any(np.abs(rows[0, ..., jacobians.ROOT_DOFS :]) > JACOBIAN_TOLERANCE, axis=1)
+        digit_affected = np.any(np.where(digits_of(hand) >= 0, affected[:, digits_of(hand)], False), axis=2)
         if weights is not None:
-            result |= (weights > 0) @ tells
+            result |= (weights > 0) @ digit_affected
     return result
 
 
@@ -79,45 +81,57 @@ def _batch_information(
 ) -> tuple[Floats, Floats]:
     """Compute `angle_information` for one batch of frames."""
     digits = digits_of(hand)
-    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST_NOISE) ** 2, 1, 0)
-    wanted, found = jacobians.pose_joints(hand, pose.root, pose.angles), jacobians.pose_joints(hand, pose.root, angles)
-    moves, turned = found.jacobians(targets.sites)
-    there = wanted.site_positions(targets.sites)
-    missed = ((there - targets.positions) ** 2).sum(-1)
-    told, pull = _normal_equations(
-        moves[..., jacobians.ROOT_DOFS :],
-        there - found.site_positions(targets.sites),
-        targets.weights / (1 / places + missed),
+    position_information, rotation_information = np.moveaxis(1 / np.maximum(noise, LEAST_NOISE) ** 2, 1, 0)
+    solved, linearised = (
+        jacobians.pose_joints(hand, pose.root, pose.angles),
+        jacobians.pose_joints(hand, pose.root, angles),
+    )
+    position_jacobians, rotation_jacobians = linearised.jacobians(targets.sites)
+    desired = solved.site_positions(targets.sites)
+    squared_errors = ((desired - targets.positions) ** 2).sum(-1)
+    information, right_hand_side = _normal_equations(
+        position_jacobians[..., jacobians.ROOT_DOFS :],
+        desired - linearised.site_positions(targets.sites),
+        targets.weights / (1 / position_information + squared_errors),
         digits,
     )
     if targets.rotation_weights is not None:
         joints = [hand.sites[site].joint for site in targets.sites]
-        away = jacobians.rotation_errors(wanted.rotations[:, joints], found.rotations[:, joints])
-        more = _normal_equations(turned[..., jacobians.ROOT_DOFS :], away, targets.rotation_weights * turns, digits)
-        told, pull = told + more[0], pull + more[1]
-    sure, asked, about = solver_information(hand), group_by_digit(pose.angles, digits), group_by_digit(angles, digits)
-    pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]
-    return told, about + np.linalg.solve(told + sure, pull[..., None])[..., 0]
+        residuals = jacobians.rotation_errors(solved.rotations[:, joints], linearised.rotations[:, joints])
+        rotation_terms = _normal_equations(
+            rotation_jacobians[..., jacobians.ROOT_DOFS :],
+            residuals,
+            targets.rotation_weights * rotation_information,
+            digits,
+        )
+        information, right_hand_side = information + rotation_terms[0], right_hand_side + rotation_terms[1]
+    prior, solved_angles, linearised_angles = (
+        solver_information(hand),
+        group_by_digit(pose.angles, digits),
+        group_by_digit(angles, digits),
+    )
+    right_hand_side += ((solved_angles - linearised_angles)[..., None, :] @ prior)[..., 0, :]
+    return information, linearised_angles + np.linalg.solve(information + prior, right_hand_side[..., None])[..., 0]
 
 
-def _normal_equations(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
+def _normal_equations(rows: Floats, residuals: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
     """Return Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of each digit for J (F, T, 3, D), r (F, T, 3), w (F, T)."""
     root = np.sqrt(weights)[..., None]
     columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
     stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
-    across = stacked.swapaxes(-1, -2)
-    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, stacked.shape[2], 1))[..., 0]
+    transposed = stacked.swapaxes(-1, -2)
+    return transposed @ stacked, (transposed @ (residuals * root).reshape(len(rows), 1, stacked.shape[2], 1))[..., 0]
 
 
 @lru_cache(maxsize=8)
 def solver_information(hand: HandModel) -> Floats:
     """Return the information (G, N, N) per rad² of the solver's own angles, and of the couplings."""
     digits = digits_of(hand)
-    told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
+    information = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
     for row in hand.couplings:
         coefficients = np.where(digits >= 0, row.coefficients[digits], 0.0)
-        told += coefficients[:, :, None] * coefficients[:, None]
-    return told / SOLVER_DEVIATION**2
+        information += coefficients[:, :, None] * coefficients[:, None]
+    return information / SOLVER_DEVIATION**2
 
 
 def select_noise(noise: Floats, rows: slice) -> Floats:

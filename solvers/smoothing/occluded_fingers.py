@@ -29,8 +29,10 @@ def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
         for gap in _gaps(seen[:, digit]):
             # The thumb moves independently of the fingers.
             others = [o for o in range(1, seen.shape[1]) if digit > 0 and o != digit and np.all(seen[gap, o])]
-            told = _predict_from(others, digit, angles, seen)
-            result[gap, digit] = told[gap] + _interpolate_gap(gap, times, angles[:, digit] - told, seen[:, digit])
+            predicted = _predict_from(others, digit, angles, seen)
+            result[gap, digit] = predicted[gap] + _interpolate_gap(
+                gap, times, angles[:, digit] - predicted, seen[:, digit]
+            )
     return result
 
 
@@ -45,15 +47,17 @@ def _predict_from(others: list[int], digit: int, angles: Floats, seen: Bools) ->
     known = np.flatnonzero(np.all(seen[:, [digit, *others]], axis=1))
     if not others or len(known) < FEWEST_FRAMES:
         return np.zeros(angles[:, digit].shape)
-    causes = angles[:, others].reshape(len(angles), -1)
-    causes = causes - causes[known].mean(axis=0)
-    square = causes[known].T @ causes[known] + RIDGE * len(known) * np.eye(causes.shape[1])
-    effects = angles[known, digit] - angles[known, digit].mean(axis=0)
-    told: Floats = causes @ np.linalg.solve(square, causes[known].T @ effects)
-    return told
+    inputs = angles[:, others].reshape(len(angles), -1)
+    inputs = inputs - inputs[known].mean(axis=0)
+    square = inputs[known].T @ inputs[known] + RIDGE * len(known) * np.eye(inputs.shape[1])
+    outputs = angles[known, digit] - angles[known, digit].mean(axis=0)
+    predicted: Floats = inputs @ np.linalg.solve(square, inputs[known].T @ outputs)
+    return predicted
 
 
-def _interpolate_gap(gap: Ints, times: Floats, rest: Floats, seen: Bools) -> Floats:
+def _interpolate_gap(gap: Ints, times: Floats, residuals: Floats, seen: Bools) -> Floats:
     """Interpolate residuals (F, N) linearly across a gap: (n, N); constant if one end is missing."""
     ends = [frame for frame in (gap[0] - 1, gap[-1] + 1) if 0 <= frame < len(seen)]
-    return np.stack([np.interp(times[gap], times[ends], rest[ends, dof]) for dof in range(rest.shape[1])], axis=1)
+    return np.stack(
+        [np.interp(times[gap], times[ends], residuals[ends, dof]) for dof in range(residuals.shape[1])], axis=1
+    )

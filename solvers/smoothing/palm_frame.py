@@ -31,29 +31,31 @@ class PalmMarkerSet:
 
     sites: Ints
     """(T,)"""
-    places: Ints
+    position_columns: Ints
     """(P,) targets whose positions are fixed to the palm."""
-    at_rest: Floats
+    rest_positions: Floats
     """(P, 3) m, these positions in the wrist's frame."""
-    turns: Ints
+    rotation_columns: Ints
     """(R,) targets whose joints do not bend."""
-    turns_at_rest: Floats
+    rest_rotations: Floats
     """(R, 4) unit quaternions, their rotations in the wrist's frame."""
 
 
 def palm_marker_set(hand: HandModel, sites: Ints) -> PalmMarkerSet:
     """Find the targets that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
-    places = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
-    turns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _MOVING_JOINTS], int)
-    still = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))
-    at_rest = kinematics.site_positions(hand, still)[0, sites[places]]
-    joints = [hand.sites[site].joint for site in sites[turns]]
-    return PalmMarkerSet(sites, places, at_rest, turns, rotations.from_matrix(still[0, joints, :3, :3]))
+    position_columns = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
+    rotation_columns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _MOVING_JOINTS], int)
+    neutral = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))
+    rest_positions = kinematics.site_positions(hand, neutral)[0, sites[position_columns]]
+    joints = [hand.sites[site].joint for site in sites[rotation_columns]]
+    return PalmMarkerSet(
+        sites, position_columns, rest_positions, rotation_columns, rotations.from_matrix(neutral[0, joints, :3, :3])
+    )
 
 
 def palm_frames(
-    on: PalmMarkerSet, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats
+    palm: PalmMarkerSet, positions: Floats, quaternions: Floats | None, known: tuple[Bools, Bools], last: Floats
 ) -> Floats:
     """Estimate the wrist's frame, or one near it, in each frame.
 
@@ -61,44 +63,48 @@ def palm_frames(
     else from the frame before; the translation from the palm positions, else from the frame before.
 
     Args:
-        on: the targets on the palm.
-        places: (F, T, 3) m.
-        turns: (F, T, 4) unit quaternions; None without.
+        palm: the targets on the palm.
+        positions: (F, T, 3) m.
+        quaternions: (F, T, 4) unit quaternions; None without.
         known: (F, T) each, which of the positions and rotations are known.
         last: (4, 4) the frame before the first.
 
     Returns:
         (F, 4, 4) T_world_palm.
     """
-    here, there = places[:, on.places], known[0][:, on.places]
-    weights = there.astype(float)
-    seen = np.where(there[..., None], here, 0.0)
-    wide = spans_a_plane(on.at_rest, weights)
-    turned = np.broadcast_to(last[:3, :3], (len(places), 3, 3)).copy()
+    palm_positions, visible = positions[:, palm.position_columns], known[0][:, palm.position_columns]
+    weights = visible.astype(float)
+    seen = np.where(visible[..., None], palm_positions, 0.0)
+    wide = spans_a_plane(palm.rest_positions, weights)
+    rotation = np.broadcast_to(last[:3, :3], (len(positions), 3, 3)).copy()
     if wide.any():
-        turned[wide] = fit_rigid(np.broadcast_to(on.at_rest, seen[wide].shape), seen[wide], weights[wide])[:, :3, :3]
-    told = wide
-    if turns is not None and len(on.turns):
-        sure = known[1][:, on.turns]
-        first, rows = sure.argmax(1), np.arange(len(places))
-        wrist = rotations.multiply(turns[rows, on.turns[first]], rotations.conjugate(on.turns_at_rest[first]))
-        by_joint = sure.any(1) & ~wide
-        turned[by_joint] = rotations.to_matrix(wrist[by_joint])
-        told = told | by_joint
-    result = np.broadcast_to(last, (len(places), 4, 4)).copy()
-    result[:, :3, :3] = hold_last(turned, told, last[:3, :3])
+        rotation[wide] = fit_rigid(np.broadcast_to(palm.rest_positions, seen[wide].shape), seen[wide], weights[wide])[
+            :, :3, :3
+        ]
+    has_rotation = wide
+    if quaternions is not None and len(palm.rotation_columns):
+        known_rotations = known[1][:, palm.rotation_columns]
+        first, rows = known_rotations.argmax(1), np.arange(len(positions))
+        wrist = rotations.multiply(
+            quaternions[rows, palm.rotation_columns[first]], rotations.conjugate(palm.rest_rotations[first])
+        )
+        by_joint = known_rotations.any(1) & ~wide
+        rotation[by_joint] = rotations.to_matrix(wrist[by_joint])
+        has_rotation = has_rotation | by_joint
+    result = np.broadcast_to(last, (len(positions), 4, 4)).copy()
+    result[:, :3, :3] = hold_last(rotation, has_rotation, last[:3, :3])
     count = weights.sum(1)
-    middle = np.einsum("fij,fj->fi", result[:, :3, :3], weights @ on.at_rest)
-    moved = (np.einsum("fp,fpi->fi", weights, seen) - middle) / np.maximum(count, 1.0)[:, None]
-    result[:, :3, 3] = hold_last(moved, count > 0, last[:3, 3])
+    rest_sum = np.einsum("fij,fj->fi", result[:, :3, :3], weights @ palm.rest_positions)
+    translation = (np.einsum("fp,fpi->fi", weights, seen) - rest_sum) / np.maximum(count, 1.0)[:, None]
+    result[:, :3, 3] = hold_last(translation, count > 0, last[:3, 3])
     return result
 
 
-def to_frames(frames: Floats, places: Floats) -> Floats:
+def to_frames(frames: Floats, positions: Floats) -> Floats:
     """Transform positions (F, N, 3) from the world into frames (F, 4, 4)."""
-    return np.asarray((places - frames[:, None, :3, 3]) @ frames[:, :3, :3], np.float64)
+    return np.asarray((positions - frames[:, None, :3, 3]) @ frames[:, :3, :3], np.float64)
 
 
-def from_frames(frames: Floats, places: Floats) -> Floats:
+def from_frames(frames: Floats, positions: Floats) -> Floats:
     """Transform positions (F, N, 3) from frames (F, 4, 4) to the world."""
-    return np.asarray(places @ frames[:, :3, :3].swapaxes(1, 2) + frames[:, None, :3, 3], np.float64)
+    return np.asarray(positions @ frames[:, :3, :3].swapaxes(1, 2) + frames[:, None, :3, 3], np.float64)

@@ -22,7 +22,7 @@ class SmoothedPaths:
     """(F, M, D)"""
     known: Bools
     """(F, M) whether the path is known: seen, or missing for no longer than the bridge."""
-    refused: Bools
+    rejected: Bools
     """(F, M) samples rejected as outliers."""
     deviation: Floats
     """(M,) standard deviation of the noise in a component."""
@@ -31,12 +31,12 @@ class SmoothedPaths:
 def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> SmoothedPaths:
     """Smooth samples (F, M, D) at times (F,) s, finite where seen (F, M). Unknown values stay as they are."""
     variance = variances(times, values, seen, rules.scale)
-    likelihood, taken, begun = run_filter_bank(times, values, seen, variance, rules)
-    taken, begun = _accept_new_paths(taken, begun, seen)
+    likelihood, accepted, started = run_filter_bank(times, values, seen, variance, rules)
+    accepted, started = _accept_new_paths(accepted, started, seen)
     ratio = intensity(estimate_bandwidths(times, likelihood, rules.memory) / rules.calm)
-    paths = smooth_paths(times, values, taken, begun, ratio)
-    known = _known_frames(times, taken, rules.bridge)
-    return SmoothedPaths(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
+    paths = smooth_paths(times, values, accepted, started, ratio)
+    known = _known_frames(times, accepted, rules.bridge)
+    return SmoothedPaths(np.where(known[..., None], paths, values), known, seen & ~accepted, np.sqrt(variance))
 
 
 def run_filter_bank(
@@ -46,31 +46,31 @@ def run_filter_bank(
     frames, paths, width = values.shape
     starts = np.arange(0, frames, STRETCH)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
-    taken, begun = np.zeros((frames, paths), bool), np.zeros((frames, paths), bool)
+    accepted, started = np.zeros((frames, paths), bool), np.zeros((frames, paths), bool)
     steps = steps_of(times)
-    side_by_side = new_bank(paths, width, len(starts))
+    bank = new_bank(paths, width, len(starts))
     for offset in range(-RUN_UP if frames > STRETCH else 0, min(STRETCH, frames)):
         rows = starts + offset
         at = np.clip(rows, 0, frames - 1)
         inside = (rows >= 0) & (rows < frames)
         frame = FilterFrame(steps[at], values[at], seen[at] & inside[:, None], variance)
-        side_by_side, step = advance(side_by_side, frame, rules)
+        bank, step = advance(bank, frame, rules)
         if offset >= 0:
             likelihood[:, at[inside]] = step.likelihood[:, inside]
-            taken[at[inside]], begun[at[inside]] = step.taken[inside], step.begun[inside]
-    return likelihood, taken, begun
+            accepted[at[inside]], started[at[inside]] = step.accepted[inside], step.started[inside]
+    return likelihood, accepted, started
 
 
-def _accept_new_paths(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
+def _accept_new_paths(accepted: Bools, started: Bools, seen: Bools) -> tuple[Bools, Bools]:
     """Accept the rejected samples right before a path began anew: it began with the first of them."""
-    taken, begun = taken.copy(), begun.copy()
-    for frame, path in np.argwhere(begun):
+    accepted, started = accepted.copy(), started.copy()
+    for frame, path in np.argwhere(started):
         first = frame
-        while first > 0 and seen[first - 1, path] and not taken[first - 1, path]:
+        while first > 0 and seen[first - 1, path] and not accepted[first - 1, path]:
             first -= 1
-        begun[frame, path] = False
-        taken[first:frame, path] = begun[first, path] = True
-    return taken, begun
+        started[frame, path] = False
+        accepted[first:frame, path] = started[first, path] = True
+    return accepted, started
 
 
 def estimate_bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
@@ -80,11 +80,11 @@ def estimate_bandwidths(times: Floats, likelihood: Floats, memory: float) -> Flo
     first = np.searchsorted(times, times - memory, "left")
     last = np.searchsorted(times, times + memory, "right")
     weights = filter_weights(total[:, last] - total[:, first])
-    found: Floats = np.exp(np.tensordot(np.log(BANDWIDTHS), weights, 1))
-    return found
+    bandwidth: Floats = np.exp(np.tensordot(np.log(BANDWIDTHS), weights, 1))
+    return bandwidth
 
 
-def smooth_paths(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Floats) -> Floats:
+def smooth_paths(times: Floats, values: Floats, accepted: Bools, started: Bools, ratio: Floats) -> Floats:
     """Smooth positions (F, M, D) given all accepted samples; a path that begins anew forgets the past.
 
     Bierman, Factorization Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ
@@ -93,74 +93,76 @@ def smooth_paths(times: Floats, values: Floats, taken: Bools, begun: Bools, rati
     Args:
         times: (F,) s.
         values: (F, M, D) samples.
-        taken: (F, M) accepted samples.
-        begun: (F, M) frames in which a path begins.
+        accepted: (F, M) accepted samples.
+        started: (F, M) frames in which a path begins.
         ratio: (F, M) intensity of the jerk over the noise's variance.
     """
     frames, paths, width = values.shape
-    steps, pushed = transition(steps_of(times))
+    steps, process_noise = transition(steps_of(times))
     # One array for covariance and mean: prediction and update apply to both.
     state = np.zeros((3, 3 + width, paths))
-    way = _ForwardPass(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
-    samples = np.where(taken[..., None], values, 0.0).swapaxes(1, 2)
-    fresh = np.zeros((3, 3 + width, paths))
-    fresh[:, :3] = INITIAL_COVARIANCE[..., None]
-    for k, anew in enumerate(np.any(begun, axis=1)):
+    forward = _ForwardPass(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
+    samples = np.where(accepted[..., None], values, 0.0).swapaxes(1, 2)
+    initial = np.zeros((3, 3 + width, paths))
+    initial[:, :3] = INITIAL_COVARIANCE[..., None]
+    for k, restarts in enumerate(np.any(started, axis=1)):
         state = (steps[k] @ state.reshape(3, -1)).reshape(state.shape)
         crossed = state[:, :3].swapaxes(0, 1).reshape(3, -1)
         state[:, :3] = (steps[k] @ crossed).reshape(3, 3, paths)
-        state[:, :3] += pushed[k][..., None] * ratio[k]
-        weight = taken[k] / (state[0, 0] + 1.0)
+        state[:, :3] += process_noise[k][..., None] * ratio[k]
+        weight = accepted[k] / (state[0, 0] + 1.0)
         row = -state[0]
         row[3:] += samples[k]
         gain = state[:, 0] * weight
         state += gain[:, None] * row
         row *= weight
-        way.surprises[k], way.gains[k] = row[3:], gain
-        if anew:
-            fresh[0, 3:] = samples[k]
-            state = np.where(begun[k], fresh, state)
-            way.gains[k] *= ~begun[k]
-            way.surprises[k] *= ~begun[k]
-        way.places[k], way.rows[k] = state[0, 3:], state[0, :3]
-    return _backward_pass(steps, begun, way)
+        forward.innovations[k], forward.gains[k] = row[3:], gain
+        if restarts:
+            initial[0, 3:] = samples[k]
+            state = np.where(started[k], initial, state)
+            forward.gains[k] *= ~started[k]
+            forward.innovations[k] *= ~started[k]
+        forward.positions[k], forward.covariances[k] = state[0, 3:], state[0, :3]
+    return _backward_pass(steps, started, forward)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ForwardPass:
     """Results of the forward pass for the backward pass."""
 
-    places: Floats
+    positions: Floats
     """(F, D, M) filtered positions."""
-    rows: Floats
+    covariances: Floats
     """(F, 3, M) covariances of position with position, velocity and acceleration."""
     gains: Floats
     """(F, 3, M) K, 0 without an accepted sample that continues the path."""
-    surprises: Floats
+    innovations: Floats
     """(F, D, M) ν / S, 0 likewise."""
 
 
-def _backward_pass(steps: Floats, begun: Bools, way: _ForwardPass) -> Floats:
+def _backward_pass(steps: Floats, started: Bools, forward: _ForwardPass) -> Floats:
     """Run the backward pass of `smooth_paths`: smoothed positions (F, M, D)."""
-    frames, width, paths = way.places.shape
-    later = np.zeros((3, width, paths))
+    frames, width, paths = forward.positions.shape
+    adjoint = np.zeros((3, width, paths))
     adjoints = np.zeros((frames, 3, width, paths))
-    anew = np.any(begun, axis=1)
+    restarts = np.any(started, axis=1)
     for k in range(frames - 1, -1, -1):
-        adjoints[k] = later
-        later[0] -= (way.gains[k][:, None] * later).sum(0) + way.surprises[k]
-        if anew[k]:
-            later *= ~begun[k]
-        later = (steps[k].T @ later.reshape(3, -1)).reshape(later.shape)
-    return np.asarray((way.places - np.einsum("fim,fidm->fdm", way.rows, adjoints)).swapaxes(1, 2), np.float64)
+        adjoints[k] = adjoint
+        adjoint[0] -= (forward.gains[k][:, None] * adjoint).sum(0) + forward.innovations[k]
+        if restarts[k]:
+            adjoint *= ~started[k]
+        adjoint = (steps[k].T @ adjoint.reshape(3, -1)).reshape(adjoint.shape)
+    return np.asarray(
+        (forward.positions - np.einsum("fim,fidm->fdm", forward.covariances, adjoints)).swapaxes(1, 2), np.float64
+    )
 
 
-def _known_frames(times: Floats, taken: Bools, bridge: float) -> Bools:
+def _known_frames(times: Floats, accepted: Bools, bridge: float) -> Bools:
     """(F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge` s."""
     index = np.arange(len(times))[:, None]
-    before = np.maximum.accumulate(np.where(taken, index, -1), axis=0)
-    after = np.minimum.accumulate(np.where(taken, index, len(times))[::-1], axis=0)[::-1]
+    before = np.maximum.accumulate(np.where(accepted, index, -1), axis=0)
+    after = np.minimum.accumulate(np.where(accepted, index, len(times))[::-1], axis=0)[::-1]
     inside = (before >= 0) & (after < len(times))
     gap = times[np.minimum(after, len(times) - 1)] - times[np.maximum(before, 0)]
     known: Bools = inside & (gap <= bridge * (1 + 1e-9))
-    return known | taken
+    return known | accepted

@@ -20,11 +20,11 @@ Floats = NDArray[np.float64]
 class Smoothing(Protocol):
     """A frozen dataclass of settings with two methods, one before solving and one after it."""
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
+    def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """Smooth the targets of a whole take; gaps are filled for at most gap_limit s."""
         ...
 
-    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+    def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """Smooth the angles of a whole take that the targets hardly determine; noise as in SmoothedTargets."""
         ...
 
@@ -33,12 +33,12 @@ class Smoothing(Protocol):
 class NoSmoothing:
     """Leaves the markers as they were recorded."""
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
+    def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
-        nothing = np.zeros(targets.weights.shape, bool)
-        return SmoothedTargets(targets, nothing, nothing, np.zeros((1, 2, len(targets.sites))))
+        none = np.zeros(targets.weights.shape, bool)
+        return SmoothedTargets(targets, none, none, np.zeros((1, 2, len(targets.sites))))
 
-    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+    def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return pose
 
@@ -57,11 +57,11 @@ class WholeTakeSmoothing:
     def __post_init__(self) -> None:
         check(self, "smoothing whole")
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
+    def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         return smooth(hand, targets, gap_limit, self.calm)
 
-    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+    def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return smooth_angles(hand, targets, pose, noise, self.calm)
 

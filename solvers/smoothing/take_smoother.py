@@ -28,7 +28,7 @@ class SmoothedTargets:
     targets: Targets
     predicted: Bools
     """(F, T) positions without an accepted sample in their own frame."""
-    refused: Bools
+    rejected: Bools
     """(F, T) positions rejected as outliers."""
     noise: Floats
     """(F or 1, 2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
@@ -40,33 +40,45 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
     Targets on the palm are smoothed in the world, those on the fingers relative to the palm. `calm` divides the
     bandwidth estimated from the samples. Velocities stay as they are.
     """
-    on, times = palm_marker_set(hand, targets.sites), targets.times
-    place_rules, turn_rules = (
+    palm, times = palm_marker_set(hand, targets.sites), targets.times
+    position_rules, rotation_rules = (
         NoiseRules(scale, bridge, calm, patience=OUTLIERS_IN_A_ROW) for scale in (POSITION_SCALE, ROTATION_SCALE)
     )
-    places = _layer(targets.positions, targets.weights)
-    places = _smooth_columns(places, on.places, times, place_rules)
-    turns = None
+    position_layer = _layer(targets.positions, targets.weights)
+    position_layer = _smooth_columns(position_layer, palm.position_columns, times, position_rules)
+    rotation_layer = None
     if targets.rotations is not None and targets.rotation_weights is not None:
-        turns = _layer(targets.rotations, targets.rotation_weights)
-        turns = _smooth_columns(turns, on.turns, times, turn_rules)
-        frames = palm_frames(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
+        rotation_layer = _layer(targets.rotations, targets.rotation_weights)
+        rotation_layer = _smooth_columns(rotation_layer, palm.rotation_columns, times, rotation_rules)
+        frames = palm_frames(
+            palm, position_layer.values, rotation_layer.values, (position_layer.known, rotation_layer.known), np.eye(4)
+        )
     else:
-        frames = palm_frames(on, places.values, None, (places.known, places.known), np.eye(4))
-    beside = replace(places, values=to_frames(frames, places.values))
-    places = _smooth_columns(beside, _other_columns(on.places, targets), times, place_rules)
-    weights = _gap_weights(times, targets.weights, places, bridge)
-    result = replace(targets, positions=from_frames(frames, places.values), weights=weights)
-    if turns is not None and targets.rotation_weights is not None:
+        frames = palm_frames(palm, position_layer.values, None, (position_layer.known, position_layer.known), np.eye(4))
+    relative = replace(position_layer, values=to_frames(frames, position_layer.values))
+    position_layer = _smooth_columns(relative, _other_columns(palm.position_columns, targets), times, position_rules)
+    weights = _gap_weights(times, targets.weights, position_layer, bridge)
+    result = replace(targets, positions=from_frames(frames, position_layer.values), weights=weights)
+    if rotation_layer is not None and targets.rotation_weights is not None:
         wrist = rotations.from_matrix(frames[:, None, :3, :3])
-        beside = replace(turns, values=rotations.multiply(rotations.conjugate(wrist), turns.values))
-        turns = _smooth_columns(beside, _other_columns(on.turns, targets), times, turn_rules)
-        weights = _gap_weights(times, targets.rotation_weights, turns, bridge)
-        result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
+        relative = replace(rotation_layer, values=rotations.multiply(rotations.conjugate(wrist), rotation_layer.values))
+        rotation_layer = _smooth_columns(
+            relative, _other_columns(palm.rotation_columns, targets), times, rotation_rules
+        )
+        weights = _gap_weights(times, targets.rotation_weights, rotation_layer, bridge)
+        result = replace(result, rotations=rotations.multiply(wrist, rotation_layer.values), rotation_weights=weights)
     # A quaternion changes by half the angle.
-    noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
+    noise = np.stack(
+        [
+            position_layer.noise,
+            np.zeros_like(position_layer.noise) if rotation_layer is None else 2 * rotation_layer.noise,
+        ]
+    )
     return SmoothedTargets(
-        result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None]
+        result,
+        position_layer.known & ((targets.weights == 0) | position_layer.rejected),
+        position_layer.rejected,
+        noise[None],
     )
 
 
@@ -78,7 +90,7 @@ class _Layer:
     """(F, T, D)"""
     known: Bools
     """(F, T)"""
-    refused: Bools
+    rejected: Bools
     """(F, T)"""
     noise: Floats
     """(T,) standard deviation of a component; 0 before it is estimated."""
@@ -94,30 +106,30 @@ def _smooth_columns(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRul
     if not len(columns) or not len(times):
         return layer
     values, known = layer.values.copy(), layer.known.copy()
-    refused, noise = layer.refused.copy(), layer.noise.copy()
+    rejected, noise = layer.rejected.copy(), layer.noise.copy()
     samples, seen = values[:, columns], known[:, columns]
     if values.shape[-1] == 4:
         samples = align_signs(samples, seen)
-    done = path_smoother.smooth(times, samples, seen, rules)
-    smoothed = done.values
+    paths = path_smoother.smooth(times, samples, seen, rules)
+    smoothed = paths.values
     if values.shape[-1] == 4:
         smoothed = smoothed / np.maximum(np.linalg.norm(smoothed, axis=-1, keepdims=True), 1e-12)
-    values[:, columns] = np.where(done.known[..., None], smoothed, samples)
-    known[:, columns], refused[:, columns], noise[columns] = done.known, done.refused, done.deviation
-    return _Layer(values, known, refused, noise)
+    values[:, columns] = np.where(paths.known[..., None], smoothed, samples)
+    known[:, columns], rejected[:, columns], noise[columns] = paths.known, paths.rejected, paths.deviation
+    return _Layer(values, known, rejected, noise)
 
 
-def align_signs(turns: Floats, seen: Bools) -> Floats:
+def align_signs(quaternions: Floats, seen: Bools) -> Floats:
     """Flip quaternions (F, N, 4) to the hemisphere of the mean of the three seen (F, N) before them."""
-    signed = turns.copy()
+    signed = quaternions.copy()
     signed[~seen] = 0.0
-    recent = np.zeros((3, *turns.shape[1:]))
-    for frame in range(len(turns)):
-        away = np.einsum("nd,nd->n", signed[frame], recent.sum(0)) < 0
-        signed[frame, away] *= -1.0
-        now = seen[frame][:, None]
-        recent = np.where(now, np.stack([signed[frame], recent[0], recent[1]]), recent)
-    return np.where(seen[..., None], signed, turns)
+    recent = np.zeros((3, *quaternions.shape[1:]))
+    for frame in range(len(quaternions)):
+        flipped = np.einsum("nd,nd->n", signed[frame], recent.sum(0)) < 0
+        signed[frame, flipped] *= -1.0
+        is_seen = seen[frame][:, None]
+        recent = np.where(is_seen, np.stack([signed[frame], recent[0], recent[1]]), recent)
+    return np.where(seen[..., None], signed, quaternions)
 
 
 def _other_columns(columns: Ints, targets: Targets) -> Ints:
@@ -126,12 +138,12 @@ def _other_columns(columns: Ints, targets: Targets) -> Ints:
 
 def _gap_weights(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
     """Return the weights (F, T): of used samples their own; in gaps, less with the distance to the nearest sample."""
-    used = (weights > 0) & ~layer.refused
+    accepted = (weights > 0) & ~layer.rejected
     row = np.arange(len(times))[:, None]
-    before = np.maximum.accumulate(np.where(used, row, -1), axis=0)
-    after = np.minimum.accumulate(np.where(used, row, len(times))[::-1], axis=0)[::-1]
+    before = np.maximum.accumulate(np.where(accepted, row, -1), axis=0)
+    after = np.minimum.accumulate(np.where(accepted, row, len(times))[::-1], axis=0)[::-1]
     nearest = np.where(layer.known, before, 0)
     age = np.minimum(times[:, None] - times[nearest], times[np.minimum(after, len(times) - 1)] - times[:, None])
-    lent = np.take_along_axis(weights, np.maximum(before, 0), axis=0) * (1 - age / (bridge + 1e-9))
-    trusted: Floats = np.where(used, weights, np.where(layer.known, lent, 0.0))
-    return trusted
+    faded = np.take_along_axis(weights, np.maximum(before, 0), axis=0) * (1 - age / (bridge + 1e-9))
+    result: Floats = np.where(accepted, weights, np.where(layer.known, faded, 0.0))
+    return result

@@ -85,9 +85,9 @@ def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
     """(F, 5, 5) rad, the hand that is found."""
     hand, targets = targets_of(tips, seen)
     how = make_smoothing(mode, {})
-    calm = how.smoothed(hand, targets, 0.2)
+    calm = how.smooth_targets(hand, targets, 0.2)
     pose, _ = SOLVERS[solver]().solve(hand, calm.targets, State(np.eye(4), hand.neutral))
-    angles = how.steadied(hand, calm.targets, pose, calm.noise).angles
+    angles = how.smooth_pose(hand, calm.targets, pose, calm.noise).angles
     return np.asarray(knuckle_runner.columns_of(hand, angles), np.float64)
 
 
@@ -129,7 +129,7 @@ def lags(solver: str) -> None:
             how = make_smoothing("live", {"lag": wait})
             late, _ = how.follow(targets)  # type: ignore[attr-defined]
             pose, _ = SOLVERS[solver]().solve(hand, late.targets, State(np.eye(4), hand.neutral))
-            angles = how.steadied(hand, late.targets, pose, late.noise).angles
+            angles = how.smooth_pose(hand, late.targets, pose, late.noise).angles
             shown, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
             print(f"| {sigma:g} mm | {wait} | {lag_of(shown[:, :, 3], points[:, :, 3]):.2f} |")
 
@@ -171,9 +171,9 @@ def _hidden(solver: str, mode: str, hand: Any, targets: Targets, seconds: float)
         hidden[rows, columns] = weights[rows, columns] > 0
         weights[rows, columns] = 0.0
     how = make_smoothing(mode, {})
-    calm = how.smoothed(hand, replace(targets, weights=weights), 0.2)
+    calm = how.smooth_targets(hand, replace(targets, weights=weights), 0.2)
     pose, _ = SOLVERS[solver]().solve(hand, calm.targets)
-    pose = how.steadied(hand, calm.targets, pose, calm.noise)
+    pose = how.smooth_pose(hand, calm.targets, pose, calm.noise)
     at = np.isin(names, TIPS)
     truth = replace(targets, weights=hidden * at)
     away: Floats = 1000 * residuals(hand, truth, pose)

@@ -72,8 +72,8 @@ def test_following_in_pieces_is_following_at_once(cut, lag, seed) -> None:
     first, state = solver.solve(HAND, targets.select(slice(0, cut)))
     second, last = solver.solve(HAND, targets.select(slice(cut, 40)), state)
     np.testing.assert_allclose(np.concatenate([first.angles, second.angles]), whole.angles, atol=1e-9)
-    assert last.going is not None and end.going is not None
-    np.testing.assert_array_equal(last.going.turns.given, end.going.turns.given)
+    assert last.history is not None and end.history is not None
+    np.testing.assert_array_equal(last.history.rotations.outputs, end.history.rotations.outputs)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -158,8 +158,8 @@ def test_a_fingertip_that_jumps_for_a_frame_does_not_move_the_finger(how) -> Non
     positions[150, [4, 6]] = positions[150, [6, 4]]
     targets = replace(targets, positions=positions)
     done = ACTS[how](HAND, targets)
-    assert done.refused[120, 5]
-    assert done.refused[150, [4, 6]].all()
+    assert done.rejected[120, 5]
+    assert done.rejected[150, [4, 6]].all()
     assert np.linalg.norm(done.targets.positions - truth.positions, axis=-1)[50:].max() < 0.004
 
 

@@ -186,7 +186,7 @@ def test_a_tap_of_a_tenth_of_a_second_is_kept(rate) -> None:
     truth[:, 0, 2] = 0.03 * np.exp(-(((times - 1.5) / 0.04) ** 2))
     values = noisy(truth, 0.0003)
     done = smooth(times, values, everywhere(values), RULES)
-    assert not done.refused.any()
+    assert not done.rejected.any()
     assert off(done.values, truth).max() < 0.0012
     assert off(followed(times, values, everywhere(values)), truth[:-1]).max() < 0.003
 
@@ -216,7 +216,7 @@ def test_a_jump_of_one_or_two_frames_moves_nothing(seed, height, length) -> None
     at = int(rng.integers(60, 110))
     jumped[at : at + length, 0] += direction / np.linalg.norm(direction) * height
     done = smooth(times, jumped, everywhere(jumped), RULES)
-    assert done.refused[at : at + length, 0].all()
+    assert done.rejected[at : at + length, 0].all()
     assert off(done.values, truth).max() < 0.004
     assert off(followed(times, jumped, everywhere(jumped)), truth[:-1])[40:].max() < 0.006
 
@@ -237,7 +237,7 @@ def test_a_marker_that_moved_for_good_is_followed_after_two_frames() -> None:
     values = noisy(truth, 0.0005)
     done = smooth(times, values, everywhere(values), RULES)
     assert off(done.values, truth).max() < 0.0025
-    assert not done.refused.any()
+    assert not done.rejected.any()
     live = followed(times, values, everywhere(values))
     assert off(live, truth[:-1])[102:].max() < 0.005
 
