@@ -7,24 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
-from .calibration.joint_radii import by_size
+from .calibration.joint_radii import radii_by_size
 from .calibration.skin_markers.model import WornHand
 from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
 from .marker_sets import Spot
-from .measurements import Kind, Measure, told
+from .measurements import Kind, Measurement, format_value
 from .model import HandModel
 from .proportions import Proportions, build
 
 Floats = NDArray[np.float64]
 
 Rho = tuple[float | None, ...]
-LOST = 1.0
+MAX_LOST_RANGE_DEGREES = 1.0
 """Degrees of its range that a joint may lose through a coupling to a joint with narrower limits."""
 NO_RHO: Rho = (None,) * len(DIGITS)
 
 
-def _unknown() -> Floats:
+def _not_given() -> Floats:
     """Return an empty array, which stands for 'not given'."""
     return np.zeros((0, 3))
 
@@ -43,23 +43,23 @@ class MeasuredHand:
     rho: Rho = NO_RHO
     """(5,) DIP flexion per PIP flexion of each digit, thesis (4.3). None: a finger's is the usual ratio; the thumb's
     joints bend independently."""
-    radii: Floats = field(default_factory=_unknown)
+    radii: Floats = field(default_factory=_not_given)
     """(5, 3) m, radii of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); by default from the hand's
     size."""
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, only those that differ from DEFAULT_LIMITS."""
-    measures: tuple[Measure, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
     """How all this was measured, and how certain it is."""
-    motion: Floats = field(default_factory=_unknown)
+    motion: Floats = field(default_factory=_not_given)
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
     """Digits whose DIP does not follow the PIP."""
-    worn: WornHand | None = None
+    skin_fit: WornHand | None = None
     """The fit with markers on the skin, if there was one."""
 
     def __post_init__(self) -> None:
         if not len(self.radii):
-            object.__setattr__(self, "radii", by_size(self.proportions))
+            object.__setattr__(self, "radii", radii_by_size(self.proportions))
         self.radii.setflags(write=False)
         _check_limits(self.proportions.side, self.all_limits, self.couplings)
 
@@ -79,20 +79,22 @@ class MeasuredHand:
             if slope is not None and digit not in self.uncoupled
         )
 
-    def within(self, allowed: AngleLimits) -> "MeasuredHand":
+    def with_rig_limits(self, rig_limits: AngleLimits) -> "MeasuredHand":
         """Return the hand restricted to a rig's limits.
 
         A digit's DIP no longer follows its PIP where the rig's limits of the DIP would thereby restrict the PIP.
 
         Args:
-            allowed: degrees, for the movements that the rig limits.
+            rig_limits: degrees, for the movements that the rig limits.
         """
-        limits = self.limits | allowed
-        held = (row for row in self.couplings if _holds_back(row, self.all_limits, self.all_limits | allowed))
-        free = self.uncoupled | {digit for row in held if (digit := digit_of(row.terms[0][0]))}
-        fitted = replace(self, limits=limits, uncoupled=free, motion=_unknown())
-        motion = np.clip(self.motion, *fitted.model.limits.T) if len(self.motion) else self.motion
-        return replace(fitted, motion=motion)
+        limits = self.limits | rig_limits
+        restricting = (
+            row for row in self.couplings if _restricts_pip(row, self.all_limits, self.all_limits | rig_limits)
+        )
+        uncoupled = self.uncoupled | {digit for row in restricting if (digit := digit_of(row.terms[0][0]))}
+        restricted = replace(self, limits=limits, uncoupled=uncoupled, motion=_not_given())
+        motion = np.clip(self.motion, *restricted.model.limits.T) if len(self.motion) else self.motion
+        return replace(restricted, motion=motion)
 
     def thickness(self, digit: str) -> Floats:
         """Depth (3,) m of a digit's joints below the line of its markers, thesis (4.4).
@@ -102,7 +104,7 @@ class MeasuredHand:
         from the joints, which already account for it.
         """
         row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
-        usual = np.allclose(self.radii[row], by_size(self.proportions)[row], rtol=0, atol=1e-5)
+        usual = np.allclose(self.radii[row], radii_by_size(self.proportions)[row], rtol=0, atol=1e-5)
         beside = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
         return np.zeros(3) if usual or beside else self.radii[row]
 
@@ -113,11 +115,13 @@ class MeasuredHand:
 
     def mirrored(self) -> "MeasuredHand":
         """Return the same person's other hand. Its marker positions are unknown."""
-        return replace(self, proportions=self.proportions.mirrored(), spots={}, worn=None)
+        return replace(self, proportions=self.proportions.mirrored(), spots={}, skin_fit=None)
 
-    def measure(self, kind: Kind, of: str) -> Measure | None:
+    def measurement(self, kind: Kind, of: str) -> Measurement | None:
         """Return how one of the values was measured, None if that is unknown."""
-        return next((one for one in self.measures if (one.kind, one.of) == (kind, of)), None)
+        return next(
+            (measurement for measurement in self.measurements if (measurement.kind, measurement.of) == (kind, of)), None
+        )
 
     def table(self) -> list[str]:
         """Format the digits' measurements as lines of text, with standard deviations where known."""
@@ -125,45 +129,45 @@ class MeasuredHand:
         for row, digit in enumerate(DIGITS):
             joints, rho = CHAIN_JOINTS[digit][:3], self.rho[row]
             lengths = zip(1000 * self.proportions.phalanges[row], joints, strict=True)
-            bones = [told(float(value), self.measure("bone", joint), 1) for value, joint in lengths]
+            bones = [format_value(float(value), self.measurement("bone", joint), 1) for value, joint in lengths]
             thickness = zip(1000 * self.radii[row], joints, strict=True)
-            radii = [told(float(value), self.measure("radius", joint), 1) for value, joint in thickness]
-            slope = "-" if rho is None else told(rho, self.measure("rho", digit), 2)
+            radii = [format_value(float(value), self.measurement("radius", joint), 1) for value, joint in thickness]
+            slope = "-" if rho is None else format_value(rho, self.measurement("rho", digit), 2)
             cells = [f"{digit:16}", *(f"{cell:12}" for cell in bones), f"{slope:15}", *(f"{cell:12}" for cell in radii)]
             lines.append("".join(cells).rstrip())
         return lines
 
 
-def with_markers(measured: MeasuredHand, worn: WornHand) -> MeasuredHand:
+def apply_skin_fit(measured: MeasuredHand, skin_fit: WornHand) -> MeasuredHand:
     """Return a hand with the bones, limits and marker positions of a fit with markers on the skin."""
-    kept = tuple(one for one in measured.measures if one.kind in ("rho", "radius"))
-    limits = measured.limits | worn.limits
+    measurements = tuple(measurement for measurement in measured.measurements if measurement.kind in ("rho", "radius"))
+    limits = measured.limits | skin_fit.limits
     return replace(
         measured,
-        proportions=worn.proportions,
-        spots=worn.spots(),
+        proportions=skin_fit.proportions,
+        spots=skin_fit.spots(),
         limits=limits,
-        measures=kept,
-        motion=_unknown(),
-        worn=worn,
+        measurements=measurements,
+        motion=_not_given(),
+        skin_fit=skin_fit,
     )
 
 
-def _holds_back(row: CouplingRow, own: AngleLimits, fewer: AngleLimits) -> bool:
-    """Whether a DIP coupling would restrict the PIP more under limits `fewer` than under the hand's `own`.
+def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) -> bool:
+    """Whether a DIP coupling would restrict the PIP more under limits `restricted` than under the hand's `own`.
 
     For example, a DIP that a rig limits to 30 degrees would limit the PIP to 45.
     """
-    (last, of_last, _), (middle, of_middle, slope) = row.terms
+    (dip, dip_movement, _), (pip, pip_movement, slope) = row.terms
 
     def room(limits: AngleLimits) -> tuple[float, float]:
         """Degrees of the PIP's range that the DIP can follow, and degrees that it cannot."""
-        (low, high), (low_last, high_last) = limits[middle, of_middle], limits[last, of_last]
-        shared = min(high, high_last / -slope) - max(low, low_last / -slope)
+        (low, high), (dip_low, dip_high) = limits[pip, pip_movement], limits[dip, dip_movement]
+        shared = min(high, dip_high / -slope) - max(low, dip_low / -slope)
         return shared, high - low - shared
 
-    shared, lost = room(fewer)
-    return shared < 0 or lost > room(own)[1] + LOST
+    shared, lost = room(restricted)
+    return shared < 0 or lost > room(own)[1] + MAX_LOST_RANGE_DEGREES
 
 
 def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow, ...]) -> None:
@@ -176,8 +180,8 @@ def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow,
             )
     for row in couplings:
         ends = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]
-        least, most = (sum(end) for end in zip(*ends, strict=True))
-        if least > row.upper or most < row.lower:
+        lowest, highest = (sum(end) for end in zip(*ends, strict=True))
+        if lowest > row.upper or highest < row.lower:
             named = " and ".join(f"{joint} {movement}" for joint, movement, _ in row.terms)
             ranges = " and ".join("{:g}..{:g}".format(*limits[joint, movement]) for joint, movement, _ in row.terms)
             raise HandError(f"{side} hand: {named} are limited to {ranges} degrees, their coupling has no angles there")

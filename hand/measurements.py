@@ -10,12 +10,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 Kind = Literal["bone", "palm", "rho", "radius", "marker"]
-FAR = 3.0
+OUTLIER_DEVIATIONS = 3.0
 """Standard deviations from the median beyond which a frame is an outlier: 1 in 370 frames of normal noise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Measurement:
     """One measurement. It has no value where nothing was measured; `how` then says why."""
 
     kind: Kind
@@ -36,26 +36,28 @@ class Measure:
     """How many frames were used."""
 
 
-def told(value: float, measure: Measure | None, digits: int) -> str:
+def format_value(value: float, measurement: Measurement | None, decimals: int) -> str:
     """Format a value with its standard deviation, where that is known: '45.8 ± 0.2'."""
-    if measure is None or measure.spread is None:
-        return f"{value:.{digits}f}"
-    return f"{value:.{digits}f} ± {measure.spread:.{digits}f}"
+    if measurement is None or measurement.spread is None:
+        return f"{value:.{decimals}f}"
+    return f"{value:.{decimals}f} ± {measurement.spread:.{decimals}f}"
 
 
-def kept(values: Floats, least: float = 0.0) -> Bools:
+def inlier_mask(values: Floats, min_spread: float = 0.0) -> Bools:
     """Mask (N,) of values (N,) that are finite and no outliers, by the median absolute deviation.
 
     Args:
         values: (N,), NaN where unknown.
-        least: lower bound of the standard deviation that the median absolute deviation yields.
+        min_spread: lower bound of the standard deviation that the median absolute deviation yields.
     """
     known = np.isfinite(values)
     if not known.any():
         return known
-    away = np.abs(values - np.median(values[known]))
+    deviations = np.abs(values - np.median(values[known]))
     # 1.4826: ratio of standard deviation to median absolute deviation of a normal distribution.
-    result: Bools = known & (away <= FAR * max(1.4826 * float(np.median(away[known])), least, 1e-12))
+    result: Bools = known & (
+        deviations <= OUTLIER_DEVIATIONS * max(1.4826 * float(np.median(deviations[known])), min_spread, 1e-12)
+    )
     return result
 
 
@@ -64,10 +66,10 @@ def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
 
     The mean is NaN if no value is finite, the standard deviation None if fewer than two are.
     """
-    good = values[kept(values)]
-    if not len(good):
+    inliers = values[inlier_mask(values)]
+    if not len(inliers):
         return float("nan"), None, 0
-    return float(good.mean()), float(good.std(ddof=1)) if len(good) > 1 else None, len(good)
+    return float(inliers.mean()), float(inliers.std(ddof=1)) if len(inliers) > 1 else None, len(inliers)
 
 
 def jackknife(parts: Floats) -> Floats:

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..hand.calibration.joint_radii import by_size
+from ..hand.calibration.joint_radii import radii_by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
 from ..pipeline.calibration_choices import CalibrationChoices, Span, nothing_typed
@@ -15,7 +15,7 @@ from ..pipeline.performer import LARGEST_RADIUS
 if TYPE_CHECKING:
     from bpy.types import Scene
 
-USUAL_RADII = [round(1000 * float(radius), 1) for radius in by_size(adult("right")).ravel()]
+USUAL_RADII = [round(1000 * float(radius), 1) for radius in radii_by_size(adult("right")).ravel()]
 
 
 class KnuckleCalibration(bpy.types.PropertyGroup):

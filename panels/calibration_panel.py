@@ -10,7 +10,7 @@ from ..errors import KnuckleError
 from ..hand.joints import DIGITS
 from ..hand.limits import DIP_PER_PIP
 from ..hand.measured_hand import MeasuredHand
-from ..hand.measurements import told
+from ..hand.measurements import format_value
 from ..pipeline import performer
 from ..pipeline.performer import Performer
 from .text_format import DIGIT_NAMES, line, pair, paragraph
@@ -79,7 +79,7 @@ def _radii(layout: "UILayout", chosen: Any) -> None:
 def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
     """Draw the spread of the bones' lengths, and ρ and the radii of each digit."""
     pair(layout, f"{hand.proportions.side.capitalize()} hand", f"{1000 * hand.proportions.size:.0f} mm")
-    spreads = [one.spread for one in hand.measures if one.kind == "bone" and one.spread is not None]
+    spreads = [one.spread for one in hand.measurements if one.kind == "bone" and one.spread is not None]
     column = layout.column(align=True)
     if spreads:
         pair(column, f"{len(spreads)} of 15 bones measured", f"± {min(spreads):.1f} to {max(spreads):.1f} mm")
@@ -87,7 +87,7 @@ def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
     for row, digit in enumerate(DIGITS):
         thickness = " ".join(f"{1000 * radius:.1f}" for radius in hand.radii[row])
         line(column, DIGIT_NAMES[digit], _rho(hand, digit), thickness)
-    radii = [one for one in hand.measures if one.kind == "radius"]
+    radii = [one for one in hand.measurements if one.kind == "radius"]
     known = [one.spread for one in radii if one.spread is not None]
     typed = sum(one.how == "typed" for one in radii)
     if known:
@@ -102,7 +102,7 @@ def _rho(hand: MeasuredHand, digit: str) -> str:
     """Format ρ as '0.62 ± 0.03', or the default if it was not measured. The thumb has none."""
     value = hand.rho[DIGITS.index(digit)]
     if value is not None:
-        return told(value, hand.measure("rho", digit), 2)
+        return format_value(value, hand.measurement("rho", digit), 2)
     return "–" if digit == "thumb" else f"{DIP_PER_PIP:.2f} as usual"
 
 

@@ -17,7 +17,7 @@ from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import few_of
 from ..hand.labelling.handedness import handedness
 from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
-from ..hand.measured_hand import MeasuredHand, with_markers
+from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
 from .labelling import LabelledMarkers, as_named, by_shape
 from .performer import Performer
@@ -202,7 +202,7 @@ def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
     if not np.isfinite(positions_of(markers, spots)).all(-1).any():
         raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
-    measuring.palm_seen(side, tuple(spots.values()), positions_of(markers, spots))
+    measuring.frames_with_palm(side, tuple(spots.values()), positions_of(markers, spots))
 
 
 def _on_bone(spot: Spot) -> bool:
@@ -223,10 +223,10 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
         try:
             check_solvable(side, spots, markers)
             hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
-            if assigned.on_skin and hands[side].worn is None:
+            if assigned.on_skin and hands[side].skin_fit is None:
                 hands[side] = _fitted(hands[side], spots, markers, warnings)
             if not assigned.on_skin:
-                hands[side] = replace(hands[side], worn=None)
+                hands[side] = replace(hands[side], skin_fit=None)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
@@ -239,7 +239,7 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
 
 
 def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
-    proportions, found = measuring.measure(side, tuple(spots.values()), positions_of(markers, spots))
+    proportions, found = measuring.measure_proportions(side, tuple(spots.values()), positions_of(markers, spots))
     return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
 
 
@@ -247,7 +247,7 @@ def _fitted(measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, wa
     """Fit the hand together with its skin markers to the capture. If that fails, warn and return it as measured."""
     side = measured.proportions.side
     try:
-        return with_markers(measured, fit(positions_of(markers, spots), markers.rate, spots, side))
+        return apply_skin_fit(measured, fit(positions_of(markers, spots), markers.rate, spots, side))
     except HandError as error:
         warnings.append(f"the performer was not fitted to the markers on the skin: {error}")
         return measured

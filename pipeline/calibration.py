@@ -17,18 +17,18 @@ from ..capture.cleaning import clean
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import still_clip as still
-from ..hand.calibration.dip_coupling import SMOOTHED, rho
-from ..hand.calibration.joint_radii import radii
+from ..hand.calibration.dip_coupling import SMOOTHING_FRAMES, measure_rho
+from ..hand.calibration.joint_radii import measure_radii
 from ..hand.calibration.marker_angles import flexions
-from ..hand.calibration.measuring import bone_measures, measure
-from ..hand.calibration.motion_fit import FittedHand, fitting, taken_over
-from ..hand.calibration.palm_joints import palm_measures
+from ..hand.calibration.measuring import bone_measurements, measure_proportions
+from ..hand.calibration.motion_fit import FittedHand, apply_motion_fit, fit_steps
+from ..hand.calibration.palm_joints import palm_measurements
 from ..hand.calibration.skin_markers import fit
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.limits import DIP_PER_PIP
 from ..hand.marker_sets import Spot, palm_together
-from ..hand.measured_hand import MeasuredHand, with_markers
-from ..hand.measurements import Measure
+from ..hand.measured_hand import MeasuredHand, apply_skin_fit
+from ..hand.measurements import Measurement
 from ..hand.proportions import Proportions, to_wrist_frame
 from ..hand.targets import assign
 from ..solvers.fabrik import Fabrik
@@ -133,10 +133,10 @@ class _Hand:
         rows = self._motion_rows()
         lengths, measures = self._still_lengths(rows)
         everything = self._all_frames(rows)
-        proportions, found = measure(self.side, self.spots, everything, lengths)
+        proportions, found = measure_proportions(self.side, self.spots, everything, lengths)
         local = _local(proportions, found, everything)
-        measures += bone_measures(proportions, found, local, lengths)
-        measures += palm_measures(proportions, found, local)
+        measures += bone_measurements(proportions, found, local, lengths)
+        measures += palm_measurements(proportions, found, local)
         local = _local(proportions, found, self.positions[1][rows.start : rows.stop])
         for number, digit in enumerate(DIGITS):
             yield 0.2 + 0.04 * number, f"Measuring the {self.side} {digit}"
@@ -152,7 +152,7 @@ class _Hand:
             radii=np.array([[_value(measures, "radius", joint) for joint in chain[:3]] for chain in chains], float)
             / 1000,
             limits=limits,
-            measures=tuple(measures),
+            measurements=tuple(measures),
         )
         if self.on_skin and self.choices.fit is not False:
             yield 0.4, f"Fitting the {self.side} hand with the markers that it wore"
@@ -177,7 +177,7 @@ class _Hand:
             self.notes.append(f"the {self.side} hand was not fitted with its markers: {error}")
             return hand
         self.clips["fit"] = f"of {self.clips['motion']}: with the markers that it wore on its skin"
-        return with_markers(hand, worn)
+        return apply_skin_fit(hand, worn)
 
     def _fitted(
         self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range
@@ -185,7 +185,7 @@ class _Hand:
         """Fit bones and marker offsets to the free motion. The fit is used if it is better on held-out frames."""
         label_at = {spot: label for label, spot in self.places.items()}
         names = tuple(label_at[spot] for spot in self.spots)
-        search = fitting(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
+        search = fit_steps(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
         while True:
             try:
                 yield 0.4 + 0.57 * next(search), f"Fitting the {self.side} hand to its motion"
@@ -197,10 +197,12 @@ class _Hand:
             return hand
         self.notes += fitted.notes
         self.clips["fit"] = (
-            f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.after:.1f} mm off in the "
-            f"median, {1000 * fitted.before:.1f} mm without it"
+            f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.residual_after:.1f} mm off "
+            f"in the median, {1000 * fitted.residual_before:.1f} mm without it"
         )
-        return taken_over(hand, fitted, {label: fitted.spots[self.spots.index(s)] for label, s in self.places.items()})
+        return apply_motion_fit(
+            hand, fitted, {label: fitted.spots[self.spots.index(s)] for label, s in self.places.items()}
+        )
 
     def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
         """Angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are seen."""
@@ -217,30 +219,30 @@ class _Hand:
         self.clips["motion"] = f"{self.moved.source}, {words(rows)}"
         return rows
 
-    def _still_lengths(self, motion: range) -> tuple[Floats, list[Measure]]:
+    def _still_lengths(self, motion: range) -> tuple[Floats, list[Measurement]]:
         """Bone lengths (5, 3) in m, NaN where not measured. Raises HandError if the chosen still clip is not still."""
         positions, told = self.positions[0], self.choices.still
         if told is not None:
             rows = told.frames(self.calm)
         else:
             among = motion if self.choices.motion_capture is None else range(len(positions))
-            first = among.start + still.calmest(positions[among.start : among.stop])
-            rows = range(first, min(first + still.FRAMES, among.stop))
+            first = among.start + still.stillest_window(positions[among.start : among.stop])
+            rows = range(first, min(first + still.STILL_FRAMES, among.stop))
         strayed = still.movement(positions[rows.start : rows.stop])
         moves = f"its markers move by {1000 * strayed:.1f} mm in {words(rows)}"
-        if strayed > still.MOST_MOVEMENT:
+        if strayed > still.MAX_MOVEMENT:
             if told is not None:
                 raise HandError(
                     f"{self.side} hand: {moves} of {self.calm.source}, "
-                    f"a still hand's by at most {1000 * still.MOST_MOVEMENT:.0f} mm"
+                    f"a still hand's by at most {1000 * still.MAX_MOVEMENT:.0f} mm"
                 )
-            self.notes.append(f"the {self.side} hand is never still for {still.FRAMES} frames, at best {moves}")
+            self.notes.append(f"the {self.side} hand is never still for {still.STILL_FRAMES} frames, at best {moves}")
             self.clips["still"] = "none"
             return nothing_typed(), []
-        if len(rows) < still.FRAMES:
-            self.notes.append(f"{self.calm.source} has {len(rows)} of the {still.FRAMES} frames of a still clip")
+        if len(rows) < still.STILL_FRAMES:
+            self.notes.append(f"{self.calm.source} has {len(rows)} of the {still.STILL_FRAMES} frames of a still clip")
         self.clips["still"] = f"{self.calm.source}, {words(rows)}, {1000 * strayed:.1f} mm of movement"
-        return still.lengths(self.spots, positions[rows.start : rows.stop], f"still {words(rows)}")
+        return still.bone_lengths(self.spots, positions[rows.start : rows.stop], f"still {words(rows)}")
 
     def _all_frames(self, motion: range) -> Floats:
         """Positions (F, M, 3) to measure the palm on: the motion's, and the still clip's if it has its own file."""
@@ -249,21 +251,21 @@ class _Hand:
             return moving
         return np.concatenate([self.positions[0], moving])
 
-    def _joints(self, hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> list[Measure]:
+    def _joints(self, hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> list[Measurement]:
         """Measure a digit's joint radii and, if it is a finger, its rho."""
         typed, joints = self.choices.radii[DIGITS.index(digit)], CHAIN_JOINTS[digit]
         angles, smoothed = None, 1  # the frames that radii are fitted to do not follow each other
         if np.isfinite(typed).all():
-            measures = [Measure("radius", joints[bone], "typed", 1000 * float(typed[bone])) for bone in range(3)]
+            measures = [Measurement("radius", joints[bone], "typed", 1000 * float(typed[bone])) for bone in range(3)]
         else:
-            measures, angles = radii(hand, spots, local, digit)
+            measures, angles = measure_radii(hand, spots, local, digit)
         if digit != "thumb":
             if angles is None:
-                angles, smoothed = flexions(hand, spots, local, digit), SMOOTHED
-            measures.append(rho(digit, angles[:, 1], angles[:, 2], smoothed))
+                angles, smoothed = flexions(hand, spots, local, digit), SMOOTHING_FRAMES
+            measures.append(measure_rho(digit, angles[:, 1], angles[:, 2], smoothed))
         return measures
 
-    def _tell(self, measures: list[Measure]) -> None:
+    def _tell(self, measures: list[Measurement]) -> None:
         """Add a note for each reason why something was not measured, with all digits that it applies to."""
         reasons: dict[str, list[str]] = {}
         for one in measures:
@@ -280,7 +282,7 @@ def _digit_of(joint: str) -> str:
     return next(digit for digit, joints in CHAIN_JOINTS.items() if joint in joints)
 
 
-def _value(measures: list[Measure], kind: str, of: str) -> float | None:
+def _value(measures: list[Measurement], kind: str, of: str) -> float | None:
     return next((one.value for one in measures if one.kind == kind and one.of == of), None)
 
 

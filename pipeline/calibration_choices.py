@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..capture.markers import Markers
 from ..errors import HandError, RecipeError
-from ..hand.calibration.still_clip import FRAMES as STILL_FRAMES
+from ..hand.calibration.still_clip import STILL_FRAMES
 from ..hand.joints import DIGITS
 from .performer import LARGEST_RADIUS
 

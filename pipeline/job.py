@@ -192,21 +192,21 @@ def _solve(
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
-    if measured.worn is not None:
+    if measured.skin_fit is not None:
         yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
         pose = _finished(measured, targets, pose)
     pose = how.smoothing.smooth_pose(hand, targets, pose, calm.noise[hand.side])
     pose, companions = estimate_unseen_fingers(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = apply_target_rotations(hand, targets, pose) if how.drive == "joints" else pose
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
-    predicted = predicted_joints(hand, targets, seen, measured.worn is not None)
+    predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
     return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)
 
 
 def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
     """Refine the pose by least squares over all skin markers of the hand, within its limits."""
-    assert measured.worn is not None
-    worn, labels = replace(measured.worn, limits=measured.limits), list(measured.spots)
+    assert measured.skin_fit is not None
+    worn, labels = replace(measured.skin_fit, limits=measured.limits), list(measured.spots)
     positions = np.full((len(targets), len(worn.markers), 3), np.nan)
     for column, label in enumerate(worn.markers.labels):
         if label in labels:

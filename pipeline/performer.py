@@ -18,7 +18,7 @@ from ..hand.marker_sets import Spot, on_palm
 from ..hand.marker_sets import from_json as spots_from_json
 from ..hand.marker_sets import to_json as spots_to_json
 from ..hand.measured_hand import MeasuredHand, Rho
-from ..hand.measurements import Kind, Measure
+from ..hand.measurements import Kind, Measurement
 from ..hand.proportions_json import from_json, to_json
 from .performer_markers import from_json as worn_from_json
 from .performer_markers import to_json as worn_to_json
@@ -68,8 +68,8 @@ class Performer:
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
         known = self.hands[side]
-        if known.worn is not None:
-            worn = known.worn.spots()
+        if known.skin_fit is not None:
+            worn = known.skin_fit.spots()
             return replace(known, spots={label: worn.get(label, spot) for label, spot in spots.items()})
         found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
         agreed = {label: found[label] if _agree(found[label], spot) else spot for label, spot in spots.items()}
@@ -109,10 +109,10 @@ def _hand_to_dict(hand: MeasuredHand) -> dict[str, Any]:
                 for name, value in asdict(measure).items()
                 if value is not None
             }
-            for measure in hand.measures
+            for measure in hand.measurements
         ],
         "motion_deg": _motion_to_dict(hand),
-        **({} if hand.worn is None else {"skin": worn_to_json(hand.worn)}),
+        **({} if hand.skin_fit is None else {"skin": worn_to_json(hand.skin_fit)}),
     }
 
 
@@ -172,10 +172,10 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
         rho=_rho(_group(data, "rho", where), where),
         radii=_radii(_group(data, "radii_mm", where), usual.radii, where),
         limits=_limits(_group(data, "limits_deg", where), where),
-        measures=tuple(_measure(entry, where) for entry in measures),
+        measurements=tuple(_measure(entry, where) for entry in measures),
     )
     if "skin" in data:
-        found = replace(found, worn=worn_from_json(data["skin"], proportions, found.limits, f"{where}, skin"))
+        found = replace(found, skin_fit=worn_from_json(data["skin"], proportions, found.limits, f"{where}, skin"))
     return replace(found, motion=_motion(_group(data, "motion_deg", where), found, where))
 
 
@@ -259,8 +259,8 @@ def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
     return held
 
 
-def _measure(entry: object, where: str) -> Measure:
-    known = [each.name for each in fields(Measure)]
+def _measure(entry: object, where: str) -> Measurement:
+    known = [each.name for each in fields(Measurement)]
     if not isinstance(entry, dict):
         raise RecipeError(f"{where}: a measure is {entry!r}, expected {', '.join(known)}")
     _check_keys(entry, known, f"{where}, measures")
@@ -269,7 +269,7 @@ def _measure(entry: object, where: str) -> Measure:
         raise RecipeError(
             f"{where}: a measure is {entry!r}, expected kind ({', '.join(get_args(Kind))}), of, how and numbers"
         )
-    return Measure(**entry)
+    return Measurement(**entry)
 
 
 def _is_number(value: object) -> bool:

@@ -62,7 +62,8 @@ class RigQueries:
         """Return the performer with the rig's limits added to their own."""
         allowed = self.allowed
         hands = {
-            side: hand.within(allowed[side].limits) if side in allowed else hand for side, hand in person.hands.items()
+            side: hand.with_rig_limits(allowed[side].limits) if side in allowed else hand
+            for side, hand in person.hands.items()
         }
         return replace(person, hands=hands)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import svg
 
-from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.calibration.joint_radii import radii_by_size
 from knuckle.hand.proportions import adult
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker
 from knuckle.solvers.table.linkage import linkage
@@ -26,7 +26,7 @@ def distances() -> str:
     """How far the tip is from the knuckle as the middle joint bends."""
     bends = np.linspace(LIMITS[1, 0], LIMITS[1, 1], 281)
     curves = []
-    for name, radii in (("joints are points", np.zeros(3)), ("joints are circles", by_size(HAND)[1])):
+    for name, radii in (("joints are points", np.zeros(3)), ("joints are circles", radii_by_size(HAND)[1])):
         far = reach(linkage(CHAIN, TIP, radii), bends)
         curves.append(svg.Series(name, np.rad2deg(bends).tolist(), (1000 * far).tolist()))
     x = svg.Axis("the middle joint's bend, degrees", -30, 110, range(-20, 111, 20))

@@ -22,7 +22,7 @@ from ..proportions import PALM_JOINTS, Proportions, site_positions
 
 Floats = NDArray[np.float64]
 
-FIRST = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
+FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
 """Rows of the digits' first joints in a palm."""
 SIZE_SPREAD = 0.1
 """Relative standard deviation of the size that the palm markers indicate: they sit within a centimetre of where the
@@ -38,7 +38,7 @@ OFFSET_SPREAD = np.array([5.0, 8.0, 8.0]) / 1000
 """(3,) m, standard deviations of markers about the marker set's positions: towards the little finger, along the bone,
 and out of the back, where markers over joints are half a finger and half a marker above them."""
 
-ALONE = 0.1
+LONE_MARKER_FACTOR = 0.1
 """Factor on OFFSET_SPREAD for a digit's only marker: the digit can bend to wherever that marker is."""
 
 
@@ -48,9 +48,9 @@ class SharedParameters:
 
     size: float
     """Scale of the mean hand that serves as prior."""
-    palm: Floats
+    first_joints: Floats
     """(5, 3) m, positions of the digits' first joints in the wrist's frame."""
-    frames: Floats
+    digit_rotations: Floats
     """(5, 4) unit quaternions wxyz, rotations of the digits in the wrist's frame."""
     lengths: Floats
     """(5, 3) m, bone lengths."""
@@ -61,27 +61,36 @@ class SharedParameters:
 
     def vector(self) -> Floats:
         """Return the parameters (P,), with zeros for the digits' rotations."""
-        turns = np.zeros(3 * len(DIGITS))
-        parts = ([self.size], self.palm.ravel(), turns, self.lengths.ravel(), self.rho, self.offsets.ravel())
+        rotations = np.zeros(3 * len(DIGITS))
+        parts = (
+            [self.size],
+            self.first_joints.ravel(),
+            rotations,
+            self.lengths.ravel(),
+            self.rho,
+            self.offsets.ravel(),
+        )
         return np.concatenate(parts)
 
-    def moved(self, step: Floats) -> "SharedParameters":
+    def apply_step(self, step: Floats) -> "SharedParameters":
         """Return the parameters after a step (P,). Digits rotate about the wrist's axes; bone lengths stay positive."""
-        turns = step[TURNS].reshape(-1, 3)
-        angles = np.linalg.norm(turns, axis=-1)
-        turned = rot.multiply(rot.from_axis_angle(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
-        longer = self.lengths + step[LENGTHS].reshape(-1, 3)
+        rotations = step[ROTATIONS].reshape(-1, 3)
+        angles = np.linalg.norm(rotations, axis=-1)
+        rotated = rot.multiply(
+            rot.from_axis_angle(rotations / np.maximum(angles, 1e-300)[:, None], angles), self.digit_rotations
+        )
+        lengths = self.lengths + step[LENGTHS].reshape(-1, 3)
         return SharedParameters(
             size=self.size + float(step[0]),
-            palm=self.palm + step[PALM].reshape(-1, 3),
-            frames=turned / np.linalg.norm(turned, axis=-1, keepdims=True),
-            lengths=np.maximum(longer, 0.2 * self.lengths),
+            first_joints=self.first_joints + step[FIRST_JOINTS].reshape(-1, 3),
+            digit_rotations=rotated / np.linalg.norm(rotated, axis=-1, keepdims=True),
+            lengths=np.maximum(lengths, 0.2 * self.lengths),
             rho=self.rho + step[RHO],
             offsets=self.offsets + step[OFFSETS:].reshape(-1, 3),
         )
 
 
-PALM, TURNS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
+FIRST_JOINTS, ROTATIONS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
 """Slices of the parameter vector; the size comes first, OFFSETS is where the offsets begin."""
 
 
@@ -95,63 +104,68 @@ class FitMarkers:
     """(M,) the joints that carry them."""
 
     @classmethod
-    def of(cls, spots: tuple[Spot, ...]) -> "FitMarkers":
+    def from_spots(cls, spots: tuple[Spot, ...]) -> "FitMarkers":
         """Find the joints that carry these spots."""
         return cls(spots, tuple(0 if on_palm(spot) else JOINT_INDEX[spot.joint] for spot in spots))
 
-    def digit(self, marker: int) -> int | None:
+    def digit_row(self, marker: int) -> int | None:
         """Return the row of the digit that carries a marker, None for the palm."""
-        return _CHAIN[self.joints[marker]][0] if self.joints[marker] else None
+        return _CHAIN_INDEX[self.joints[marker]][0] if self.joints[marker] else None
 
-    def places(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
+    def local_positions(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
         """Positions (M, 3) m of spots in the frames of the joints that carry the markers."""
-        beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
-        return np.where(np.array(self.joints)[:, None] == 0, site_positions(hand, spots), beside)
+        offsets = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
+        return np.where(np.array(self.joints)[:, None] == 0, site_positions(hand, spots), offsets)
 
-    def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> SharedParameters:
+    def initial_parameters(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> SharedParameters:
         """Return the parameters of a hand with its markers at these spots."""
         return SharedParameters(
-            1.0, hand.palm[FIRST], hand.digit_rotations, hand.phalanges, rho, self.places(hand, spots)
+            1.0,
+            hand.palm[FIRST_JOINT_ROWS],
+            hand.digit_rotations,
+            hand.phalanges,
+            rho,
+            self.local_positions(hand, spots),
         )
 
-    def proportions(self, mean: Proportions, anatomy: SharedParameters) -> Proportions:
+    def proportions(self, mean: Proportions, parameters: SharedParameters) -> Proportions:
         """Return the proportions; palm joints that no parameter covers are the mean hand's, scaled."""
-        palm = mean.palm * anatomy.size
-        palm[FIRST] = anatomy.palm
-        return replace(mean, palm=palm, phalanges=anatomy.lengths, digit_rotations=anatomy.frames)
+        palm = mean.palm * parameters.size
+        palm[FIRST_JOINT_ROWS] = parameters.first_joints
+        return replace(mean, palm=palm, phalanges=parameters.lengths, digit_rotations=parameters.digit_rotations)
 
-    def sites(self, anatomy: SharedParameters) -> tuple[Site, ...]:
+    def sites(self, parameters: SharedParameters) -> tuple[Site, ...]:
         """Return the markers as sites (M,) of the hand."""
-        rows = anatomy.offsets.tolist()
+        rows = parameters.offsets.tolist()
         return tuple(Site(f"marker {i}", joint, (*rows[i],)) for i, joint in enumerate(self.joints))
 
-    def found(self, side: str, anatomy: SharedParameters) -> tuple[Spot, ...]:
+    def fitted_spots(self, side: str, parameters: SharedParameters) -> tuple[Spot, ...]:
         """Return the fitted positions of the markers (M,)."""
         mirror = 1.0 if side == "right" else -1.0
         names = list(JOINT_INDEX)
-        rows = anatomy.offsets.tolist()
+        rows = parameters.offsets.tolist()
         return tuple(Spot(names[joint], (mirror * x, y, z)) for joint, (x, y, z) in zip(self.joints, rows, strict=True))
 
-    def jacobian(self, placed: PosedJoints, markers: Floats) -> Floats:
+    def jacobian(self, posed: PosedJoints, markers: Floats) -> Floats:
         """Jacobian (F, M, 3, P) of marker positions (F, M, 3) m in the world with respect to the shared parameters."""
         count = len(markers)
-        slopes = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
-        wrist = placed.rotations[:, 0]
+        jacobian = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
+        wrist = posed.rotations[:, 0]
         for m, joint in enumerate(self.joints):
-            slopes[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = placed.rotations[:, joint]
+            jacobian[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = posed.rotations[:, joint]
             if joint == 0:
                 continue
-            row, place = _CHAIN[joint]
+            row, place = _CHAIN_INDEX[joint]
             chain = [JOINT_INDEX[name] for name in CHAIN_JOINTS[DIGITS[row]]]
-            arm = markers[:, m] - placed.positions[:, chain[0]]
-            slopes[:, m, :, 1 + 3 * row : 4 + 3 * row] = wrist
-            slopes[:, m, :, 16 + 3 * row : 19 + 3 * row] = -cross_matrix(arm) @ wrist
+            arm = markers[:, m] - posed.positions[:, chain[0]]
+            jacobian[:, m, :, 1 + 3 * row : 4 + 3 * row] = wrist
+            jacobian[:, m, :, 16 + 3 * row : 19 + 3 * row] = -cross_matrix(arm) @ wrist
             for bone in range(place):
-                slopes[:, m, :, 31 + 3 * row + bone] = placed.rotations[:, chain[bone], :, 1]
-        return slopes
+                jacobian[:, m, :, 31 + 3 * row + bone] = posed.rotations[:, chain[bone], :, 1]
+        return jacobian
 
 
-_CHAIN = {
+_CHAIN_INDEX = {
     JOINT_INDEX[joint]: (row, place)
     for row, digit in enumerate(DIGITS)
     for place, joint in enumerate(CHAIN_JOINTS[digit])
@@ -163,31 +177,31 @@ _CHAIN = {
 class FitPrior:
     """The prior of the shared parameters, as residuals in standard deviations."""
 
-    rows: Floats
+    matrix: Floats
     """(R, P) the linear residuals' matrix, divided by the standard deviations."""
-    right: Floats
+    expected: Floats
     """(R,) their right-hand side."""
-    frames: Floats
+    digit_rotations: Floats
     """(5, 4) unit quaternions, directions of a mean hand's digits."""
 
     @classmethod
-    def of(cls, mean: Proportions, riders: FitMarkers, rho: Floats, rho_spread: Floats) -> "FitPrior":
+    def build(cls, mean: Proportions, markers: FitMarkers, rho: Floats, rho_spread: Floats) -> "FitPrior":
         """Build the prior: a mean hand of the size that the palm markers indicate, with markers at their spots.
 
         Args:
             mean: the mean hand.
-            riders: the markers.
+            markers: the markers.
             rho: (5,) expected ρ.
             rho_spread: (5,) its standard deviations.
         """
-        many = OFFSETS + 3 * len(riders.joints)
-        columns = np.eye(many)
+        count = OFFSETS + 3 * len(markers.joints)
+        columns = np.eye(count)
         size = columns[:1]
-        places = riders.places(mean, riders.spots)
+        positions = markers.local_positions(mean, markers.spots)
         blocks = [
             (size, np.ones(1), np.array([SIZE_SPREAD])),
             (
-                columns[PALM] - mean.palm[FIRST].reshape(-1, 1) * size,
+                columns[FIRST_JOINTS] - mean.palm[FIRST_JOINT_ROWS].reshape(-1, 1) * size,
                 np.zeros(15),
                 np.repeat(PALM_SPREAD, 3) * mean.size / 0.18,
             ),
@@ -198,50 +212,55 @@ class FitPrior:
             ),
             (columns[RHO], rho, rho_spread),
         ]
-        for m, (joint, spot) in enumerate(zip(riders.joints, riders.spots, strict=True)):
-            own = columns[OFFSETS + 3 * m : OFFSETS + 3 * m + 3]
-            alone = joint > 0 and sum(_CHAIN.get(other, (-1,))[0] == _CHAIN[joint][0] for other in riders.joints) == 1
-            spread = OFFSET_SPREAD * (ALONE if alone else 1.0)
-            known = _CHAIN.get(JOINT_INDEX[spot.joint])
+        for m, (joint, spot) in enumerate(zip(markers.joints, markers.spots, strict=True)):
+            offset = columns[OFFSETS + 3 * m : OFFSETS + 3 * m + 3]
+            is_lone = (
+                joint > 0
+                and sum(_CHAIN_INDEX.get(other, (-1,))[0] == _CHAIN_INDEX[joint][0] for other in markers.joints) == 1
+            )
+            spread = OFFSET_SPREAD * (LONE_MARKER_FACTOR if is_lone else 1.0)
+            known = _CHAIN_INDEX.get(JOINT_INDEX[spot.joint])
             if joint:
-                blocks.append((own, places[m], spread))
+                blocks.append((offset, positions[m], spread))
             elif known is not None:  # A marker over a knuckle moves with the knuckle's position.
-                blocks.append((own - columns[1 + 3 * known[0] : 4 + 3 * known[0]], np.zeros(3), spread))
+                blocks.append((offset - columns[1 + 3 * known[0] : 4 + 3 * known[0]], np.zeros(3), spread))
             else:
-                blocks.append((own - places[m][:, None] * size, np.zeros(3), spread))
+                blocks.append((offset - positions[m][:, None] * size, np.zeros(3), spread))
         return cls(
             np.concatenate([rows / spread[:, None] for rows, _, spread in blocks]),
             np.concatenate([right / spread for _, right, spread in blocks]),
             mean.digit_rotations,
         )
 
-    def residuals(self, anatomy: SharedParameters) -> tuple[Floats, Floats]:
+    def residuals(self, parameters: SharedParameters) -> tuple[Floats, Floats]:
         """Residuals (R + 15,) in standard deviations, and their Jacobian (R + 15, P)."""
-        away = _logarithms(rot.multiply(anatomy.frames, rot.conjugate(self.frames)))
+        rotations = _rotation_vectors(rot.multiply(parameters.digit_rotations, rot.conjugate(self.digit_rotations)))
         spreads = DIRECTION_SPREAD[:, None]
-        slopes = np.zeros((15, self.rows.shape[1]))
-        for row, turn in enumerate(away):
-            slopes[3 * row : 3 * row + 3, 16 + 3 * row : 19 + 3 * row] = _log_slope(turn) / DIRECTION_SPREAD[row]
-        linear = self.rows @ anatomy.vector() - self.right
-        return np.concatenate([linear, (away / spreads).ravel()]), np.concatenate([self.rows, slopes])
+        jacobian = np.zeros((15, self.matrix.shape[1]))
+        for row, rotation in enumerate(rotations):
+            jacobian[3 * row : 3 * row + 3, 16 + 3 * row : 19 + 3 * row] = (
+                _inverse_left_jacobian(rotation) / DIRECTION_SPREAD[row]
+            )
+        linear = self.matrix @ parameters.vector() - self.expected
+        return np.concatenate([linear, (rotations / spreads).ravel()]), np.concatenate([self.matrix, jacobian])
 
 
-def _logarithms(q: Floats) -> Floats:
+def _rotation_vectors(q: Floats) -> Floats:
     """Rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter way."""
     q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
     scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)
-    turns: Floats = q[:, 1:] * scale
-    return turns
+    vectors: Floats = q[:, 1:] * scale
+    return vectors
 
 
-def _log_slope(turn: Floats) -> Floats:
+def _inverse_left_jacobian(rotation: Floats) -> Floats:
     """Derivative (3, 3) of log(exp(δ) exp(turn)) with respect to δ at 0: the inverse of SO(3)'s left Jacobian."""
-    angle = float(np.linalg.norm(turn))
-    cross = cross_matrix(turn)
+    angle = float(np.linalg.norm(rotation))
+    cross = cross_matrix(rotation)
     if angle < 1e-4:
-        near: Floats = np.eye(3) - cross / 2
-        return near
+        first_order: Floats = np.eye(3) - cross / 2
+        return first_order
     square = (1 - angle / 2 / np.tan(angle / 2)) / angle**2
-    slope: Floats = np.eye(3) - cross / 2 + square * cross @ cross
-    return slope
+    jacobian: Floats = np.eye(3) - cross / 2 + square * cross @ cross
+    return jacobian

@@ -19,62 +19,64 @@ from .least_squares import FitProblem, FitState
 
 Floats = NDArray[np.float64]
 
-MOST_ASKEW = 0.008
+MAX_TILT = 0.008
 """m across the line between two markers, by which a fit may tilt their joints more than the previous hand did: each
 marker as far from its joint as markers are, on opposite sides. It corresponds to 5 degrees of a finger, 10 of a first
 bone."""
 
 
-def askew(problem: FitProblem, state: FitState) -> Floats:
+def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
     """Tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and degrees.
 
     It is that of the digit's worst pair, the median over the frames; zero where no two markers are in joints.
     """
-    places = problem.placed(state).positions
-    found = np.zeros((len(DIGITS), 2))
+    positions = problem.posed(state).positions
+    tilts = np.zeros((len(DIGITS), 2))
     for row, digit in enumerate(DIGITS):
         joints = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
-        for (a, one), (b, other) in combinations(_in_joints(problem.riders, joints), 2):
-            rows = problem.seen[:, one] & problem.seen[:, other]
+        for (a, first), (b, second) in combinations(_markers_in_joints(problem.markers, joints), 2):
+            rows = problem.seen[:, first] & problem.seen[:, second]
             if rows.any():
-                shown = problem.positions[rows, other] - problem.positions[rows, one]
-                found[row] = max(tuple(found[row]), _between(places[rows, b] - places[rows, a], shown))
-    return found
+                seen_line = problem.positions[rows, second] - problem.positions[rows, first]
+                tilts[row] = max(tuple(tilts[row]), _line_tilt(positions[rows, b] - positions[rows, a], seen_line))
+    return tilts
 
 
-def _in_joints(riders: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
+def _markers_in_joints(markers: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
     """Pairs (joint, marker), from the wrist outwards, of markers that the marker set places in these joints."""
-    said = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(riders.spots) if not any(spot.offset)}
-    return [(joint, said[joint]) for joint in joints if joint in said]
+    marker_of = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(markers.spots) if not any(spot.offset)}
+    return [(joint, marker_of[joint]) for joint in joints if joint in marker_of]
 
 
-def _between(bones: Floats, shown: Floats) -> tuple[float, float]:
+def _line_tilt(model_lines: Floats, seen_lines: Floats) -> tuple[float, float]:
     """Median distance in m across the second of two lines (F, 3), and median angle between them in degrees."""
-    along, length = np.sum(bones * shown, axis=-1), np.linalg.norm(shown, axis=-1)
-    angles = np.arctan2(np.linalg.norm(np.cross(bones, shown), axis=-1), along)
+    along, length = np.sum(model_lines * seen_lines, axis=-1), np.linalg.norm(seen_lines, axis=-1)
+    angles = np.arctan2(np.linalg.norm(np.cross(model_lines, seen_lines), axis=-1), along)
     across = length * np.where(along > 0, np.sin(angles), 1.0)
     return float(np.median(across)), float(np.degrees(np.median(angles)))
 
 
-def keeping(
-    riders: FitMarkers, fitted: SharedParameters, measured: SharedParameters, rows: tuple[int, ...]
+def keep_digits(
+    fit_markers: FitMarkers, fitted: SharedParameters, measured: SharedParameters, rows: tuple[int, ...]
 ) -> SharedParameters:
     """Return the fitted parameters, with some digits as they were measured, moved with the palm markers.
 
     Args:
-        riders: the markers.
+        fit_markers: the markers.
         fitted: the fit.
         measured: the hand before the fit.
         rows: the digits to take from `measured`.
     """
-    palm = [m for m, joint in enumerate(riders.joints) if joint == 0]
-    move = rot.fit_rigid_to_visible(measured.offsets[palm], fitted.offsets[None, palm])[0]
-    digits, markers = list(rows), [m for m in range(len(riders.joints)) if riders.digit(m) in rows]
-    turn = rot.from_matrix(move[:3, :3])
-    palms, frames, lengths = fitted.palm.copy(), fitted.frames.copy(), fitted.lengths.copy()
+    palm = [m for m, joint in enumerate(fit_markers.joints) if joint == 0]
+    transform = rot.fit_rigid_to_visible(measured.offsets[palm], fitted.offsets[None, palm])[0]
+    digits, markers = list(rows), [m for m in range(len(fit_markers.joints)) if fit_markers.digit_row(m) in rows]
+    rotation = rot.from_matrix(transform[:3, :3])
+    first_joints, rotations, lengths = fitted.first_joints.copy(), fitted.digit_rotations.copy(), fitted.lengths.copy()
     rho, offsets = fitted.rho.copy(), fitted.offsets.copy()
-    palms[digits] = measured.palm[digits] @ move[:3, :3].T + move[:3, 3]
-    frames[digits] = rot.multiply(np.broadcast_to(turn, (len(digits), 4)), measured.frames[digits])
+    first_joints[digits] = measured.first_joints[digits] @ transform[:3, :3].T + transform[:3, 3]
+    rotations[digits] = rot.multiply(np.broadcast_to(rotation, (len(digits), 4)), measured.digit_rotations[digits])
     lengths[digits], rho[digits] = measured.lengths[digits], measured.rho[digits]
     offsets[markers] = measured.offsets[markers]
-    return replace(fitted, palm=palms, frames=frames, lengths=lengths, rho=rho, offsets=offsets)
+    return replace(
+        fitted, first_joints=first_joints, digit_rotations=rotations, lengths=lengths, rho=rho, offsets=offsets
+    )

@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
-from ..measurements import Measure, jackknife, kept
+from ..measurements import Measurement, inlier_mask, jackknife
 from ..mesh.anatomy import FINGER, THICKNESS, THUMB
 from ..proportions import Proportions, adult
-from .marker_angles import PlanarMarkers, flexions, in_plane
+from .marker_angles import PlanarMarkers, flexions, project_to_plane
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
 """Real numbers, or complex ones for complex-step derivatives."""
 
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 """Frames that the radii are fitted to; more do not improve them."""
-LEAST_FRAMES = 30
-PARTS = 5
+MIN_FRAMES = 30
+JACKKNIFE_PARTS = 5
 """Parts of a clip for the jackknife estimate of the radii's uncertainty."""
-PLAUSIBLE = (0.6, 1.7)
+PLAUSIBLE_RANGE = (0.6, 1.7)
 """Plausible range of a fitted radius, relative to the radius by the hand's size."""
-MOST_SPREAD = 0.25
+MAX_RELATIVE_SPREAD = 0.25
 """Largest useful standard deviation, relative to the same: above it the hand's size is more certain."""
 
 
-def by_size(hand: Proportions) -> Floats:
+def radii_by_size(hand: Proportions) -> Floats:
     """Usual joint radii (5, 3) m of a hand: half its mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
 
     Greiner (1991), Hand anthropometry of US Army personnel, the same depths as the skin's.
@@ -49,7 +49,9 @@ def by_size(hand: Proportions) -> Floats:
     return radii
 
 
-def radii(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> tuple[list[Measure], Floats | None]:
+def measure_radii(
+    hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str
+) -> tuple[list[Measurement], Floats | None]:
     """Estimate the radii of a digit's three joints from its markers.
 
     Args:
@@ -63,40 +65,40 @@ def radii(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str)
         the measurement says why. Then flexions (N, 3) rad in the frames that were used, if PIP and DIP were
         determined, else None. These account for the sliding of skin markers over a bent joint.
     """
-    usual = by_size(hand)[DIGITS.index(digit)]
+    usual = radii_by_size(hand)[DIGITS.index(digit)]
     joints = CHAIN_JOINTS[digit]
-    fitted = _fitted(hand, spots, local, digit)
+    fitted = _fit(hand, spots, local, digit)
     if isinstance(fitted, str):
-        return [_usual(joint, size, fitted) for joint, size in zip(joints, usual, strict=False)], None
-    measures = [
-        _measure(fitted, bone, joint, size) for bone, (joint, size) in enumerate(zip(joints, usual, strict=False))
+        return [_by_size(joint, size, fitted) for joint, size in zip(joints, usual, strict=False)], None
+    measurements = [
+        _measurement(fitted, bone, joint, size) for bone, (joint, size) in enumerate(zip(joints, usual, strict=False))
     ]
-    told = all(measure.spread is not None for measure in measures[1:])
-    return measures, fitted.angles if told else None
+    determined = all(measure.spread is not None for measure in measurements[1:])
+    return measurements, fitted.angles if determined else None
 
 
 def _plausible(radius: float, size: float) -> bool:
-    return PLAUSIBLE[0] * size <= radius <= PLAUSIBLE[1] * size
+    return PLAUSIBLE_RANGE[0] * size <= radius <= PLAUSIBLE_RANGE[1] * size
 
 
-def _measure(fitted: "_Fit", bone: int, joint: str, size: float) -> Measure:
+def _measurement(fitted: "_RadiiFit", bone: int, joint: str, size: float) -> Measurement:
     """Return the fitted radius of one joint, or the usual one if the fit is too uncertain or implausible."""
     value, spread = float(fitted.radii[bone]), float(fitted.spreads[bone])
     if not _plausible(value, size):
-        return _usual(joint, size, f"the markers would make it {1000 * value:.1f} mm")
-    if not spread <= MOST_SPREAD * size:
-        return _usual(joint, size, f"parts of the clip disagree by {1000 * spread:.1f} mm")
+        return _by_size(joint, size, f"the markers would make it {1000 * value:.1f} mm")
+    if not spread <= MAX_RELATIVE_SPREAD * size:
+        return _by_size(joint, size, f"parts of the clip disagree by {1000 * spread:.1f} mm")
     how = "how the markers' distances change with the bend (4.4)"
     figures = (1000 * value, 1000 * spread, 1000 * fitted.residual)
-    return Measure("radius", joint, how, *figures, frames=len(fitted.angles))
+    return Measurement("radius", joint, how, *figures, frames=len(fitted.angles))
 
 
-def _usual(joint: str, size: float, why: str) -> Measure:
-    return Measure("radius", joint, f"by the hand's size: {why}", 1000 * float(size))
+def _by_size(joint: str, size: float, why: str) -> Measurement:
+    return Measurement("radius", joint, f"by the hand's size: {why}", 1000 * float(size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
+class _RadiiFit:
     radii: Floats
     """(3,) m"""
     spreads: Floats
@@ -107,39 +109,41 @@ class _Fit:
     """(N, 3) rad"""
 
 
-def _fitted(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> _Fit | str:
+def _fit(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> _RadiiFit | str:
     """Return the fit, or why there is none."""
     joints = CHAIN_JOINTS[digit]
-    markers = in_plane(hand, spots, local, digit)
+    markers = project_to_plane(hand, spots, local, digit)
     skin = [i for i, spot in enumerate(markers.spots) if spot.joint != joints[0] or any(spot.offset)]
     knuckle = any(spot.joint == joints[0] and not any(spot.offset) for spot in markers.spots)
     # A frame has three unknown angles; two markers give four coordinates.
     if not knuckle or len(skin) < 2:
         return "too few markers on this digit"
-    places = markers.places[:, skin]
+    positions = markers.positions[:, skin]
     bends = flexions(hand, spots, local, digit)
-    rows = np.flatnonzero(np.isfinite(places).all((1, 2)))
-    if len(rows) < LEAST_FRAMES:
-        return f"its markers are seen together in {len(rows)} of the {LEAST_FRAMES} frames needed"
-    rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_FRAMES).astype(int))]
-    chain = _Chain(PlanarMarkers(tuple(markers.spots[i] for i in skin), places[rows]), joints)
+    rows = np.flatnonzero(np.isfinite(positions).all((1, 2)))
+    if len(rows) < MIN_FRAMES:
+        return f"its markers are seen together in {len(rows)} of the {MIN_FRAMES} frames needed"
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]
+    chain = _CircularJointChain(PlanarMarkers(tuple(markers.spots[i] for i in skin), positions[rows]), joints)
     row = DIGITS.index(digit)
-    usual = by_size(hand)[row]
-    begin = np.concatenate([hand.phalanges[row], usual, [0.0], chain.along])
+    usual = radii_by_size(hand)[row]
+    start = np.concatenate([hand.phalanges[row], usual, [0.0], chain.along])
     angles = np.where(np.isfinite(bends[rows]), bends[rows], 0.3)
-    everything = np.arange(len(rows))
-    fixed, angles = _solve(chain, begin, angles, everything)
-    good = np.flatnonzero(kept(chain.off(fixed, angles, everything).max(axis=1)))
-    fixed, angles = _solve(chain, fixed, angles[good], good)
-    if any(not _plausible(fixed[3 + bone], usual[bone]) for bone in (1, 2)):
+    all_rows = np.arange(len(rows))
+    parameters, angles = _solve(chain, start, angles, all_rows)
+    inliers = np.flatnonzero(inlier_mask(chain.distances(parameters, angles, all_rows).max(axis=1)))
+    parameters, angles = _solve(chain, parameters, angles[inliers], inliers)
+    if any(not _plausible(parameters[3 + bone], usual[bone]) for bone in (1, 2)):
         return "its markers do not move as on the skin over circular joints"
-    without = [np.delete(np.arange(len(good)), part) for part in np.array_split(np.arange(len(good)), PARTS)]
-    spreads = jackknife(np.array([_solve(chain, fixed, angles[rest], good[rest])[0][3:6] for rest in without]))
-    off = chain.off(fixed, angles, good)
-    return _Fit(fixed[3:6], spreads, float(np.sqrt((off**2).mean())), angles)
+    without = [
+        np.delete(np.arange(len(inliers)), part) for part in np.array_split(np.arange(len(inliers)), JACKKNIFE_PARTS)
+    ]
+    spreads = jackknife(np.array([_solve(chain, parameters, angles[part], inliers[part])[0][3:6] for part in without]))
+    distances = chain.distances(parameters, angles, inliers)
+    return _RadiiFit(parameters[3:6], spreads, float(np.sqrt((distances**2).mean())), angles)
 
 
-class _Chain:
+class _CircularJointChain:
     """The thesis's links with hidden links between them, (4.4)-(4.8), and the markers on them.
 
     Fixed over the clip are (G,): three bone lengths m, three radii m, the slope of the palm's back rad, and the
@@ -147,56 +151,58 @@ class _Chain:
     """
 
     def __init__(self, markers: PlanarMarkers, joints: tuple[str, ...]) -> None:
-        self.seen = markers.places
+        self.seen = markers.positions
         self.where = [(joints.index(spot.joint), any(spot.offset)) for spot in markers.spots]
         self.along = np.array(
             [spot.offset[1] for spot, (k, rides) in zip(markers.spots, self.where, strict=True) if rides and k < 3]
         )
 
-    def places(self, fixed: Numbers, angles: Numbers) -> Numbers:
+    def positions(self, parameters: Numbers, angles: Numbers) -> Numbers:
         """Model positions (F, S, 2) m of the markers."""
-        length, radius, droop, along = fixed[:3], fixed[3:6], fixed[6], iter(fixed[7:])
-        starts, over, ways = [], [], []
-        at: Numbers = np.zeros(2)
-        way: Numbers = droop
+        length, radius, droop, along = parameters[:3], parameters[3:6], parameters[6], iter(parameters[7:])
+        starts, arc_middles, headings = [], [], []
+        position: Numbers = np.zeros(2)
+        heading: Numbers = droop
         for bone in range(3):
             bend = angles[:, bone]
-            over.append(at + _link(radius[bone], bend / 2, way))
-            at = at + _link(radius[bone], bend, way)
-            way = way + bend  # Thesis (4.7): half at each end of the hidden link.
-            starts.append(at)
-            ways.append(way)
-            at = at + length[bone] * _heading(way)
-        over.append(at)
-        found = [
-            starts[joint] + next(along) * _heading(ways[joint]) if rides and joint < 3 else over[joint]
+            arc_middles.append(position + _hidden_link(radius[bone], bend / 2, heading))
+            position = position + _hidden_link(radius[bone], bend, heading)
+            heading = heading + bend  # Thesis (4.7): half at each end of the hidden link.
+            starts.append(position)
+            headings.append(heading)
+            position = position + length[bone] * _unit_vector(heading)
+        arc_middles.append(position)
+        positions = [
+            starts[joint] + next(along) * _unit_vector(headings[joint]) if rides and joint < 3 else arc_middles[joint]
             for joint, rides in self.where
         ]
-        return np.stack(found, axis=1)
+        return np.stack(positions, axis=1)
 
-    def off(self, fixed: Floats, angles: Floats, rows: NDArray[np.intp]) -> Floats:
+    def distances(self, parameters: Floats, angles: Floats, rows: NDArray[np.intp]) -> Floats:
         """Distances (N, S) m between the markers' model positions and where they are seen in these frames (N,)."""
-        distances: Floats = np.linalg.norm(self.places(fixed, angles) - self.seen[rows], axis=-1)
+        distances: Floats = np.linalg.norm(self.positions(parameters, angles) - self.seen[rows], axis=-1)
         return distances
 
 
-def _heading(way: Numbers) -> Numbers:
+def _unit_vector(heading: Numbers) -> Numbers:
     """Unit vectors (F, 2) at angles (F,) from the straight digit towards the palm."""
-    return np.stack([np.cos(way), np.sin(way)], axis=-1)
+    return np.stack([np.cos(heading), np.sin(heading)], axis=-1)
 
 
-def _link(radius: float, bend: Numbers, way: Numbers) -> Numbers:
+def _hidden_link(radius: float, bend: Numbers, heading: Numbers) -> Numbers:
     """The hidden link (F, 2) m of an arc that bends by (F,) rad, thesis (4.4), (4.7)."""
-    link: Numbers = (2 * radius * np.sin(bend / 2))[:, None] * _heading(way + bend / 2)
+    link: Numbers = (2 * radius * np.sin(bend / 2))[:, None] * _unit_vector(heading + bend / 2)
     return link
 
 
-PASSES = 30
-TINY = 1e-30
+MAX_ITERATIONS = 30
+COMPLEX_STEP = 1e-30
 """Imaginary step for derivatives that are exact to rounding (Squire & Trapp 1998)."""
 
 
-def _solve(chain: _Chain, fixed: Floats, angles: Floats, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _solve(
+    chain: _CircularJointChain, parameters: Floats, angles: Floats, rows: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
     """Fit the fixed parameters (G,) and the angles (N, 3) to the markers in these frames.
 
     Levenberg-Marquardt; the angles of each frame are eliminated first, as in bundle adjustment (Triggs et al. 2000,
@@ -204,53 +210,63 @@ def _solve(chain: _Chain, fixed: Floats, angles: Floats, rows: NDArray[np.intp])
     """
     seen = chain.seen[rows]
 
-    def cost(fixed: Floats, angles: Floats) -> tuple[float, Floats, Floats]:
-        off = chain.places(fixed, angles) - seen
-        far = np.linalg.norm(off, axis=-1)
+    def cost(parameters: Floats, angles: Floats) -> tuple[float, Floats, Floats]:
+        residuals = chain.positions(parameters, angles) - seen
+        distances = np.linalg.norm(residuals, axis=-1)
         # Three median distances, at least 1e-5 m for exact fits.
-        most = max(3 * float(np.median(far)), 1e-5)
-        weights = np.minimum(1.0, most / np.maximum(far, 1e-12))
-        return float((weights * far**2).sum()), off, weights
+        threshold = max(3 * float(np.median(distances)), 1e-5)
+        weights = np.minimum(1.0, threshold / np.maximum(distances, 1e-12))
+        return float((weights * distances**2).sum()), residuals, weights
 
     damping = 1e-3
-    value, off, weights = cost(fixed, angles)
-    for _ in range(PASSES):
-        by_fixed, by_angles = _derivatives(chain, fixed, angles)
-        step = _step(by_fixed, by_angles, off, weights, damping)
-        tried = fixed + step[0], angles + step[1]
-        better, off_there, weights_there = cost(*tried)
-        if better < value:
-            done = value - better < 1e-6 * value
-            (fixed, angles), value, off, weights, damping = tried, better, off_there, weights_there, damping / 5
-            if done:
+    best, residuals, weights = cost(parameters, angles)
+    for _ in range(MAX_ITERATIONS):
+        parameter_jacobian, angle_jacobian = _jacobians(chain, parameters, angles)
+        step = _step(parameter_jacobian, angle_jacobian, residuals, weights, damping)
+        trial = parameters + step[0], angles + step[1]
+        trial_cost, trial_residuals, trial_weights = cost(*trial)
+        if trial_cost < best:
+            converged = best - trial_cost < 1e-6 * best
+            (parameters, angles), best, residuals, weights, damping = (
+                trial,
+                trial_cost,
+                trial_residuals,
+                trial_weights,
+                damping / 5,
+            )
+            if converged:
                 break
         else:
             damping *= 10
             if damping > 1e6:
                 break
-    return fixed, angles
+    return parameters, angles
 
 
-def _derivatives(chain: _Chain, fixed: Floats, angles: Floats) -> tuple[Floats, Floats]:
+def _jacobians(chain: _CircularJointChain, parameters: Floats, angles: Floats) -> tuple[Floats, Floats]:
     """Jacobians (N, S, 2, G) and (N, S, 2, 3) of the markers with respect to fixed parameters and angles."""
-    steps = 1j * TINY * np.eye(len(fixed))
-    by_fixed = [chain.places(fixed + step, angles).imag / TINY for step in steps]
-    by_angles = [chain.places(fixed, angles + step).imag / TINY for step in 1j * TINY * np.eye(3)]
-    return np.stack(by_fixed, axis=-1), np.stack(by_angles, axis=-1)
+    steps = 1j * COMPLEX_STEP * np.eye(len(parameters))
+    by_parameters = [chain.positions(parameters + step, angles).imag / COMPLEX_STEP for step in steps]
+    by_angles = [
+        chain.positions(parameters, angles + step).imag / COMPLEX_STEP for step in 1j * COMPLEX_STEP * np.eye(3)
+    ]
+    return np.stack(by_parameters, axis=-1), np.stack(by_angles, axis=-1)
 
 
-def _step(by_fixed: Floats, by_angles: Floats, off: Floats, weights: Floats, damping: float) -> tuple[Floats, Floats]:
+def _step(
+    parameter_jacobian: Floats, angle_jacobian: Floats, residuals: Floats, weights: Floats, damping: float
+) -> tuple[Floats, Floats]:
     """Damped step of the fixed parameters (G,) and of the angles (N, 3)."""
     w = weights[..., None]
-    a = np.einsum("nsig,nsih->gh", by_fixed * w[..., None], by_fixed)
-    b = np.einsum("nsia,nsig->nag", by_angles * w[..., None], by_fixed)
-    c = np.einsum("nsia,nsib->nab", by_angles * w[..., None], by_angles)
-    down_fixed = -np.einsum("nsig,nsi->g", by_fixed, w * off)
-    down_angles = -np.einsum("nsia,nsi->na", by_angles, w * off)
+    a = np.einsum("nsig,nsih->gh", parameter_jacobian * w[..., None], parameter_jacobian)
+    b = np.einsum("nsia,nsig->nag", angle_jacobian * w[..., None], parameter_jacobian)
+    c = np.einsum("nsia,nsib->nab", angle_jacobian * w[..., None], angle_jacobian)
+    rhs_parameters = -np.einsum("nsig,nsi->g", parameter_jacobian, w * residuals)
+    rhs_angles = -np.einsum("nsia,nsi->na", angle_jacobian, w * residuals)
     a = a + damping * np.diag(np.diag(a) + 1e-12)
     c = c + damping * c * np.eye(3) + 1e-12 * np.eye(3)
-    solved = np.linalg.solve(c, np.concatenate([b, down_angles[..., None]], axis=-1))
+    solved = np.linalg.solve(c, np.concatenate([b, rhs_angles[..., None]], axis=-1))
     reduced = a - np.einsum("nag,nah->gh", b, solved[..., :-1])
-    right = down_fixed - np.einsum("nag,na->g", b, solved[..., -1])
-    fixed = np.linalg.lstsq(reduced, right, rcond=1e-12)[0]
-    return fixed, solved[..., -1] - solved[..., :-1] @ fixed
+    rhs = rhs_parameters - np.einsum("nag,na->g", b, solved[..., -1])
+    parameters = np.linalg.lstsq(reduced, rhs, rcond=1e-12)[0]
+    return parameters, solved[..., -1] - solved[..., :-1] @ parameters

@@ -17,32 +17,32 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-NOISE = (0.0005, 0.004)
+NOISE_RANGE = (0.0005, 0.004)
 """m on each axis: bounds of the noise, which includes skin sliding and is estimated from the fit's residuals."""
-POSING, FIRST_PASSES, PASSES = 20, 8, 40
+POSE_ITERATIONS, FIRST_ITERATIONS, LAST_ITERATIONS = 20, 8, 40
 """Maximum numbers of steps: of the poses alone, of everything until the noise is estimated, and after that."""
-TOLERANCE = 1e-5
+COST_TOLERANCE = 1e-5
 """Relative decrease of the cost below which the search ends."""
 
 
-def posed(problem: FitProblem, state: FitState) -> FitState:
+def fit_poses(problem: FitProblem, state: FitState) -> FitState:
     """Fit only the poses, with separate damping for each frame."""
     damping = np.full(len(state.angles), 1e-2)
     costs = problem.costs(state)[0]
-    nothing = np.zeros(len(state.anatomy.vector()))
-    for _ in range(POSING):
-        normal = problem.normal(state)
-        matrix, _, down = _free(normal, problem.held(state, normal.down_poses))
-        step = _solved(_damped(matrix, damping[:, None]), down[..., None])[..., 0]
-        tried = problem.after(state, step, nothing)
-        there = problem.costs(tried)[0]
-        better = there < costs
-        root = np.where(better[:, None, None], tried.root, state.root)
-        state = FitState(state.anatomy, root, np.where(better[:, None], tried.angles, state.angles))
+    no_step = np.zeros(len(state.parameters.vector()))
+    for _ in range(POSE_ITERATIONS):
+        equations = problem.normal_equations(state)
+        matrix, _, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
+        step = _solve(_damped(matrix, damping[:, None]), rhs[..., None])[..., 0]
+        trial = problem.apply_step(state, step, no_step)
+        trial_costs = problem.costs(trial)[0]
+        better = trial_costs < costs
+        root = np.where(better[:, None, None], trial.root, state.root)
+        state = FitState(state.parameters, root, np.where(better[:, None], trial.angles, state.angles))
         damping = np.clip(np.where(better, damping / 5, damping * 10), 1e-9, 1e9)
-        won = np.where(better, costs - there, 0.0)
-        costs = costs - won
-        if np.all(won < 1e-4 * costs + 1e-9):
+        decrease = np.where(better, costs - trial_costs, 0.0)
+        costs = costs - decrease
+        if np.all(decrease < 1e-4 * costs + 1e-9):
             break
     return state
 
@@ -55,29 +55,31 @@ class MotionFit:
 
     def steps(self) -> Iterator[float]:
         """Run the fit, yielding progress 0..1."""
-        self.state = posed(self.problem, self.state)
+        self.state = fit_poses(self.problem, self.state)
         yield 0.2
-        for done in self._all(FIRST_PASSES):
-            yield 0.2 + 0.3 * done
-        self.problem = replace(self.problem, noise=told_noise(self.problem, self.state))
-        for done in self._all(PASSES):
-            yield 0.5 + 0.5 * done
+        for progress in self._optimise(FIRST_ITERATIONS):
+            yield 0.2 + 0.3 * progress
+        self.problem = replace(self.problem, noise=estimate_noise(self.problem, self.state))
+        for progress in self._optimise(LAST_ITERATIONS):
+            yield 0.5 + 0.5 * progress
 
-    def _all(self, passes: int) -> Iterator[float]:
+    def _optimise(self, iterations: int) -> Iterator[float]:
         """Optimise all variables; yield progress 0..1."""
         problem = self.problem
         damping, cost = 1e-3, _total(problem.costs(self.state))
-        normal = None
-        for number in range(passes):
-            yield number / passes
-            if normal is None:
-                normal = problem.normal(self.state)
-            tried = problem.after(self.state, *_step(normal, problem.held(self.state, normal.down_poses), damping))
-            better = _total(problem.costs(tried))
-            if better < cost:
-                done = cost - better < TOLERANCE * cost
-                self.state, cost, damping, normal = tried, better, max(damping / 5, 1e-9), None
-                if done:
+        equations = None
+        for iteration in range(iterations):
+            yield iteration / iterations
+            if equations is None:
+                equations = problem.normal_equations(self.state)
+            trial = problem.apply_step(
+                self.state, *_step(equations, problem.at_limits(self.state, equations.rhs_poses), damping)
+            )
+            trial_cost = _total(problem.costs(trial))
+            if trial_cost < cost:
+                converged = cost - trial_cost < COST_TOLERANCE * cost
+                self.state, cost, damping, equations = trial, trial_cost, max(damping / 5, 1e-9), None
+                if converged:
                     break
             else:
                 damping *= 10
@@ -89,79 +91,79 @@ def _total(costs: tuple[Floats, float]) -> float:
     return float(costs[0].sum()) + costs[1]
 
 
-def _free(normal: NormalEquations, held: Bools) -> tuple[Floats, Floats, Floats]:
+def _with_fixed(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Floats, Floats]:
     """Blocks `poses`, `mixed` and `down_poses` of the normal equations, with variables held by a limit fixed."""
-    free = ~held
-    poses = np.where(free[:, :, None] & free[:, None, :], normal.poses, 0.0)
-    rows = np.arange(held.shape[1])
-    poses[:, rows, rows] += held
-    return poses, np.where(free[:, :, None], normal.mixed, 0.0), np.where(free, normal.down_poses, 0.0)
+    free = ~fixed
+    poses = np.where(free[:, :, None] & free[:, None, :], equations.poses, 0.0)
+    rows = np.arange(fixed.shape[1])
+    poses[:, rows, rows] += fixed
+    return poses, np.where(free[:, :, None], equations.mixed, 0.0), np.where(free, equations.rhs_poses, 0.0)
 
 
 def _damped(matrix: Floats, damping: Floats | float) -> Floats:
     """Marquardt's damping: increase the diagonal by a fraction of itself."""
     rows = np.arange(matrix.shape[-1])
-    larger = matrix.copy()
-    larger[..., rows, rows] *= 1 + damping
-    larger[..., rows, rows] += 1e-9
-    return larger
+    damped = matrix.copy()
+    damped[..., rows, rows] *= 1 + damping
+    damped[..., rows, rows] += 1e-9
+    return damped
 
 
-def _solved(matrix: Floats, right: Floats) -> Floats:
+def _solve(matrix: Floats, rhs: Floats) -> Floats:
     """Solve matrix · X = right (..., N, K)."""
-    found: Floats = np.linalg.solve(matrix, right).astype(float, copy=False)
-    return found
+    solution: Floats = np.linalg.solve(matrix, rhs).astype(float, copy=False)
+    return solution
 
 
-def _step(normal: NormalEquations, held: Bools, damping: float) -> tuple[Floats, Floats]:
+def _step(equations: NormalEquations, fixed: Bools, damping: float) -> tuple[Floats, Floats]:
     """Step of the poses (F, 6 + D) and of the shared parameters (P,); each frame's pose is eliminated first."""
-    poses, mixed, down = _free(normal, held)
-    solved = _solved(_damped(poses, damping), np.concatenate([mixed, down[..., None]], axis=-1))
-    reduced, right = _reduced(_damped(normal.shared, damping), normal.down_shared, mixed, solved)
-    shared = _solved(reduced, right[:, None])[:, 0]
+    poses, mixed, rhs = _with_fixed(equations, fixed)
+    solved = _solve(_damped(poses, damping), np.concatenate([mixed, rhs[..., None]], axis=-1))
+    reduced, reduced_rhs = _schur_complement(_damped(equations.shared, damping), equations.rhs_shared, mixed, solved)
+    shared = _solve(reduced, reduced_rhs[:, None])[:, 0]
     return solved[..., -1] - solved[..., :-1] @ shared, shared
 
 
-def _reduced(shared: Floats, down: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
+def _schur_complement(shared: Floats, rhs: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
     """Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
-    many = mixed.shape[-1]
-    taken = mixed.reshape(-1, many).T @ solved.reshape(-1, many + 1)
-    return shared - taken[:, :-1], down - taken[:, -1]
+    count = mixed.shape[-1]
+    eliminated = mixed.reshape(-1, count).T @ solved.reshape(-1, count + 1)
+    return shared - eliminated[:, :-1], rhs - eliminated[:, -1]
 
 
-def spreads(problem: FitProblem, state: FitState) -> Floats:
+def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
     """Standard deviations (P,) of the shared parameters by the curvature at the solution, active limits fixed."""
-    normal = problem.normal(state)
-    poses, mixed, down = _free(normal, problem.held(state, normal.down_poses))
-    solved = _solved(_damped(poses, 0.0), np.concatenate([mixed, down[..., None]], axis=-1))
-    reduced, _ = _reduced(normal.shared, normal.down_shared, mixed, solved)
-    deviations: Floats = np.sqrt(problem.emphasis * np.maximum(np.diag(np.linalg.inv(reduced)), 0.0))
+    equations = problem.normal_equations(state)
+    poses, mixed, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
+    solved = _solve(_damped(poses, 0.0), np.concatenate([mixed, rhs[..., None]], axis=-1))
+    reduced, _ = _schur_complement(equations.shared, equations.rhs_shared, mixed, solved)
+    deviations: Floats = np.sqrt(problem.prior_weight * np.maximum(np.diag(np.linalg.inv(reduced)), 0.0))
     return deviations
 
 
-def told_noise(problem: FitProblem, state: FitState) -> float:
+def estimate_noise(problem: FitProblem, state: FitState) -> float:
     """Estimate the markers' noise in m on each axis from the residuals and the number of degrees of freedom.
 
     It uses the median, to ignore outliers. Poses absorb part of the noise; with few markers almost all of it, and then
     the problem's noise is returned.
     """
-    far = np.linalg.norm(problem.off(state), axis=-1)[problem.seen]
-    numbers = 3 * problem.seen.sum(axis=1)
-    free = np.maximum(numbers - _moving(problem), 0).sum()
-    if free < 0.15 * numbers.sum():
+    distances = np.linalg.norm(problem.residuals(state), axis=-1)[problem.seen]
+    coordinates = 3 * problem.seen.sum(axis=1)
+    degrees_of_freedom = np.maximum(coordinates - _observable_variables(problem), 0).sum()
+    if degrees_of_freedom < 0.15 * coordinates.sum():
         return problem.noise
     # 1.538: median norm of a standard normal vector in three dimensions.
-    raw = float(np.median(far)) / 1.538 * np.sqrt(numbers.sum() / free)
-    return float(np.clip(raw, *NOISE))
+    raw = float(np.median(distances)) / 1.538 * np.sqrt(coordinates.sum() / degrees_of_freedom)
+    return float(np.clip(raw, *NOISE_RANGE))
 
 
-def _moving(problem: FitProblem) -> Ints:
+def _observable_variables(problem: FitProblem) -> Ints:
     """Number (F,) of pose variables that the markers seen depend on."""
-    moves = np.zeros((len(problem.riders.joints), problem.usual.dofs), bool)
-    for m, joint in enumerate(problem.riders.joints):
-        above = [joint]
-        while above[-1] >= 0:
-            above.append(problem.usual.parents[above[-1]])
-        moves[m] = np.isin(problem.usual.axis_joint, above)
-    numbers: Ints = 6 + np.sum(problem.seen.astype(int) @ moves.astype(int) > 0, axis=1)
-    return numbers
+    affects = np.zeros((len(problem.markers.joints), problem.reference.dofs), bool)
+    for m, joint in enumerate(problem.markers.joints):
+        ancestors = [joint]
+        while ancestors[-1] >= 0:
+            ancestors.append(problem.reference.parents[ancestors[-1]])
+        affects[m] = np.isin(problem.reference.axis_joint, ancestors)
+    count: Ints = 6 + np.sum(problem.seen.astype(int) @ affects.astype(int) > 0, axis=1)
+    return count

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 OPEN = (-1.4, 1.4)
 """rad, wide bounds for the plane of a digit before any limits apply."""
-LEAST_APART = 0.008
+MIN_SEPARATION = 0.008
 """m, the least distance between two markers of a bone that gives its direction."""
 
 
@@ -25,11 +25,11 @@ class PlanarMarkers:
 
     spots: tuple[Spot, ...]
     """(S,)"""
-    places: Floats
+    positions: Floats
     """(F, S, 2) m: along the straight digit, and towards the palm. NaN where not seen."""
 
 
-def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> PlanarMarkers:
+def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> PlanarMarkers:
     """Project a digit's markers on to its plane.
 
     Args:
@@ -40,25 +40,27 @@ def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
     """
     joints, row = CHAIN_JOINTS[digit], DIGITS.index(digit)
     own = [i for i, spot in enumerate(spots) if spot.joint in joints]
-    mine = tuple(spots[i] for i in own)
+    digit_spots = tuple(spots[i] for i in own)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     first = hand.palm[PALM_JOINTS.index(joints[0])]
     points = (local[:, own] - first) @ rot.to_matrix(hand.digit_rotations[row]) * mirror
     # All planes go through the first joint, so a marker there does not determine one.
-    outer = [s for s, spot in enumerate(mine) if spot.joint != joints[0] or any(spot.offset)]
+    outer = [s for s, spot in enumerate(digit_spots) if spot.joint != joints[0] or any(spot.offset)]
     if not outer:
-        return PlanarMarkers(mine, np.full((len(local), len(own), 2), np.nan))
+        return PlanarMarkers(digit_spots, np.full((len(local), len(own), 2), np.nan))
     seen = np.all(np.isfinite(points[:, outer]), axis=-1)
-    reach = np.array([joints.index(mine[s].joint) + mine[s].offset[1] for s in outer])
+    reach = np.array([joints.index(digit_spots[s].joint) + digit_spots[s].offset[1] for s in outer])
     abduction, twist = np.zeros(len(local)), np.zeros(len(local))
     last = np.where(seen, reach, -np.inf).argmax(axis=1)
     for end in range(len(outer)):
         rows = (last == end) & seen[:, end]
-        known = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
-        inwards = [end, *(other for other in range(len(outer)) if other != end)]
-        abduction[rows], twist[rows] = planes_of(known[:, inwards], seen[rows][:, inwards].astype(float), (OPEN, OPEN))
-    places = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)
-    return PlanarMarkers(mine, np.where(seen.any(axis=1)[:, None, None], places, np.nan))
+        visible = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
+        end_first = [end, *(other for other in range(len(outer)) if other != end)]
+        abduction[rows], twist[rows] = planes_of(
+            visible[:, end_first], seen[rows][:, end_first].astype(float), (OPEN, OPEN)
+        )
+    positions = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)
+    return PlanarMarkers(digit_spots, np.where(seen.any(axis=1)[:, None, None], positions, np.nan))
 
 
 def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats:
@@ -73,33 +75,36 @@ def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
         local: (F, M, 3) m, all markers in the wrist's frame.
         digit: the digit's name.
     """
-    markers = in_plane(hand, spots, local, digit)
+    markers = project_to_plane(hand, spots, local, digit)
     lengths = hand.phalanges[DIGITS.index(digit)]
-    directions = np.stack([_direction(markers, digit, bone, lengths) for bone in range(3)], axis=1)
+    directions = np.stack([_bone_angle(markers, digit, bone, lengths) for bone in range(3)], axis=1)
     bends = np.diff(directions, axis=1, prepend=0.0)
     wrapped: Floats = (bends + np.pi) % (2 * np.pi) - np.pi
     return wrapped
 
 
-def _direction(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -> Floats:
+def _bone_angle(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -> Floats:
     """Angle (F,) rad of a bone from the straight digit towards the palm; NaN where no two markers give it."""
-    joints, frames = CHAIN_JOINTS[digit], len(markers.places)
-    on_bone = [(_on_bone(spot, joints, bone, lengths), markers.places[:, s]) for s, spot in enumerate(markers.spots)]
-    known = [(own, places) for own, places in on_bone if own is not None]
+    joints, frames = CHAIN_JOINTS[digit], len(markers.positions)
+    on_bone = [
+        (_position_on_bone(spot, joints, bone, lengths), markers.positions[:, s])
+        for s, spot in enumerate(markers.spots)
+    ]
+    known = [(model, positions) for model, positions in on_bone if model is not None]
     if bone == 0 and not any(spot.joint == joints[0] and not any(spot.offset) for spot in markers.spots):
         known.append((np.zeros(2), np.zeros((frames, 2))))
     result = np.full(frames, np.nan)
     pairs = [(a, b) for b in range(len(known)) for a in range(b)]
     # The farthest pair comes last and overwrites the nearer ones.
     for a, b in sorted(pairs, key=lambda pair: float(np.linalg.norm(known[pair[0]][0] - known[pair[1]][0]))):
-        own, seen = known[b][0] - known[a][0], known[b][1] - known[a][1]
-        if np.linalg.norm(own) >= LEAST_APART:
-            turned = np.arctan2(seen[:, 1], seen[:, 0]) - np.arctan2(own[1], own[0])
-            result = np.where(np.isfinite(turned), turned, result)
+        model, observed = known[b][0] - known[a][0], known[b][1] - known[a][1]
+        if np.linalg.norm(model) >= MIN_SEPARATION:
+            angle = np.arctan2(observed[:, 1], observed[:, 0]) - np.arctan2(model[1], model[0])
+            result = np.where(np.isfinite(angle), angle, result)
     return result
 
 
-def _on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: Floats) -> Floats | None:
+def _position_on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: Floats) -> Floats | None:
     """Position (2,) m of a marker along a bone and towards the palm; None if it moves with another bone."""
     joint = joints.index(spot.joint)
     _, along, dorsal = spot.offset

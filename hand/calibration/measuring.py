@@ -16,20 +16,20 @@ from ..digit_plane import planes_of
 from ..joints import CHAIN_JOINTS, DIGITS, Side
 from ..limits import DEFAULT_LIMITS
 from ..marker_sets import Spot, on_palm, palm_together
-from ..measurements import Measure, mean_and_spread
+from ..measurements import Measurement, mean_and_spread
 from ..model import Movement
 from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
-from .palm_joints import ENOUGH, at, realigned, with_palm
+from .palm_joints import MIN_FRAMES, marker_at, realign_palm_spots, with_palm_joints
 
 Floats = NDArray[np.float64]
 
-MOST_FRAMES = 2000
+MAX_FRAMES = 2000
 """Frames that are used, evenly spaced over the take; more do not improve the result."""
-SMALLEST, LARGEST = 0.04, 0.6
+MIN_SIZE, MAX_SIZE = 0.04, 0.6
 """m from wrist to middle fingertip, of a doll and a giant: outside this range the capture's unit is wrong."""
 
 
-def measure(
+def measure_proportions(
     side: Side, spots: tuple[Spot, ...], positions: Floats, lengths: Floats | None = None
 ) -> tuple[Proportions, tuple[Spot, ...]]:
     """Measure the proportions of a hand from its markers.
@@ -48,55 +48,55 @@ def measure(
         HandError: no frame shows three palm markers, so the hand's position is unknown; or the hand's size is outside
             SMALLEST..LARGEST.
     """
-    positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
-    hand = mean_hand(side, spots, positions)
-    seen = positions[palm_seen(side, spots, positions)]
-    if not SMALLEST < hand.size < LARGEST:
+    positions = positions[:: max(1, len(positions) // MAX_FRAMES)]
+    hand = scaled_mean_hand(side, spots, positions)
+    seen = positions[frames_with_palm(side, spots, positions)]
+    if not MIN_SIZE < hand.size < MAX_SIZE:
         raise HandError(
-            f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {SMALLEST} to {LARGEST} m: "
+            f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {MIN_SIZE} to {MAX_SIZE} m: "
             "is the unit of the capture right?"
         )
     for _ in range(3):
-        spots = realigned(hand, spots, to_wrist_frame(hand, spots, seen))
-        hand = with_palm(hand, spots, to_wrist_frame(hand, spots, seen))
+        spots = realign_palm_spots(hand, spots, to_wrist_frame(hand, spots, seen))
+        hand = with_palm_joints(hand, spots, to_wrist_frame(hand, spots, seen))
     local = to_wrist_frame(hand, spots, seen)
     hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
     return _with_directions(hand, spots, local), spots
 
 
-def mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
+def scaled_mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
     """Scale a mean adult's hand to the size that the palm markers show; positions (F, M, 3) m.
 
     Raises:
         HandError: no frame shows three palm markers.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    return _sized(adult(side), spots, positions[palm_seen(side, spots, positions)], palm)
+    return _scaled_to_palm(adult(side), spots, positions[frames_with_palm(side, spots, positions)], palm)
 
 
-def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
+def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
     """Frames (F,) with three palm markers, which determine the position of the hand.
 
     Raises:
         HandError: there is no such frame.
     """
-    together = palm_together(spots, positions)
-    if not together.any():
+    with_palm = palm_together(spots, positions)
+    if not with_palm.any():
         raise HandError(
             f"{side} hand: {sum(map(on_palm, spots))} palm markers, of which three must be seen in one frame: "
             "the wrist and two knuckles, or three on the back of the hand"
         )
-    return together
+    return with_palm
 
 
-def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
+def _scaled_to_palm(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
     """Scale the hand so that the mean distance between its palm markers is the observed one."""
-    places = site_positions(hand, tuple(spots[i] for i in palm))
+    positions = site_positions(hand, tuple(spots[i] for i in palm))
     pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
-    apart = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
-    model = np.array([np.linalg.norm(places[a] - places[b]) for a, b in pairs])
-    known = np.isfinite(apart)
-    return hand.scaled(float(apart[known].sum() / max(model[known].sum(), 1e-6)))
+    distances = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
+    model_distances = np.array([np.linalg.norm(positions[a] - positions[b]) for a, b in pairs])
+    known = np.isfinite(distances)
+    return hand.scaled(float(distances[known].sum() / max(model_distances[known].sum(), 1e-6)))
 
 
 def _median(values: Floats) -> float:
@@ -112,23 +112,25 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
     """
     phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
     for row, digit in enumerate(DIGITS):
-        chain = [at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
+        chain = [marker_at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
         first = hand.palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])]
         ends = [np.broadcast_to(first, (len(local), 3)), *chain[1:]]
-        open_ones = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
-        for bone in open_ones:
+        unknown = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
+        for bone in unknown:
             near, far = ends[bone], ends[bone + 1]
             if near is not None and far is not None:
                 phalanges[row, bone] = np.nanmedian(np.linalg.norm(far - near, axis=-1))
-        if open_ones:
-            own = phalanges[row, open_ones].sum()
-            stretch = max((_reach(first, spots, local, digit) - phalanges[row].sum() + own) / own, 1.0)
-            seen = all(joint is not None for joint in chain)
-            phalanges[row, open_ones] *= min(stretch, MOST_STRETCH) if seen else stretch
+        if unknown:
+            unknown_length = phalanges[row, unknown].sum()
+            stretch = max(
+                (_reach(first, spots, local, digit) - phalanges[row].sum() + unknown_length) / unknown_length, 1.0
+            )
+            all_seen = all(joint is not None for joint in chain)
+            phalanges[row, unknown] *= min(stretch, MAX_STRETCH) if all_seen else stretch
     return replace(hand, phalanges=phalanges)
 
 
-def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measure]:
+def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measurement]:
     """Method and uncertainty of a measured hand's bones.
 
     Args:
@@ -141,21 +143,21 @@ def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, len
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
         first = hand.palm[PALM_JOINTS.index(joints[0])]
-        ends = [np.broadcast_to(first, (len(local), 3)), *(at(spots, local, joint) for joint in joints[1:])]
-        reaches = _reach(first, spots, local, digit) > 0
+        ends = [np.broadcast_to(first, (len(local), 3)), *(marker_at(spots, local, joint) for joint in joints[1:])]
+        has_tip = _reach(first, spots, local, digit) > 0
         for bone in np.flatnonzero(~np.isfinite(lengths[row])):
             near, far, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
             if near is None or far is None:
-                how = "by how far the fingertip reaches" if reaches else "by the hand's size"
-                result.append(Measure("bone", joints[bone], how, value))
+                how = "by how far the fingertip reaches" if has_tip else "by the hand's size"
+                result.append(Measurement("bone", joints[bone], how, value))
                 continue
-            mean, spread, used = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
+            mean, spread, frames = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
             how = f"over all frames, {100 * (value / mean - 1):+.1f} % so that the fingertip reaches its markers"
-            result.append(Measure("bone", joints[bone], how, value, spread, frames=used))
+            result.append(Measurement("bone", joints[bone], how, value, spread, frames=frames))
     return result
 
 
-MOST_STRETCH = 1.05
+MAX_STRETCH = 1.05
 """Largest factor on the bones' median lengths if all of them are measured: noise reaches farther than any finger."""
 
 
@@ -166,17 +168,17 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
     it, one that is slightly too long bends by a degree more. So nearly the largest distance is used, not the mean. If
     the knuckle was estimated, the largest distance depends on chance, and a lower quantile is used.
     """
-    measured = at(spots, local, CHAIN_JOINTS[digit][0]) is not None
+    measured = marker_at(spots, local, CHAIN_JOINTS[digit][0]) is not None
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return 0.0
-    apart = np.linalg.norm(local[:, tips[0]] - first, axis=-1)
-    apart = apart[np.isfinite(apart)]
-    if len(apart) < min(ENOUGH, len(local)):
+    distances = np.linalg.norm(local[:, tips[0]] - first, axis=-1)
+    distances = distances[np.isfinite(distances)]
+    if len(distances) < min(MIN_FRAMES, len(local)):
         return 0.0
     # On a straight finger the marker is at the bones' length plus its offset along them, and beside them by the rest.
     x, y, z = spots[tips[0]].offset
-    return float(np.sqrt(max(np.quantile(apart, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
+    return float(np.sqrt(max(np.quantile(distances, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
 
 
 def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
@@ -186,55 +188,59 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
         first = hand.palm[PALM_JOINTS.index(joints[0])]
-        chain = [at(spots, local, joint) for joint in joints[1:]]
+        chain = [marker_at(spots, local, joint) for joint in joints[1:]]
         base = rot.to_matrix(frames[row])
         if all(joint is not None for joint in chain):
             points = (np.stack([joint for joint in chain if joint is not None], 1) - first) @ base * mirror
             points = points[np.isfinite(points).all((1, 2))]
-            turn = _least_turn(joints[0], points) if len(points) else rot.IDENTITY
+            correction = _base_correction(joints[0], points) if len(points) else rot.IDENTITY
         else:
             tips = [i for i, spot in enumerate(spots) if spot.joint == joints[3] and digit != "thumb"]
-            turn = _least_splay(joints[0], (local[:, tips] - first) @ base * mirror)
+            correction = _abduction_correction(joints[0], (local[:, tips] - first) @ base * mirror)
         # Mirroring in X negates rotations about Y and Z.
-        frames[row] = rot.multiply(frames[row], turn * [1.0, 1.0, mirror[0], mirror[0]])
+        frames[row] = rot.multiply(frames[row], correction * [1.0, 1.0, mirror[0], mirror[0]])
     return replace(hand, digit_rotations=frames)
 
 
-STRAIGHT_ON = 0.5
+MIN_STRAIGHTNESS = 0.5
 """The share of a bone's length along the straight digit from which on its direction determines abduction."""
 
 
-def _least_splay(joint: str, tips: Floats) -> Floats:
+def _abduction_correction(joint: str, tips: Floats) -> Floats:
     """Quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3) alone."""
     tips = tips[np.isfinite(tips).all(-1)]
-    ahead = tips[tips[:, 1] > STRAIGHT_ON * np.linalg.norm(tips, axis=-1)]
-    return rot.from_axis_angle([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
+    ahead = tips[tips[:, 1] > MIN_STRAIGHTNESS * np.linalg.norm(tips, axis=-1)]
+    return rot.from_axis_angle(
+        [0.0, 0.0, 1.0], _shift_into_limits(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction")
+    )
 
 
-def _least_turn(joint: str, points: Floats) -> Floats:
+def _base_correction(joint: str, points: Floats) -> Floats:
     """Quaternion (4,) by which a digit's base must rotate for its abduction, flexion and twist to be inside the limits.
 
     points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone determines
     abduction and flexion; the plane of the bend determines twist, in the half of the frames that bend most.
     """
-    bone = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
-    ahead = bone[:, 1] > STRAIGHT_ON
-    aside = _shift(np.arctan2(-bone[ahead, 0], bone[ahead, 1]), joint, "abduction")
-    level = np.hypot(bone[:, 0], bone[:, 1]) * np.where(bone[:, 1] < 0, -1.0, 1.0)
-    down = _shift(np.arctan2(-bone[:, 2], level), joint, "flexion")
-    turn = rot.multiply(rot.from_axis_angle([0.0, 0.0, 1.0], aside), rot.from_axis_angle([-1.0, 0.0, 0.0], down))
-    turned = points @ rot.to_matrix(turn)
-    bend = np.linalg.norm(np.cross(turned[:, 0], turned[:, 2] - turned[:, 0]), axis=-1)
-    bent = turned[bend >= np.median(bend)]
-    _, twist = planes_of(bent[:, ::-1], np.ones(bent.shape[:2]), (LOOSE, LOOSE))
-    return rot.multiply(turn, rot.from_axis_angle([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
+    direction = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
+    ahead = direction[:, 1] > MIN_STRAIGHTNESS
+    abduction = _shift_into_limits(np.arctan2(-direction[ahead, 0], direction[ahead, 1]), joint, "abduction")
+    forward = np.hypot(direction[:, 0], direction[:, 1]) * np.where(direction[:, 1] < 0, -1.0, 1.0)
+    flexion = _shift_into_limits(np.arctan2(-direction[:, 2], forward), joint, "flexion")
+    correction = rot.multiply(
+        rot.from_axis_angle([0.0, 0.0, 1.0], abduction), rot.from_axis_angle([-1.0, 0.0, 0.0], flexion)
+    )
+    rotated = points @ rot.to_matrix(correction)
+    bend = np.linalg.norm(np.cross(rotated[:, 0], rotated[:, 2] - rotated[:, 0]), axis=-1)
+    most_bent = rotated[bend >= np.median(bend)]
+    _, twist = planes_of(most_bent[:, ::-1], np.ones(most_bent.shape[:2]), (LOOSE, LOOSE))
+    return rot.multiply(correction, rot.from_axis_angle([0.0, 1.0, 0.0], _shift_into_limits(twist, joint, "twist")))
 
 
 LOOSE = (-1.4, 1.4)
 """rad, wide bounds for finding a digit's angles before the joint limits apply."""
 
 
-def _shift(angles: Floats, joint: str, movement: Movement) -> float:
+def _shift_into_limits(angles: Floats, joint: str, movement: Movement) -> float:
     """Angle in rad to add to a digit's base so that most angles are inside the joint's limits.
 
     If they exceed both limits, the middle of the observed range is moved to the middle of the allowed one.
@@ -242,6 +248,6 @@ def _shift(angles: Floats, joint: str, movement: Movement) -> float:
     if not len(angles):
         return 0.0
     low, high = np.deg2rad(DEFAULT_LIMITS[joint, movement])
-    least, most = np.quantile(angles, [0.05, 0.95])
-    over, under = most - high, least - low
+    observed_low, observed_high = np.quantile(angles, [0.05, 0.95])
+    over, under = observed_high - high, observed_low - low
     return float((over + under) / 2 if over > 0 > under else max(over, 0.0) + min(under, 0.0))

@@ -19,35 +19,35 @@ from ..joints import CHAIN_JOINTS, DIGITS
 from ..limits import DIP_PER_PIP
 from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
-from ..measurements import Measure
+from ..measurements import Measurement
 from ..model import HandModel
 from ..proportions import Proportions, site_positions, to_wrist_frame
-from .fit_parameters import LENGTHS, OFFSETS, PALM, RHO, FitMarkers, FitPrior, SharedParameters
-from .implausible_digits import MOST_ASKEW, askew, keeping
-from .joint_radii import by_size
+from .fit_parameters import FIRST_JOINTS, LENGTHS, OFFSETS, RHO, FitMarkers, FitPrior, SharedParameters
+from .implausible_digits import MAX_TILT, digit_tilts, keep_digits
+from .joint_radii import radii_by_size
 from .least_squares import FitProblem, FitState
-from .levenberg_marquardt import MotionFit, posed, spreads
-from .measuring import mean_hand, palm_seen
+from .levenberg_marquardt import MotionFit, fit_poses, parameter_spreads
+from .measuring import frames_with_palm, scaled_mean_hand
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 """Frames that a hand is fitted to; as many others validate the fit."""
-LEAST_FRAMES = 60
+MIN_FRAMES = 60
 """Every other one of these is held out for validation."""
-LEAST_MOTION = 0.02
+MIN_MOTION = 0.02
 """m by which the outermost marker of some digit must move in the palm."""
-FIRST_NOISE = 0.0015
+INITIAL_NOISE = 0.0015
 """m on each axis, until the noise is estimated."""
-RHO_SPREAD, RHO_TOLD = 0.15, 0.05
+RHO_SPREAD, MAX_RHO_SPREAD = 0.15, 0.05
 """Standard deviations of ρ: between people, and the largest with which the fit determines it."""
-BETTER = 0.8
+MAX_RESIDUAL_RATIO = 0.8
 """On held-out frames, the fit's residual must be below this fraction of the previous hand's."""
 
 
-def telling_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MOST_FRAMES) -> Ints:
+def informative_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MAX_FRAMES) -> Ints:
     """Select frames (N,) that show most of the motion.
 
     Half of them are evenly spaced in time, the others evenly spaced over the range of each digit's outermost marker on
@@ -65,26 +65,26 @@ def telling_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, mo
     if len(usable) <= most:
         return usable
     chosen = {int(row) for row in usable[np.linspace(0, len(usable) - 1, most // 2).astype(int)]}
-    ends = [_outermost(spots, seen, digit) for digit in DIGITS]
-    each = max((most - len(chosen)) // max(3 * sum(end is not None for end in ends), 1), 1)
-    for end in ends:
-        if end is None:
+    outermost = [_outermost(spots, seen, digit) for digit in DIGITS]
+    count = max((most - len(chosen)) // max(3 * sum(marker is not None for marker in outermost), 1), 1)
+    for marker in outermost:
+        if marker is None:
             continue
-        rows = np.flatnonzero(seen[:, end])
-        for values in local[rows, end].T:
+        rows = np.flatnonzero(seen[:, marker])
+        for values in local[rows, marker].T:
             low, high = np.quantile(values, [0.01, 0.99])
             order = np.argsort(values)
-            at = np.searchsorted(values[order], np.linspace(low, high, each)).clip(0, len(rows) - 1)
-            chosen.update(rows[order[at]].tolist())
+            nearest = np.searchsorted(values[order], np.linspace(low, high, count)).clip(0, len(rows) - 1)
+            chosen.update(rows[order[nearest]].tolist())
     return np.array(sorted(chosen))
 
 
 def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
     """The outermost of a digit's markers that are seen in a tenth of the frames."""
     joints = CHAIN_JOINTS[digit]
-    often = seen.mean(axis=0) > 0.1
-    own = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often[m]]
-    return max(own, key=lambda m: (joints.index(spots[m].joint), spots[m].offset[1]), default=None)
+    often_seen = seen.mean(axis=0) > 0.1
+    candidates = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often_seen[m]]
+    return max(candidates, key=lambda m: (joints.index(spots[m].joint), spots[m].offset[1]), default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,23 +96,27 @@ class FittedHand:
     """(M,) where the markers sit. Palm markers are carried by the wrist."""
     rho: tuple[float | None, ...]
     """(5,) None where the fit does not determine it."""
-    measures: tuple[Measure, ...]
-    before: float = 0.0
+    measurements: tuple[Measurement, ...]
+    residual_before: float = 0.0
     """m, median distance of markers in held-out frames for the hand as it was measured before."""
-    after: float = 0.0
+    residual_after: float = 0.0
     """m, the same for this hand."""
     notes: tuple[str, ...] = ()
     """A sentence for each digit that stays as it was measured before."""
 
 
-def fitting(
-    hand: MeasuredHand, at: tuple[Spot, ...], spots: tuple[Spot, ...], names: tuple[str, ...], positions: Floats
+def fit_steps(
+    hand: MeasuredHand,
+    measured_spots: tuple[Spot, ...],
+    spots: tuple[Spot, ...],
+    names: tuple[str, ...],
+    positions: Floats,
 ) -> Generator[float, None, FittedHand | str]:
     """Fit a hand to free motion, yielding progress 0..1.
 
     Args:
         hand: the hand as measured before, where the search starts.
-        at: (M,) where its markers sit.
+        measured_spots: (M,) where its markers sit.
         spots: (M,) where the marker set has them.
         names: (M,) their labels.
         positions: (F, M, 3) m, NaN where not seen.
@@ -124,44 +128,50 @@ def fitting(
         HandError: no frame shows three palm markers.
     """
     start = hand.proportions
-    positions = positions[palm_seen(start.side, spots, positions)]
-    local = to_wrist_frame(start, at, positions)
-    if len(positions) < LEAST_FRAMES:
-        return f"{len(positions)} frames show the palm, a fit to free motion needs {LEAST_FRAMES}"
-    moved = _motion(spots, local)
-    if moved < LEAST_MOTION:
+    positions = positions[frames_with_palm(start.side, spots, positions)]
+    local = to_wrist_frame(start, measured_spots, positions)
+    if len(positions) < MIN_FRAMES:
+        return f"{len(positions)} frames show the palm, a fit to free motion needs {MIN_FRAMES}"
+    motion = _range_of_motion(spots, local)
+    if motion < MIN_MOTION:
         return (
-            f"no finger moves by more than {1000 * moved:.0f} mm, a fit to free motion needs {1000 * LEAST_MOTION:.0f}"
+            f"no finger moves by more than {1000 * motion:.0f} mm, a fit to free motion needs {1000 * MIN_MOTION:.0f}"
         )
-    rows = telling_frames(start, spots, local, 2 * MOST_FRAMES)
-    fit = prepared(start, at, spots, positions[rows[::2]], hand.model)
-    for done in fit.steps():
-        yield 0.9 * done
-    problem, before = _held_out(fit.problem, start, at, positions[rows[1::2]])
-    before, after = posed(problem, before), posed(problem, replace(before, anatomy=fit.state.anatomy))
-    kept, notes = _turned(problem, before, after)
-    anatomy = keeping(problem.riders, after.anatomy, before.anatomy, kept)
-    was, now = _left(problem, before), _left(problem, replace(after, anatomy=anatomy))
+    rows = informative_frames(start, spots, local, 2 * MAX_FRAMES)
+    fit = prepare_fit(start, measured_spots, spots, positions[rows[::2]], hand.model)
+    for progress in fit.steps():
+        yield 0.9 * progress
+    problem, before = _validation_problem(fit.problem, start, measured_spots, positions[rows[1::2]])
+    before, after = fit_poses(problem, before), fit_poses(problem, replace(before, parameters=fit.state.parameters))
+    kept_rows, notes = _tilted_digits(problem, before, after)
+    parameters = keep_digits(problem.markers, after.parameters, before.parameters, kept_rows)
+    residual_before, residual_after = (
+        _median_residual(problem, before),
+        _median_residual(problem, replace(after, parameters=parameters)),
+    )
     yield 1.0
-    if not now < BETTER * was:
-        return f"a fit to free motion leaves {1000 * now:.1f} mm where {1000 * was:.1f} mm were left without"
-    found = _fitted(fit, names, anatomy, kept)
-    return replace(found, before=was, after=now, notes=notes)
+    if not residual_after < MAX_RESIDUAL_RATIO * residual_before:
+        return (
+            f"a fit to free motion leaves {1000 * residual_after:.1f} mm where {1000 * residual_before:.1f} mm "
+            "were left without"
+        )
+    fitted = _fitted_hand(fit, names, parameters, kept_rows)
+    return replace(fitted, residual_before=residual_before, residual_after=residual_after, notes=notes)
 
 
-def _turned(problem: FitProblem, before: FitState, after: FitState) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def _tilted_digits(problem: FitProblem, before: FitState, after: FitState) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Rows of the digits that a fit tilts away from their markers, and a sentence for each."""
-    was, now = askew(problem, before), askew(problem, after)
-    rows = tuple(row for row in range(len(DIGITS)) if now[row, 0] > was[row, 0] + MOST_ASKEW)
-    told = [
-        f"the {problem.mean.side} {DIGITS[row]} stays as measured: a fit to free motion turns it by "
-        f"{now[row, 1]:.0f} degrees from the line of its markers, {was[row, 1]:.0f} without"
+    tilts_before, tilts_after = digit_tilts(problem, before), digit_tilts(problem, after)
+    rows = tuple(row for row in range(len(DIGITS)) if tilts_after[row, 0] > tilts_before[row, 0] + MAX_TILT)
+    notes = [
+        f"the {problem.mean_hand.side} {DIGITS[row]} stays as measured: a fit to free motion turns it by "
+        f"{tilts_after[row, 1]:.0f} degrees from the line of its markers, {tilts_before[row, 1]:.0f} without"
         for row in rows
     ]
-    return rows, tuple(told)
+    return rows, tuple(notes)
 
 
-def taken_over(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -> MeasuredHand:
+def apply_motion_fit(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -> MeasuredHand:
     """Apply a fit to a measured hand. Radii that come from the hand's size are updated with it.
 
     Args:
@@ -169,136 +179,167 @@ def taken_over(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -
         fitted: the fit.
         spots: label -> where the marker sits by the fit.
     """
-    usual, now = by_size(hand.proportions), by_size(fitted.proportions)
-    by_its_size = np.isclose(hand.radii, usual, rtol=0, atol=1e-6)
-    told = {(measure.kind, measure.of) for measure in fitted.measures}
-    kept = [measure for measure in hand.measures if (measure.kind, measure.of) not in told]
-    for row, bone in np.argwhere(by_its_size).tolist():
+    radii_before, radii_after = radii_by_size(hand.proportions), radii_by_size(fitted.proportions)
+    is_by_size = np.isclose(hand.radii, radii_before, rtol=0, atol=1e-6)
+    replaced = {(measure.kind, measure.of) for measure in fitted.measurements}
+    measurements = [measure for measure in hand.measurements if (measure.kind, measure.of) not in replaced]
+    for row, bone in np.argwhere(is_by_size).tolist():
         joint = CHAIN_JOINTS[DIGITS[row]][bone]
-        kept = [
-            replace(one, value=1000 * float(now[row, bone])) if (one.kind, one.of) == ("radius", joint) else one
-            for one in kept
+        measurements = [
+            replace(measurement, value=1000 * float(radii_after[row, bone]))
+            if (measurement.kind, measurement.of) == ("radius", joint)
+            else measurement
+            for measurement in measurements
         ]
     return replace(
         hand,
         proportions=fitted.proportions,
         spots=spots,
-        rho=tuple(own if new is None else new for own, new in zip(hand.rho, fitted.rho, strict=True)),
-        radii=np.where(by_its_size, now, hand.radii),
-        measures=(*kept, *fitted.measures),
+        rho=tuple(before if after is None else after for before, after in zip(hand.rho, fitted.rho, strict=True)),
+        radii=np.where(is_by_size, radii_after, hand.radii),
+        measurements=(*measurements, *fitted.measurements),
         motion=np.zeros((0, 3)),
     )
 
 
-def _motion(spots: tuple[Spot, ...], local: Floats) -> float:
+def _range_of_motion(spots: tuple[Spot, ...], local: Floats) -> float:
     """Range of motion m of the digits' outermost markers along the palm's axes, the largest of all."""
     seen = np.all(np.isfinite(local), axis=-1)
-    ends = [end for digit in DIGITS if (end := _outermost(spots, seen, digit)) is not None]
-    spans = [np.ptp(np.quantile(local[seen[:, end], end], [0.02, 0.98], axis=0), axis=0).max() for end in ends]
+    outermost = [marker for digit in DIGITS if (marker := _outermost(spots, seen, digit)) is not None]
+    spans = [
+        np.ptp(np.quantile(local[seen[:, marker], marker], [0.02, 0.98], axis=0), axis=0).max() for marker in outermost
+    ]
     return float(max(spans, default=0.0))
 
 
-def _held_out(
-    problem: FitProblem, start: Proportions, at: tuple[Spot, ...], positions: Floats
+def _validation_problem(
+    problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], positions: Floats
 ) -> tuple[FitProblem, FitState]:
     """The problem for held-out frames (F, M, 3), and the previous hand as its state."""
     seen = np.all(np.isfinite(positions), axis=-1)
-    other = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
-    return other, _beginning(other, start, at, np.full(len(DIGITS), DIP_PER_PIP), positions)
+    validation = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
+    return validation, _initial_state(validation, start, measured_spots, np.full(len(DIGITS), DIP_PER_PIP), positions)
 
 
-def _left(problem: FitProblem, state: FitState) -> float:
+def _median_residual(problem: FitProblem, state: FitState) -> float:
     """Median distance m of the markers after fitting the poses."""
-    off = np.linalg.norm(problem.off(posed(problem, state)), axis=-1)
-    return float(np.median(off[problem.seen]))
+    distances = np.linalg.norm(problem.residuals(fit_poses(problem, state)), axis=-1)
+    return float(np.median(distances[problem.seen]))
 
 
-def prepared(
-    start: Proportions, at: tuple[Spot, ...], spots: tuple[Spot, ...], positions: Floats, known: HandModel
+def prepare_fit(
+    start: Proportions,
+    measured_spots: tuple[Spot, ...],
+    spots: tuple[Spot, ...],
+    positions: Floats,
+    reference: HandModel,
 ) -> MotionFit:
-    """Set up the fit of a hand to all of these frames (F, M, 3) m; arguments as in `fitting`.
+    """Set up the fit of a hand to all of these frames (F, M, 3) m; arguments as in `fit_steps`.
 
     Args:
         start: the proportions where the search starts.
-        at: (M,) where its markers sit.
+        measured_spots: (M,) where its markers sit.
         spots: (M,) where the marker set has them.
         positions: (F, M, 3) m, NaN where not seen.
-        known: the hand whose limits are used.
+        reference: the hand whose limits are used.
     """
-    mean = mean_hand(start.side, spots, positions)
-    riders = FitMarkers.of(spots)
+    mean = scaled_mean_hand(start.side, spots, positions)
+    markers = FitMarkers.from_spots(spots)
     rho = np.full(len(DIGITS), DIP_PER_PIP)
-    prior = FitPrior.of(mean, riders, rho, np.full(len(DIGITS), RHO_SPREAD))
+    prior = FitPrior.build(mean, markers, rho, np.full(len(DIGITS), RHO_SPREAD))
     seen = np.all(np.isfinite(positions), axis=-1)
-    problem = FitProblem(mean, known, riders, prior, np.where(seen[..., None], positions, 0.0), seen, FIRST_NOISE)
-    return MotionFit(problem, _beginning(problem, start, at, rho, positions))
+    problem = FitProblem(
+        mean, reference, markers, prior, np.where(seen[..., None], positions, 0.0), seen, INITIAL_NOISE
+    )
+    return MotionFit(problem, _initial_state(problem, start, measured_spots, rho, positions))
 
 
-def _beginning(
-    problem: FitProblem, start: Proportions, at: tuple[Spot, ...], rho: Floats, positions: Floats
+def _initial_state(
+    problem: FitProblem, start: Proportions, measured_spots: tuple[Spot, ...], rho: Floats, positions: Floats
 ) -> FitState:
     """The relaxed hand, fitted to the palm markers of each frame."""
-    palm = [m for m, spot in enumerate(at) if on_palm(spot)]
-    root = rot.fit_rigid_to_visible(site_positions(start, tuple(at[m] for m in palm)), positions[:, palm])
-    return FitState(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
+    palm = [m for m, spot in enumerate(measured_spots) if on_palm(spot)]
+    root = rot.fit_rigid_to_visible(site_positions(start, tuple(measured_spots[m] for m in palm)), positions[:, palm])
+    return FitState(
+        problem.markers.initial_parameters(start, measured_spots, rho),
+        root,
+        np.tile(problem.reference.neutral, (len(root), 1)),
+    )
 
 
-def _fitted(fit: MotionFit, names: tuple[str, ...], anatomy: SharedParameters, kept: tuple[int, ...]) -> FittedHand:
-    """The fitted hand, with the uncertainty of each measurement except those of digits in `kept` (rows)."""
+def _fitted_hand(
+    fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, kept_rows: tuple[int, ...]
+) -> FittedHand:
+    """The fitted hand, with the uncertainty of each measurement except those of digits in `kept_rows` (rows)."""
     problem = fit.problem
-    spread = spreads(problem, fit.state)
-    spots = problem.riders.found(problem.mean.side, anatomy)
-    off = np.where(problem.seen, np.linalg.norm(problem.off(fit.state), axis=-1), np.nan)
-    told: list[Measure] = [
-        *_bones(anatomy, spread, len(off)),
-        *_knuckles(anatomy, spread, len(off)),
-        *_markers(names, spots, spread, off),
+    spread = parameter_spreads(problem, fit.state)
+    spots = problem.markers.fitted_spots(problem.mean_hand.side, parameters)
+    distances = np.where(problem.seen, np.linalg.norm(problem.residuals(fit.state), axis=-1), np.nan)
+    measurements: list[Measurement] = [
+        *_bone_measurements(parameters, spread, len(distances)),
+        *_knuckle_measurements(parameters, spread, len(distances)),
+        *_marker_measurements(names, spots, spread, distances),
     ]
     rho = [
-        float(value) if row and row not in kept and sure < RHO_TOLD and 0.1 < value < 1.5 else None
-        for row, (value, sure) in enumerate(zip(anatomy.rho, spread[RHO], strict=True))
+        float(value) if row and row not in kept_rows and uncertainty < MAX_RHO_SPREAD and 0.1 < value < 1.5 else None
+        for row, (value, uncertainty) in enumerate(zip(parameters.rho, spread[RHO], strict=True))
     ]
     how = "fitted to free motion, with all bones and markers"
-    told += [
-        Measure("rho", digit, how, value, float(sure), frames=len(off))
-        for digit, value, sure in zip(DIGITS, rho, spread[RHO], strict=True)
+    measurements += [
+        Measurement("rho", digit, how, value, float(uncertainty), frames=len(distances))
+        for digit, value, uncertainty in zip(DIGITS, rho, spread[RHO], strict=True)
         if value is not None
     ]
-    stays = {joint for row in kept for joint in CHAIN_JOINTS[DIGITS[row]]}
-    stays |= {name for m, name in enumerate(names) if problem.riders.digit(m) in kept}
-    hand = problem.riders.proportions(problem.mean, anatomy)
-    return FittedHand(hand, spots, tuple(rho), tuple(one for one in told if one.of not in stays))
+    unchanged = {joint for row in kept_rows for joint in CHAIN_JOINTS[DIGITS[row]]}
+    unchanged |= {name for m, name in enumerate(names) if problem.markers.digit_row(m) in kept_rows}
+    hand = problem.markers.proportions(problem.mean_hand, parameters)
+    return FittedHand(
+        hand, spots, tuple(rho), tuple(measurement for measurement in measurements if measurement.of not in unchanged)
+    )
 
 
-def _bones(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measure]:
+def _bone_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
     how = "fitted to free motion, together with the markers' offsets"
     joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]
-    rows = zip(joints, 1000 * anatomy.lengths.ravel(), 1000 * spread[LENGTHS], strict=True)
-    return [Measure("bone", joint, how, float(value), float(sure), frames=frames) for joint, value, sure in rows]
+    rows = zip(joints, 1000 * parameters.lengths.ravel(), 1000 * spread[LENGTHS], strict=True)
+    return [
+        Measurement("bone", joint, how, float(value), float(uncertainty), frames=frames)
+        for joint, value, uncertainty in rows
+    ]
 
 
-def _knuckles(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measure]:
+def _knuckle_measurements(parameters: SharedParameters, spread: Floats, frames: int) -> list[Measurement]:
     """Distance of each digit's first joint from the wrist, with the standard deviation along that line."""
     how = "fitted to free motion: about which its digit's markers move"
-    found = []
-    for digit, place, sure in zip(DIGITS, anatomy.palm, spread[PALM].reshape(-1, 3), strict=True):
-        away = float(np.linalg.norm(place))
-        along = float(np.linalg.norm(sure * place) / away)
-        found.append(Measure("palm", CHAIN_JOINTS[digit][0], how, 1000 * away, 1000 * along, frames=frames))
-    return found
+    measurements = []
+    for digit, position, uncertainty in zip(
+        DIGITS, parameters.first_joints, spread[FIRST_JOINTS].reshape(-1, 3), strict=True
+    ):
+        distance = float(np.linalg.norm(position))
+        radial_spread = float(np.linalg.norm(uncertainty * position) / distance)
+        measurements.append(
+            Measurement("palm", CHAIN_JOINTS[digit][0], how, 1000 * distance, 1000 * radial_spread, frames=frames)
+        )
+    return measurements
 
 
-def _markers(names: tuple[str, ...], spots: tuple[Spot, ...], spread: Floats, off: Floats) -> list[Measure]:
+def _marker_measurements(
+    names: tuple[str, ...], spots: tuple[Spot, ...], spread: Floats, distances: Floats
+) -> list[Measurement]:
     """Distance of each marker from its joint, with its offset and residual."""
-    found = []
-    ways = ("towards the little finger", "along the bone", "out of the back")
-    for name, spot, sure, left in zip(names, spots, 1000 * spread[OFFSETS:].reshape(-1, 3), off.T, strict=True):
-        place = 1000 * np.array(spot.offset)
-        known = left[np.isfinite(left)]
-        parts = ", ".join(f"{o:.1f} ± {s:.1f} {way}" for o, s, way in zip(place, sure, ways, strict=True))
+    measurements = []
+    axis_names = ("towards the little finger", "along the bone", "out of the back")
+    for name, spot, uncertainty, residuals in zip(
+        names, spots, 1000 * spread[OFFSETS:].reshape(-1, 3), distances.T, strict=True
+    ):
+        offset = 1000 * np.array(spot.offset)
+        known = residuals[np.isfinite(residuals)]
+        parts = ", ".join(
+            f"{o:.1f} ± {s:.1f} {axis_name}" for o, s, axis_name in zip(offset, uncertainty, axis_names, strict=True)
+        )
         how = f"fitted to free motion, mm in the frame of {spot.joint}: {parts}" if len(known) else "never seen"
-        away = max(float(np.linalg.norm(place)), 1e-9)
+        distance = max(float(np.linalg.norm(offset)), 1e-9)
         residual = 1000 * float(np.sqrt((known**2).mean())) if len(known) else None
-        along = float(np.linalg.norm(sure * place) / away)
-        found.append(Measure("marker", name, how, away, along, residual, frames=len(known)))
-    return found
+        radial_spread = float(np.linalg.norm(uncertainty * offset) / distance)
+        measurements.append(Measurement("marker", name, how, distance, radial_spread, residual, frames=len(known)))
+    return measurements

@@ -8,34 +8,34 @@ from numpy.typing import NDArray
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ..marker_sets import Spot, on_palm
-from ..measurements import Measure, kept
+from ..measurements import Measurement, inlier_mask
 from ..proportions import PALM_JOINTS, Proportions, rest_frames_in_wrist
 
 Floats = NDArray[np.float64]
 
-ENOUGH = 5
+MIN_FRAMES = 5
 """Frames in which something must be seen to be measured, or all frames of a shorter capture."""
 
 
-def at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
+def marker_at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
     """Return the marker (F, 3) at a joint, None if there is none or it is seen in too few frames."""
     for i, spot in enumerate(spots):
         if spot.joint == joint and not any(spot.offset):
             known = np.isfinite(local[:, i]).all(-1).sum()
-            return local[:, i] if known >= min(ENOUGH, len(local)) else None
+            return local[:, i] if known >= min(MIN_FRAMES, len(local)) else None
     return None
 
 
-def with_palm(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
+def with_palm_joints(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
     """Set the palm joints to the median positions of their markers, and the wrist to its marker."""
     palm = hand.palm.copy()
     for index, joint in enumerate(PALM_JOINTS):
-        marker = at(spots, local, joint)
+        marker = marker_at(spots, local, joint)
         if marker is not None:
             palm[index] = np.nanmedian(marker, axis=0)
         elif joint in _KNUCKLE_OF:
-            palm[index] = _circled(spots, local, _KNUCKLE_OF[joint], palm[index], PRIOR)
-    wrist = at(spots, local, "wrist")
+            palm[index] = _fit_knuckle(spots, local, _KNUCKLE_OF[joint], palm[index], KNUCKLE_PRIOR_WEIGHT)
+    wrist = marker_at(spots, local, "wrist")
     if wrist is not None:
         palm = palm - np.nanmedian(wrist, axis=0)
     return replace(hand, palm=palm)
@@ -43,51 +43,55 @@ def with_palm(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Prop
 
 _KNUCKLE_OF = {CHAIN_JOINTS[digit][0]: digit for digit in DIGITS[1:]}
 
-PRIOR = 0.4
+KNUCKLE_PRIOR_WEIGHT = 0.4
 """Weight of the mean hand's knuckle against the fitted sphere: it decides the directions in which nothing moved."""
-WEAK = 0.03
+PALM_PRIOR_WEIGHT = 0.03
 """The same weight where the four knuckles together rotate the palm."""
 
 
-def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior: float) -> Floats:
+def _fit_knuckle(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior_weight: float) -> Floats:
     """Estimate a knuckle (3,) as the centre about which the marker on the digit's first bone moves.
 
     Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, regularised towards `guess` and towards the planes in
     which the finger stands. Without such a marker, the guess is returned.
     """
-    rider = _rider(spots, local, digit)
-    if rider is None:
+    marker = _proximal_marker(spots, local, digit)
+    if marker is None:
         return guess
-    points = rider[np.isfinite(rider).all(-1)]
-    middle = points.mean(0)
-    p = points - middle
-    scale = 2 * np.sqrt((p**2).sum(-1).mean())
-    share = 1 / np.sqrt(len(p))
+    points = marker[np.isfinite(marker).all(-1)]
+    mean = points.mean(0)
+    centred = points - mean
+    scale = 2 * np.sqrt((centred**2).sum(-1).mean())
+    share = 1 / np.sqrt(len(centred))
     # Rows are scaled by the spread so that the prior has the same effect for large and small movements.
-    across, offsets = _across(spots, local, digit, rider)
-    rows = [2 * p * share, prior * scale * np.eye(3), IN_LINE * scale * across]
-    right = [(p**2).sum(-1) * share, prior * scale * (guess - middle), IN_LINE * scale * (offsets - across @ middle)]
-    radius = np.concatenate([np.full(len(p), share), np.zeros(3 + len(across))])
-    fitted = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(right), rcond=None)[0]
-    centre: Floats = fitted[:3] + middle
+    normals, offsets = _upright_planes(spots, local, digit, marker)
+    rows = [2 * centred * share, prior_weight * scale * np.eye(3), PLANE_WEIGHT * scale * normals]
+    rhs = [
+        (centred**2).sum(-1) * share,
+        prior_weight * scale * (guess - mean),
+        PLANE_WEIGHT * scale * (offsets - normals @ mean),
+    ]
+    radius = np.concatenate([np.full(len(centred), share), np.zeros(3 + len(normals))])
+    fitted = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(rhs), rcond=None)[0]
+    centre: Floats = fitted[:3] + mean
     return centre
 
 
-IN_LINE = 0.2
+PLANE_WEIGHT = 0.2
 """Weight of the constraint that a knuckle lies in the plane of its finger's markers."""
 
 
-def _rider(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
+def _proximal_marker(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
     """The marker (F, 3) on a finger's first bone, which moves about the knuckle; None if it is rarely seen."""
     first, second = CHAIN_JOINTS[digit][:2] if digit else ("", "")
-    riders = [i for i, spot in enumerate(spots) if spot.joint == first and any(spot.offset)]
-    riders += [i for i, spot in enumerate(spots) if spot.joint == second and not any(spot.offset)]
-    if not riders or np.isfinite(local[:, riders[0]]).all(-1).sum() < ENOUGH:
+    candidates = [i for i, spot in enumerate(spots) if spot.joint == first and any(spot.offset)]
+    candidates += [i for i, spot in enumerate(spots) if spot.joint == second and not any(spot.offset)]
+    if not candidates or np.isfinite(local[:, candidates[0]]).all(-1).sum() < MIN_FRAMES:
         return None
-    return local[:, riders[0]]
+    return local[:, candidates[0]]
 
 
-def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: Floats) -> tuple[Floats, Floats]:
+def _upright_planes(spots: tuple[Spot, ...], local: Floats, digit: str, marker: Floats) -> tuple[Floats, Floats]:
     """Unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,) m.
 
     Both are divided by the square root of N.
@@ -95,36 +99,39 @@ def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: Floats) -
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return np.zeros((0, 3)), np.zeros(0)
-    normals = np.cross(local[:, tips[0]] - rider, [0.0, 0.0, 1.0])
+    normals = np.cross(local[:, tips[0]] - marker, [0.0, 0.0, 1.0])
     length = np.linalg.norm(normals, axis=-1)
     # A finger perpendicular to the palm has no unique upright plane.
-    clear = length > 0.02
-    normals, points = normals[clear] / length[clear, None], rider[clear]
+    well_defined = length > 0.02
+    normals, points = normals[well_defined] / length[well_defined, None], marker[well_defined]
     share = 1 / np.sqrt(max(len(normals), 1))
     return normals * share, (normals * points).sum(-1) * share
 
 
-def realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
+def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
     """Rotate the spots on the back of the hand so that the knuckles coincide with the fingers' centres of motion."""
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     if not all(any(spots[i].offset) for i in palm):
         return spots
     knuckles = np.stack([hand.palm[PALM_JOINTS.index(joint)] for joint in _KNUCKLE_OF])
-    circled = [_circled(spots, local, d, guess, WEAK) for d, guess in zip(_KNUCKLE_OF.values(), knuckles, strict=True)]
+    fitted = [
+        _fit_knuckle(spots, local, d, guess, PALM_PRIOR_WEIGHT)
+        for d, guess in zip(_KNUCKLE_OF.values(), knuckles, strict=True)
+    ]
     wrist = np.zeros((1, 3))
-    move = rot.fit_rigid(np.concatenate([knuckles, wrist]), np.concatenate([circled, wrist]), np.ones(5))
+    transform = rot.fit_rigid(np.concatenate([knuckles, wrist]), np.concatenate([fitted, wrist]), np.ones(5))
     frames = rest_frames_in_wrist(hand)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-    found = list(spots)
+    result = list(spots)
     for i in palm:
         frame = frames[JOINT_INDEX[spots[i].joint]]
-        place = np.linalg.inv(frame) @ np.linalg.inv(move) @ frame @ [*spots[i].on(hand.side), 1.0]
-        x, y, z = place[:3] * mirror
-        found[i] = Spot(spots[i].joint, (float(x), float(y), float(z)))
-    return tuple(found)
+        position = np.linalg.inv(frame) @ np.linalg.inv(transform) @ frame @ [*spots[i].on(hand.side), 1.0]
+        x, y, z = position[:3] * mirror
+        result[i] = Spot(spots[i].joint, (float(x), float(y), float(z)))
+    return tuple(result)
 
 
-def palm_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measure]:
+def palm_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measurement]:
     """Method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
 
     The standard deviation is that of the marker's position for a joint under a marker, and that of the radius for a
@@ -136,16 +143,16 @@ def palm_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> 
         local: (F, M, 3) m, the markers in the wrist's frame.
     """
     result = []
-    for joint, place in zip(PALM_JOINTS, hand.palm, strict=True):
-        value = 1000 * float(np.linalg.norm(place))
-        on, about = at(spots, local, joint), _rider(spots, local, _KNUCKLE_OF.get(joint, ""))
-        if on is None and about is None:
-            result.append(Measure("palm", joint, "by the hand's size", value))
+    for joint, position in zip(PALM_JOINTS, hand.palm, strict=True):
+        value = 1000 * float(np.linalg.norm(position))
+        marker, proximal = marker_at(spots, local, joint), _proximal_marker(spots, local, _KNUCKLE_OF.get(joint, ""))
+        if marker is None and proximal is None:
+            result.append(Measurement("palm", joint, "by the hand's size", value))
             continue
-        how = "under its marker" if on is not None else "where its finger's marker circles about it"
-        away = np.linalg.norm((on if on is not None else about) - place, axis=-1)
-        strays = away if on is not None else away - np.nanmedian(away)
-        good = kept(strays)
-        spread = 1000 * float(np.sqrt((strays[good] ** 2).mean())) if good.sum() > 1 else None
-        result.append(Measure("palm", joint, how, value, spread, frames=int(good.sum())))
+        how = "under its marker" if marker is not None else "where its finger's marker circles about it"
+        distances = np.linalg.norm((marker if marker is not None else proximal) - position, axis=-1)
+        deviations = distances if marker is not None else distances - np.nanmedian(distances)
+        inliers = inlier_mask(deviations)
+        spread = 1000 * float(np.sqrt((deviations[inliers] ** 2).mean())) if inliers.sum() > 1 else None
+        result.append(Measurement("palm", joint, how, value, spread, frames=int(inliers.sum())))
     return result

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import HandError
-from ..calibration.measuring import measure
+from ..calibration.measuring import measure_proportions
 from ..generators import run_to_end
 from ..joints import SIDES, Side
 from ..marker_sets import Spot, on_palm
@@ -256,7 +256,7 @@ def _measured(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> HandShape:
     spots = np.flatnonzero(laid.labels < len(seen.which))
     places = tracks.places(seen.frames, seen.which[laid.labels[spots]])
     try:
-        proportions, found = measure(laid.shape.side, tuple(laid.shape.spots[i] for i in spots), places)
+        proportions, found = measure_proportions(laid.shape.side, tuple(laid.shape.spots[i] for i in spots), places)
         every: list[Spot] = list(laid.shape.spots)
         for i, spot in zip(spots, found, strict=True):
             every[i] = spot

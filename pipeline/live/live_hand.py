@@ -25,7 +25,7 @@ class LiveHand:
 
     def __init__(self, gathered: MeasuringResult, solver: Solver[Any], drive: DriveChoice, allowed: RigLimits) -> None:
         """drive: 'joints' takes angles from the device's rotations where it sends them, 'targets' solves all angles."""
-        measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
+        measured = gathered.measured.with_rig_limits(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side
         self.labels = gathered.labels
         self.skin: Surface | None = None

@@ -45,7 +45,7 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
     more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
     person = MeasuredHand(adult(found.side), {}, limits=more)
     if limited:
-        person = person.within(allowed_of(armature, found, person.model).limits)
+        person = person.with_rig_limits(allowed_of(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
     of = character(person.model, rig_hand(armature, found, binding, person.model))
     hand = of.hand

@@ -60,7 +60,7 @@ def matrices(rotations: list[Any]) -> Floats:
 def solved(armature: bpy.types.Object, side: Side) -> tuple[HandModel, MeasuredHand]:
     """The hand within what the rig lets it do."""
     measured = MeasuredHand(proportions.adult(side), {})
-    return measured.model, measured.within(allowed(armature, measured.model).limits)
+    return measured.model, measured.with_rig_limits(allowed(armature, measured.model).limits)
 
 
 def bake(armature: bpy.types.Object, hand: HandModel, seed: int = 0) -> kinematics.Pose:

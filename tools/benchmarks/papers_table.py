@@ -26,7 +26,7 @@ import svg
 
 from knuckle import solvers
 from knuckle.capture.cleaning import clean
-from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.calibration.joint_radii import radii_by_size
 from knuckle.hand.calibration.marker_angles import flexions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
@@ -137,12 +137,12 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
     for seed in range(hands):
         shape = someone("right", seed)
         true = bends(frames, rho, seed)
-        radii = by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
+        radii = radii_by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
         places = on_skin(shape, radii, true, noise, seed)[:, bare]
         spots = {FULL[column].joint: FULL[column] for column in bare}
         for name, solver in methods.items():
             for known in (False, True):
-                told = radii if known else by_size(shape)
+                told = radii if known else radii_by_size(shape)
                 hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
                 model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
                 pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))

@@ -133,14 +133,14 @@ def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple
 
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """
-    side, spots = known.proportions.side, known.spots if known.worn is None else known.worn.spots()
+    side, spots = known.proportions.side, known.spots if known.skin_fit is None else known.skin_fit.spots()
     labels, places = tuple(spots), []
     for number, spot in enumerate(spots.values()):
         offset = np.tile(spot.offset, (len(frames), 1))
-        for end in (0, 1) if known.worn is not None else ():
+        for end in (0, 1) if known.skin_fit is not None else ():
             dof = known.model.dof(JOINTS[min(JOINT_INDEX[spot.joint] + end, len(JOINTS) - 1)], "flexion")
             if dof is not None and spot.joint != "wrist":
-                offset = offset + angles[:, dof, None] * known.worn.markers.slides[number, end]
+                offset = offset + angles[:, dof, None] * known.skin_fit.markers.slides[number, end]
         offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
         at = frames[:, JOINT_INDEX[spot.joint]]
         places.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])

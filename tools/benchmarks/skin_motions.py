@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from skin_takes import ROOT, SIG18
 
-from knuckle.hand.calibration.measuring import measure
+from knuckle.hand.calibration.measuring import measure_proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINTS
 from knuckle.hand.marker_sets import Spot
 from knuckle.hand.model import HandModel
@@ -59,7 +59,7 @@ def headset_angles() -> Floats:
     x, y, z = np.moveaxis(np.array([pose["jointPositions"] for pose in poses], float) / 1000, -1, 0)
     joints = np.stack([x, -z, y], -1)
     flat = [number for number, pose in enumerate(poses) if "flat" in pose["names"]]
-    proportions = measure("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
+    proportions = measure_proportions("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
     spots = {joint: Spot(joint) for joint in JOINTS}
     hand, targets = assign(build(proportions), spots, np.arange(float(len(joints))), joints)
     return np.asarray(SOLVERS["jacobian"]().solve(hand, targets)[0].angles)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.errors import HandError
-from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.calibration.joint_radii import radii_by_size
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits
 from knuckle.hand.marker_sets import Spot
@@ -33,7 +33,7 @@ def test_a_hand_of_which_only_lengths_are_known_is_the_usual_one():
     assert np.array_equal(hand.model.limits, usual.limits)
     for mine, theirs in zip(hand.model.couplings, usual.couplings, strict=True):
         assert np.array_equal(mine.coefficients, theirs.coefficients)
-    assert np.array_equal(hand.radii, by_size(adult("left")))
+    assert np.array_equal(hand.radii, radii_by_size(adult("left")))
 
 
 def test_rho_is_the_slope_of_the_models_coupling():
@@ -95,7 +95,7 @@ def test_what_is_replaced_keeps_the_rest():
     ],
 )
 def test_a_rigs_dip_follows_where_that_does_not_hold_the_pip_back(allowed, follows):
-    fitted = MeasuredHand(adult("right"), {}).within(allowed)
+    fitted = MeasuredHand(adult("right"), {}).with_rig_limits(allowed)
     coupled = {
         fitted.model.dof_name(int(dof)) for row in fitted.model.couplings for dof in np.flatnonzero(row.coefficients)
     }
@@ -109,7 +109,7 @@ def test_recorded_motion_stays_within_what_a_rig_allows():
     hand = MeasuredHand(adult("left"), {})
     low, high = hand.model.limits.T
     moved = replace(hand, motion=low + np.random.default_rng(0).random((20, hand.model.dofs)) * (high - low))
-    fitted = moved.within({(joint, "flexion"): (10.0, 20.0) for joint in INDEX[1:3]})
+    fitted = moved.with_rig_limits({(joint, "flexion"): (10.0, 20.0) for joint in INDEX[1:3]})
     low, high = fitted.model.limits.T
     assert ((fitted.motion >= low) & (fitted.motion <= high)).all()
     free = [dof for dof in range(len(low)) if hand.model.joints[hand.model.axis_joint[dof]] not in INDEX[1:3]]

@@ -103,7 +103,7 @@ def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
     kept = performer.to_dict(person)
     back = performer.from_dict(json.loads(json.dumps(kept)), "file").hands["right"]
     assert back.spots == person.hands["right"].spots
-    assert {one.of for one in back.measures if one.kind == "marker"} == set(back.spots)
+    assert {one.of for one in back.measurements if one.kind == "marker"} == set(back.spots)
     assert "frames left out" in person.clips["fit"]
     errors = []
     for known in (None, kept):
@@ -116,7 +116,7 @@ def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
 def test_every_measure_says_how_and_how_sure(tmp_path):
     hand = someone("right")
     recipe = saved(tmp_path / "a.json", np.concatenate([still(hand), moving(hand)]))
-    measures = calibrate.run(recipe, CalibrationChoices()).hands["right"].measures
+    measures = calibrate.run(recipe, CalibrationChoices()).hands["right"].measurements
     assert sum(one.kind == "bone" for one in measures) == 15 == sum(one.kind == "radius" for one in measures)
     assert [one.of for one in measures if one.kind == "rho"] == list(DIGITS[1:])
     assert all(one.how for one in measures)
@@ -221,7 +221,7 @@ def test_a_fitted_thumb_points_where_its_markers_do(shared):
     told = [note for note in person.notes if "thumb stays as measured" in note]
     assert len(told) == 1
     assert "degrees from the line of its markers" in told[0]
-    assert not {one.of for one in person.hands["right"].measures if one.how.startswith("fitted")} & {
+    assert not {one.of for one in person.hands["right"].measurements if one.how.startswith("fitted")} & {
         *CHAIN_JOINTS["thumb"],
         *(label for label in person.hands["right"].spots if "RT" in label),
     }

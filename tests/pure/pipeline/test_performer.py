@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from knuckle.errors import KnuckleError
-from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.calibration.joint_radii import radii_by_size
 from knuckle.hand.marker_sets import Spot
 from knuckle.hand.measured_hand import NO_RHO, MeasuredHand
-from knuckle.hand.measurements import Measure
+from knuckle.hand.measurements import Measurement
 from knuckle.hand.model import Movement
 from knuckle.hand.proportions import adult
 from knuckle.hand.proportions_json import to_json
@@ -21,17 +21,17 @@ DISTAL: tuple[str, Movement] = ("index-finger-phalanx-distal", "flexion")
 
 def someone():
     measures = (
-        Measure("bone", "thumb-metacarpal", "mean over still frames 1 to 30", 46.2, 0.3, frames=30),
-        Measure("rho", "ring-finger", "not measured: no markers"),
-        Measure("rho", "index-finger", "slope", 0.6, 0.02, 1.5, 300),
+        Measurement("bone", "thumb-metacarpal", "mean over still frames 1 to 30", 46.2, 0.3, frames=30),
+        Measurement("rho", "ring-finger", "not measured: no markers"),
+        Measurement("rho", "index-finger", "slope", 0.6, 0.02, 1.5, 300),
     )
     hand = MeasuredHand(
         adult("left"),
         {"A": Spot("wrist", (0.0, 0.01, 0.02)), "B": Spot("index-finger-tip")},
         rho=(None, 0.6, None, 0.75, None),
-        radii=by_size(adult("left")) * 1.1,
+        radii=radii_by_size(adult("left")) * 1.1,
         limits={DISTAL: (0.0, 42.0)},
-        measures=measures,
+        measurements=measures,
     )
     return Performer("a.c3d", {"left": hand}, {"still": "a.c3d, frames 1 to 30"}, ("one note",))
 
@@ -41,7 +41,12 @@ def test_a_performer_comes_back_as_it_was():
     back = from_dict(json.loads(json.dumps(to_dict(there))), "file")
     one, other = back.hands["left"], there.hands["left"]
     assert (back.capture, back.clips, back.notes) == (there.capture, there.clips, there.notes)
-    assert (one.rho, one.limits, one.measures, one.spots) == (other.rho, other.limits, other.measures, other.spots)
+    assert (one.rho, one.limits, one.measurements, one.spots) == (
+        other.rho,
+        other.limits,
+        other.measurements,
+        other.spots,
+    )
     assert np.abs(one.radii - other.radii).max() < 1e-6
     assert np.abs(one.proportions.palm - other.proportions.palm).max() < 1e-6
 
@@ -55,8 +60,8 @@ def test_a_file_of_the_first_version_is_read():
         "markers": {"right": {"A": "wrist"}},
     }
     hand = from_dict(old, "old.json").hands["right"]
-    assert (hand.rho, hand.limits, hand.measures, hand.spots) == (NO_RHO, {}, (), {"A": Spot("wrist")})
-    assert np.abs(hand.radii - by_size(adult("right"))).max() < 1e-6
+    assert (hand.rho, hand.limits, hand.measurements, hand.spots) == (NO_RHO, {}, (), {"A": Spot("wrist")})
+    assert np.abs(hand.radii - radii_by_size(adult("right"))).max() < 1e-6
 
 
 def changed(change):

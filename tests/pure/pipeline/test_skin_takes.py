@@ -12,7 +12,7 @@ from knuckle.capture import read
 from knuckle.errors import MarkerMapError, RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.marker_sets import suggest
-from knuckle.hand.measured_hand import MeasuredHand, with_markers
+from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
 from knuckle.pipeline import performer
 from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.performer import Performer
@@ -96,9 +96,9 @@ def test_the_19_markers_are_a_known_set():
 
 def test_a_performers_file_holds_the_markers_worn():
     worn = worn_by("left")
-    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    hand = apply_skin_fit(MeasuredHand(worn.proportions, {}), worn)
     read = performer.from_dict(json.loads(json.dumps(performer.to_dict(Performer("take", {"left": hand})))), "file")
-    again = read.hands["left"].worn
+    again = read.hands["left"].skin_fit
     assert again is not None
     assert again.markers.labels == worn.markers.labels
     np.testing.assert_array_equal(again.markers.digits, worn.markers.digits)
@@ -120,7 +120,7 @@ def test_a_performers_file_holds_the_markers_worn():
 )
 def test_a_spoiled_file_is_refused_in_a_sentence(spoil, said):
     worn = worn_by("right")
-    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    hand = apply_skin_fit(MeasuredHand(worn.proportions, {}), worn)
     data = json.loads(json.dumps(performer.to_dict(Performer("take", {"right": hand}))))
     spoil(data["hands"]["right"]["skin"])
     with pytest.raises(RecipeError, match=said.replace("(", r"\(")):
@@ -144,7 +144,7 @@ def written(path, seed):
 def test_a_performers_file_is_used_as_it_is(tmp_path):
     worn = worn_by("right")
     worn = replace(worn, markers=replace(worn.markers, labels=LABELS))
-    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    hand = apply_skin_fit(MeasuredHand(worn.proportions, {}), worn)
     person = performer.to_dict(Performer("another take", {"right": hand}))
     (found,) = run(replace(written(tmp_path / "take.csv", seed=9), performer=person)).hands
     np.testing.assert_allclose(found.proportions.phalanges, worn.proportions.phalanges, atol=1e-5)

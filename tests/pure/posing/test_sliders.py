@@ -32,7 +32,7 @@ HANDS: dict[str, AngleLimits] = {"usual": {}, "with metacarpals": ARCH, "limited
 
 @cache
 def hand_of(name: str, side: Side = "right") -> HandModel:
-    return MeasuredHand(adult(side), {}).within(HANDS[name]).model
+    return MeasuredHand(adult(side), {}).with_rig_limits(HANDS[name]).model
 
 
 def angles_of(hand: HandModel, seed: int) -> Floats:

@@ -33,7 +33,7 @@ def test_joints_between_knuckle_and_tip_are_found_from_the_tips(name, headset):
     names, joints = headset
     assert len(joints) == 55
     flat = [index for index, words in enumerate(names) if "flat" in words]
-    proportions = measuring.measure("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
+    proportions = measuring.measure_proportions("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
     spots = {joint: Spot(joint) for joint in SEEN}
     seen = joints[:, [JOINT_INDEX[joint] for joint in SEEN]]
     hand, targets = assign(build(proportions), spots, np.arange(len(joints), dtype=float), seen)

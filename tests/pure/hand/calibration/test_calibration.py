@@ -15,7 +15,7 @@ from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, recorded, someone
 @pytest.mark.parametrize(("noise", "limit"), [(0.0, 1e-6), (0.001, 4e-4)])
 def test_markers_on_the_joints_give_the_bones(side, noise, limit):
     truth = someone(side)
-    found, spots = measuring.measure(side, FULL, recorded(truth, FULL, noise=noise))
+    found, spots = measuring.measure_proportions(side, FULL, recorded(truth, FULL, noise=noise))
     assert spots == FULL
     # The bones may come out up to 5 % longer, so that the farthest fingertip seen is in reach; never shorter.
     ratio = found.phalanges / truth.phalanges
@@ -27,7 +27,7 @@ def test_markers_on_the_joints_give_the_bones(side, noise, limit):
 
 def test_tips_and_three_palm_markers_give_the_size_and_the_reach():
     truth = adult("right", 0.2)
-    found, _ = measuring.measure("right", EIGHT, recorded(truth, EIGHT))
+    found, _ = measuring.measure_proportions("right", EIGHT, recorded(truth, EIGHT))
     assert abs(found.size - 0.2) < 0.002
     assert np.abs(found.phalanges.sum(1) - truth.phalanges.sum(1)).max() < 0.002
 
@@ -35,7 +35,7 @@ def test_tips_and_three_palm_markers_give_the_size_and_the_reach():
 def test_knuckles_are_found_that_no_marker_sits_on():
     """Markers on the back of the hand and of the fingers: the knuckle is what the finger's marker circles."""
     truth = adult("right", 0.2)
-    found, _ = measuring.measure("right", BACK, recorded(truth, BACK))
+    found, _ = measuring.measure_proportions("right", BACK, recorded(truth, BACK))
     places = [np.array([hand.palm[PALM_JOINTS.index(joint)] for joint in KNUCKLES]) for hand in (found, truth)]
     apart = np.linalg.norm(places[0] - places[1], axis=1)
     assert apart.max() < 0.008, f"{1000 * apart.max():.1f} mm > 8 mm"
@@ -45,8 +45,8 @@ def test_measures_do_not_depend_on_where_the_hand_is():
     spots, places = FULL, recorded(someone("left"), FULL)
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
     turn *= np.sign(np.linalg.det(turn))
-    here, _ = measuring.measure("left", spots, places)
-    there, _ = measuring.measure("left", spots, places @ turn.T + [3.0, -2.0, 1.0])
+    here, _ = measuring.measure_proportions("left", spots, places)
+    there, _ = measuring.measure_proportions("left", spots, places @ turn.T + [3.0, -2.0, 1.0])
     assert np.abs(here.phalanges - there.phalanges).max() < 1e-9
     assert np.abs(here.palm - there.palm).max() < 1e-9
 
@@ -55,15 +55,15 @@ def test_gaps_are_no_measures():
     places = recorded(someone("right"), FULL)
     gappy = places.copy()
     gappy[np.random.default_rng(2).random(gappy.shape[:2]) < 0.2] = np.nan
-    whole, _ = measuring.measure("right", FULL, places)
-    found, _ = measuring.measure("right", FULL, gappy)
+    whole, _ = measuring.measure_proportions("right", FULL, places)
+    found, _ = measuring.measure_proportions("right", FULL, gappy)
     assert np.abs(found.phalanges - whole.phalanges).max() < 1e-4
 
 
 @pytest.mark.parametrize("spots", [FULL[4:], EIGHT[3:]])
 def test_a_hand_without_a_palm_is_told(spots):
     with pytest.raises(HandError, match="palm markers, of which three must be seen in one frame"):
-        measuring.measure("left", spots, np.zeros((5, len(spots), 3)) * np.nan)
+        measuring.measure_proportions("left", spots, np.zeros((5, len(spots), 3)) * np.nan)
 
 
 def test_a_performer_comes_back_as_it_was():

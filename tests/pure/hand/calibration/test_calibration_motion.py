@@ -8,10 +8,10 @@ from scipy.optimize import least_squares
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, LENGTHS
-from knuckle.hand.calibration.least_squares import OUTLIER, FitState
-from knuckle.hand.calibration.levenberg_marquardt import spreads
-from knuckle.hand.calibration.measuring import measure
-from knuckle.hand.calibration.motion_fit import FittedHand, fitting, prepared, taken_over, telling_frames
+from knuckle.hand.calibration.least_squares import HUBER_THRESHOLD, FitState
+from knuckle.hand.calibration.levenberg_marquardt import parameter_spreads
+from knuckle.hand.calibration.measuring import measure_proportions
+from knuckle.hand.calibration.motion_fit import FittedHand, apply_motion_fit, fit_steps, informative_frames, prepare_fit
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
@@ -62,9 +62,9 @@ def names_of(spots):
 
 
 def fitted(side, spots, positions):
-    proportions, at = measure(side, spots, positions)
+    proportions, at = measure_proportions(side, spots, positions)
     hand = MeasuredHand(proportions, dict(zip(names_of(spots), at, strict=True)))
-    fit = fitting(hand, at, spots, names_of(spots), positions)
+    fit = fit_steps(hand, at, spots, names_of(spots), positions)
     while True:
         try:
             assert 0 <= next(fit) <= 1
@@ -88,7 +88,7 @@ def test_markers_on_the_skin_tell_bones_and_where_they_sit(side):
     beside = [i for i, spot in enumerate(sit) if spot.joint != "wrist"]
     apart = np.array([np.subtract(found.spots[i].offset, sit[i].offset) for i in beside])
     assert 1000 * np.abs(apart).mean() < 2.0
-    assert found.after < 0.001 < found.before
+    assert found.residual_after < 0.001 < found.residual_before
 
 
 def test_a_marker_set_on_the_back_is_moved_to_where_its_markers_are():
@@ -97,7 +97,7 @@ def test_a_marker_set_on_the_back_is_moved_to_where_its_markers_are():
     places = moving(truth, sit)
     _, found = fitted("right", BACK, places)
     assert isinstance(found, FittedHand)
-    assert found.after < 0.5 * found.before
+    assert found.residual_after < 0.5 * found.residual_before
     assert [spot.joint for spot in found.spots] == [spot.joint for spot in sit]
 
 
@@ -107,31 +107,31 @@ def small(frames=6, spots=FULL, seed=1):
     places = moving(truth, on_someone(truth, spots, seed), frames=60)[:: 60 // frames]
     places[0, 3] = np.nan
     places[-1, 5] += 0.03  # an outlier
-    proportions, at = measure("right", spots, places)
-    return prepared(proportions, at, spots, places, MeasuredHand(proportions, {}).model)
+    proportions, at = measure_proportions("right", spots, places)
+    return prepare_fit(proportions, at, spots, places, MeasuredHand(proportions, {}).model)
 
 
 def test_derivatives_are_those_of_finite_differences():
     fit = small()
     problem, state = fit.problem, fit.state
     rng = np.random.default_rng(0)
-    low, high = problem.usual.limits.T
+    low, high = problem.reference.limits.T
     # Away from the limits and from where outliers begin to count less.
     state = replace(state, angles=np.clip(state.angles, low + 0.05, high - 0.05))
-    shared = len(state.anatomy.vector())
-    by_pose, by_shared = np.zeros((len(state.root), 6 + problem.usual.dofs)), rng.normal(0, 1e-3, shared)
-    state = problem.after(state, by_pose, by_shared)
-    normal = problem.normal(state)
+    shared = len(state.parameters.vector())
+    by_pose, by_shared = np.zeros((len(state.root), 6 + problem.reference.dofs)), rng.normal(0, 1e-3, shared)
+    state = problem.apply_step(state, by_pose, by_shared)
+    normal = problem.normal_equations(state)
     for _ in range(5):
         pose_way, shared_way = rng.normal(0, 1, by_pose.shape), rng.normal(0, 1, shared)
         ends = []
         for sign in (1, -1):
             step = sign * 1e-6
-            there = problem.after(state, step * pose_way, step * shared_way)
+            there = problem.apply_step(state, step * pose_way, step * shared_way)
             frames, common = problem.costs(there)
             ends.append(frames.sum() + common)
         slope = (ends[0] - ends[1]) / 2e-6
-        told = -np.sum(normal.down_poses * pose_way) - normal.down_shared @ shared_way
+        told = -np.sum(normal.rhs_poses * pose_way) - normal.rhs_shared @ shared_way
         assert told == pytest.approx(slope, rel=1e-5)
 
 
@@ -141,24 +141,26 @@ def test_the_least_squares_are_scipys():
     spots = (*spots, *(spot for spot in FULL if spot.joint == "pinky-finger-phalanx-proximal"))
     fit = small(2, spots)
     for _ in range(3):
-        for _ in fit._all(40):
+        for _ in fit._optimise(40):
             pass
     problem, ours = fit.problem, fit.state
-    low, high = problem.usual.limits.T
-    frames, dofs, shared = len(ours.root), problem.usual.dofs, len(ours.anatomy.vector())
+    low, high = problem.reference.limits.T
+    frames, dofs, shared = len(ours.root), problem.reference.dofs, len(ours.parameters.vector())
 
     def state_of(x):
         poses, common = x[: frames * (6 + dofs)].reshape(frames, 6 + dofs), x[frames * (6 + dofs) :]
-        moved = problem.after(ours, np.c_[poses[:, :6], np.zeros((frames, dofs))], common)
-        return FitState(moved.anatomy, moved.root, poses[:, 6:])
+        moved = problem.apply_step(ours, np.c_[poses[:, :6], np.zeros((frames, dofs))], common)
+        return FitState(moved.parameters, moved.root, poses[:, 6:])
 
     def residuals(x):
         state = state_of(x)
-        off = problem.off(state) / problem.noise
+        off = problem.residuals(state) / problem.noise
         far = np.linalg.norm(off, axis=-1, keepdims=True)
-        huber = np.where(far <= OUTLIER, far, np.sqrt(OUTLIER * np.maximum(2 * far - OUTLIER, 0)))
+        huber = np.where(
+            far <= HUBER_THRESHOLD, far, np.sqrt(HUBER_THRESHOLD * np.maximum(2 * far - HUBER_THRESHOLD, 0))
+        )
         at_ease, follows = problem._pose_residuals(state)
-        prior = np.sqrt(problem.emphasis) * problem.prior.residuals(state.anatomy)[0]
+        prior = np.sqrt(problem.prior_weight) * problem.prior.residuals(state.parameters)[0]
         return np.concatenate([(off / np.maximum(far, 1e-12) * huber).ravel(), at_ease.ravel(), follows.ravel(), prior])
 
     shaken = ours.angles + np.random.default_rng(3).normal(0, 0.02, ours.angles.shape)
@@ -170,7 +172,7 @@ def test_the_least_squares_are_scipys():
     best = least_squares(residuals, start, bounds=(least, most), x_scale="jac", max_nfev=12)
     each, common = problem.costs(ours)
     assert each.sum() + common == pytest.approx(best.cost, rel=1e-3)
-    away = ours.anatomy.vector() - state_of(best.x).anatomy.vector()
+    away = ours.parameters.vector() - state_of(best.x).parameters.vector()
     assert 1000 * np.abs(away[LENGTHS]).max() < 0.1, "mm"
 
 
@@ -178,14 +180,16 @@ def test_a_finger_that_does_not_move_stays_a_mean_ones_and_its_spread_says_so():
     truth = someone("right")
     sit = on_someone(truth, BACK, seed=3)
     places = moving(truth, sit, still=("ring-finger",))
-    proportions, at = measure("right", BACK, places)
-    fit = prepared(proportions, at, BACK, places, MeasuredHand(proportions, {}).model)
+    proportions, at = measure_proportions("right", BACK, places)
+    fit = prepare_fit(proportions, at, BACK, places, MeasuredHand(proportions, {}).model)
     for _ in fit.steps():
         pass
-    share = spreads(fit.problem, fit.state)[LENGTHS].reshape(5, 3) / fit.problem.mean.phalanges / BONE_SPREAD
+    share = (
+        parameter_spreads(fit.problem, fit.state)[LENGTHS].reshape(5, 3) / fit.problem.mean_hand.phalanges / BONE_SPREAD
+    )
     assert (share[3] > 0.6).all()
     assert share[2].min() < share[3].min(), "the middle finger moves, and tells more"
-    ratio = fit.state.anatomy.lengths[3] / fit.problem.mean.phalanges[3] / fit.state.anatomy.size
+    ratio = fit.state.parameters.lengths[3] / fit.problem.mean_hand.phalanges[3] / fit.state.parameters.size
     assert np.abs(ratio - 1).max() < 3 * BONE_SPREAD
 
 
@@ -199,7 +203,7 @@ def test_markers_that_are_never_seen_stay_where_they_are_said_to_be():
     assert isinstance(found, FittedHand)
     assert np.isfinite(found.proportions.phalanges).all()
     assert 1000 * max(np.abs(found.spots[i].offset).max() for i in lost) < 0.01
-    sure = [one for one in found.measures if one.of in {f"m{i}" for i in lost}]
+    sure = [one for one in found.measurements if one.of in {f"m{i}" for i in lost}]
     assert [one.how for one in sure] == ["never seen"] * len(lost)
 
 
@@ -233,7 +237,7 @@ def test_fingertips_alone_give_a_hand_whose_tips_are_where_they_are_said():
     truth = someone("right")
     before, found = fitted("right", EIGHT, moving(truth, EIGHT))
     if isinstance(found, FittedHand):
-        hand = taken_over(before, found, dict(zip(names_of(EIGHT), found.spots, strict=True)))
+        hand = apply_motion_fit(before, found, dict(zip(names_of(EIGHT), found.spots, strict=True)))
         assert max(np.linalg.norm(hand.spots[f"m{i}"].offset) for i in range(3, 8)) < 0.004
 
 
@@ -243,7 +247,7 @@ def test_frames_are_taken_from_all_of_each_fingers_range():
     places = moving(truth, FULL, 2000, noise=0.0, still=DIGITS)
     second = slice(1200, 1260)
     places[second] = moving(truth, FULL, 60, noise=0.0)
-    proportions, at = measure("right", FULL, places)
-    rows = telling_frames(proportions, at, to_wrist_frame(proportions, at, places), 200)
+    proportions, at = measure_proportions("right", FULL, places)
+    rows = informative_frames(proportions, at, to_wrist_frame(proportions, at, places), 200)
     assert len(rows) <= 200
     assert ((rows >= second.start) & (rows < second.stop)).sum() > 30, "evenly in time it would be 6"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from knuckle.hand.calibration.dip_coupling import rho, slope
+from knuckle.hand.calibration.dip_coupling import measure_rho, rho_slope
 from knuckle.hand.calibration.marker_angles import flexions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, TIPS
 from knuckle.hand.marker_sets import Spot
@@ -23,14 +23,14 @@ PAIRS = tuple(
 def found(side, spots, angles, digit, noise=0.0):
     hand = someone(side)
     bent = flexions(hand, spots, posed(hand, spots, angles, noise), digit)
-    return rho(digit, bent[:, 1], bent[:, 2])
+    return measure_rho(digit, bent[:, 1], bent[:, 2])
 
 
 def test_it_is_the_slope_of_the_least_squares_line():
     rng = np.random.default_rng(1)
     pip, dip = rng.uniform(0, 1.5, 60), rng.uniform(0, 1, 60)
-    assert slope(pip, dip) == pytest.approx(stats.linregress(pip, dip).slope, abs=1e-12)
-    assert slope(pip, dip) == pytest.approx(np.polyfit(pip, dip, 1)[0], abs=1e-12)
+    assert rho_slope(pip, dip) == pytest.approx(stats.linregress(pip, dip).slope, abs=1e-12)
+    assert rho_slope(pip, dip) == pytest.approx(np.polyfit(pip, dip, 1)[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -71,7 +71,7 @@ def test_its_spread_tells_how_far_off_it_may_be():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         pip = np.deg2rad(45 + 40 * np.sin(np.linspace(0, 20, 300)))
-        one = rho("index-finger", pip, 0.6 * pip + rng.normal(0, np.deg2rad(6), 300))
+        one = measure_rho("index-finger", pip, 0.6 * pip + rng.normal(0, np.deg2rad(6), 300))
         assert one.value is not None and one.spread is not None
         values.append(one.value)
         spreads.append(one.spread)
@@ -83,7 +83,7 @@ def test_frames_far_off_the_line_do_not_count():
     dip = 0.6 * pip
     wild = np.random.default_rng(3).random(300) < 0.2
     dip[wild] += np.deg2rad(70)
-    one = rho("index-finger", pip, dip)
+    one = measure_rho("index-finger", pip, dip)
     assert one.value == pytest.approx(0.6, abs=1e-9)
     assert one.frames == 300 - wild.sum()
 
@@ -92,7 +92,7 @@ def test_gaps_do_not_count():
     pip = np.deg2rad(45 + 40 * np.sin(np.linspace(0, 20, 300)))
     dip = 0.6 * pip
     pip[::3], dip[1::3] = np.nan, np.nan
-    one = rho("index-finger", pip, dip)
+    one = measure_rho("index-finger", pip, dip)
     assert one.value == pytest.approx(0.6)
     assert one.frames == 100
 
@@ -110,7 +110,7 @@ def test_gaps_do_not_count():
     ],
 )
 def test_what_cannot_be_told_is_not_guessed(pip, dip, reason):
-    one = rho("index-finger", pip, dip)
+    one = measure_rho("index-finger", pip, dip)
     assert one.value is None
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(one.how)
