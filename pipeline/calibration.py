@@ -197,8 +197,8 @@ class _Hand:
             return hand
         self.notes += fitted.notes
         self.clips["fit"] = (
-            f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.residual_after:.1f} mm off "
-            f"in the median, {1000 * fitted.residual_before:.1f} mm without it"
+            f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.residual_after:.1f} mm "
+            f"off in the median, {1000 * fitted.residual_before:.1f} mm without it"
         )
         return apply_motion_fit(
             hand, fitted, {label: fitted.spots[self.spots.index(s)] for label, s in self.places.items()}
