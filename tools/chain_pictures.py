@@ -21,7 +21,7 @@ from knuckle.solvers.tree import (
     cone,
     fixed,
     from_bones,
-    places,
+    goals_by_name,
     solve,
     swing_twist_limits,
 )
@@ -101,7 +101,7 @@ def trees() -> str:
     for column, (words, skeleton, goals) in enumerate(panels):
         place = _placer(column, 70.0, (0.1, 0.95))
         named = {name: np.array([goal]) for name, goal in goals.items()}
-        pose, _ = solve(skeleton, places(skeleton, named), settings=TreeFabrikSettings(follow=False))
+        pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeFabrikSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         parts += [svg.path(place(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
         parts += [svg.path(place(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]
@@ -114,7 +114,7 @@ def trees() -> str:
 
 def _rest(skeleton: Skeleton) -> Floats:
     """(J, 3)"""
-    nothing, _ = solve(skeleton, places(skeleton, {}, root=np.eye(4)[None]))
+    nothing, _ = solve(skeleton, goals_by_name(skeleton, {}, root=np.eye(4)[None]))
     positions: Floats = nothing.positions[0]
     return positions
 

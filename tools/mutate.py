@@ -48,20 +48,20 @@ class Break:
 NAMED = [
     Break(
         "solvers/tree/tree_fabrik.py",
-        "best = best.put(distant, _passes(plan, rows.select(distant), settings))",
+        "best = best.replace_rows(distant, _passes(plan, rows.select(distant), settings))",
         "pass",
         ("tests/pure/solvers/tree",),
     ),
     Break(
         "solvers/tree/fabrik_passes.py",
-        "plan.known[link.parent] and not",
+        "plan.position_known[link.parent] and not",
         "False and not",
         ("tests/pure/solvers/tree",),
     ),
     Break(
         "solvers/tree/fabrik_passes.py",
-        "wanted[:, other] = _meeting(",
-        "wanted[:, other] = 0 * _meeting(",
+        "wanted[:, b] = _loop_position(",
+        "wanted[:, b] = 0 * _loop_position(",
         ("tests/pure/solvers/tree",),
     ),
     Break(

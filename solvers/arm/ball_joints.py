@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.scalar_math import wrap_angle
 from ..tree import Skeleton, SwingTwistLimit, swing_twist_limits
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ class BallJoint:
         semi = swing_twist_limits.semi_axes(self.cone, swing) + ANGLE_TOLERANCE
         swing_inside = np.all(self.cone >= swing_twist_limits.FULL_SWING) | (((swing / semi) ** 2).sum(-1) <= 1.0)
         low, high = self.twist
-        difference = np.abs(swing_twist_limits.wrapped(angles[..., 1] - (low + high) / 2))
+        difference = np.abs(wrap_angle(angles[..., 1] - (low + high) / 2))
         within: Bools = swing_inside & (difference <= (high - low) / 2 + ANGLE_TOLERANCE)
         return within
 
@@ -50,7 +51,7 @@ class BallJoint:
         angles = self.swing_twist(rotation)
         difference = angles - swing_twist_limits.clamp(self.cone, self.twist, angles)
         # Twists that differ by 2 π are the same.
-        difference[..., 1] = swing_twist_limits.wrapped(difference[..., 1])
+        difference[..., 1] = wrap_angle(difference[..., 1])
         outside: Floats = np.linalg.norm(difference, axis=-1)
         return outside
 

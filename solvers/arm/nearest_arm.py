@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ..tree import Skeleton, fixed, frames, hinge, places, solve_from, swing_twist_limits
+from ..tree import Skeleton, fixed, frames, goals_by_name, hinge, solve_from, swing_twist_limits
 from .arm_model import Arm
 
 Floats = NDArray[np.float64]
@@ -44,12 +44,12 @@ def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
     minima = _local_minima(distances.reshape(len(goal), *GRID)).reshape(distances.shape)
     lowest = np.argsort(np.where(minima, distances, np.inf), axis=1)[:, :MINIMA]
     target, rank = np.nonzero(np.take_along_axis(minima, lowest, axis=1))
-    solved = solve_from(chain, places(chain, {"wrist": goal[target]}), starts[lowest[target, rank]])
+    solved = solve_from(chain, goals_by_name(chain, {"wrist": goal[target]}), starts[lowest[target, rank]])
     errors = np.full(lowest.shape, np.inf)
     errors[target, rank] = np.linalg.norm(solved.positions[:, -1] - goal[target], axis=-1)
     index = np.zeros(lowest.shape, int)
     index[target, rank] = np.arange(len(target))
-    best: Floats = solved.turns[index[np.arange(len(goal)), errors.argmin(1)]]
+    best: Floats = solved.angles[index[np.arange(len(goal)), errors.argmin(1)]]
     return best
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree.swing_twist_limits import wrapped
+from ...hand.scalar_math import wrap_angle
 from .ball_joints import BallJoint
 from .elbow_circle import ArmTriangle
 
@@ -39,7 +39,7 @@ def choose_swivel(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
     edges = np.concatenate([_candidates(joints, triangle.select(batch)) for batch in batches])
     for row, (left, right) in zip(rows, edges, strict=True):
         before = last if row == 0 else swivel[row - 1]
-        swivel[row] = left if abs(wrapped(left - before)) <= abs(wrapped(right - before)) else right
+        swivel[row] = left if abs(wrap_angle(left - before)) <= abs(wrap_angle(right - before)) else right
     return swivel
 
 
@@ -57,7 +57,7 @@ def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
         # A range narrower than a step is found as a minimum of the cost; its edge is within a step of that.
         first = np.where(np.any(allowed, axis=1), direction * ring[np.argmax(inside, axis=1)], least)
         edges.append(_edge(joints, triangle, first, direction * step))
-    return wrapped(np.stack(edges, -1))
+    return wrap_angle(np.stack(edges, -1))
 
 
 def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) -> Floats:

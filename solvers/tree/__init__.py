@@ -1,7 +1,7 @@
 """FABRIK for any tree of joints: an arm, a tail, a tentacle, a hand that is not five digits on a rigid palm."""
 
 from .bone_list import RestBone, chain, from_bones
-from .goals import Goals, TreePose, TreeState, places
+from .goals import Goals, TreePose, TreeState, goals_by_name
 from .skeleton import Skeleton, SkeletonError, SwingTwistLimit, ball, cone, fixed, frames, hinge
 from .tree_fabrik import TreeFabrikSettings, at_rest, solve, solve_from
 
@@ -21,8 +21,8 @@ __all__ = [
     "fixed",
     "frames",
     "from_bones",
+    "goals_by_name",
     "hinge",
-    "places",
     "solve",
     "solve_from",
 ]

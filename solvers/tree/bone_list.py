@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .skeleton import ANY_TURN, Skeleton, SkeletonError, SwingTwistLimit, Vector
+from .skeleton import UNLIMITED, Skeleton, SkeletonError, SwingTwistLimit, Vector
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ class RestBone:
     """m"""
     tail: Vector
     """m"""
-    limit: SwingTwistLimit = ANY_TURN
+    limit: SwingTwistLimit = UNLIMITED
     """In the joint's frame."""
     side: Vector | None = None
     """Direction that the joint's +X points to, made perpendicular to +Y; None for the parent's +X."""
@@ -52,7 +52,7 @@ def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (),
             names.append(f"{bone.name}-tip")
             parents.append(index)
             frames.append(np.block([[frames[index][:3, :3], np.array(bone.tail)[:, None]], [np.eye(4)[3:]]]))
-            limits.append(ANY_TURN)
+            limits.append(UNLIMITED)
     rest = np.stack(
         [
             frame if parent < 0 else np.linalg.inv(frames[parent]) @ frame
@@ -67,7 +67,10 @@ def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (),
 
 
 def chain(
-    name: str, points: Floats, limit: SwingTwistLimit | Sequence[SwingTwistLimit] = ANY_TURN, side: Vector | None = None
+    name: str,
+    points: Floats,
+    limit: SwingTwistLimit | Sequence[SwingTwistLimit] = UNLIMITED,
+    side: Vector | None = None,
 ) -> Skeleton:
     """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
 

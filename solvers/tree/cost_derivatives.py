@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import swing_twist_limits
-from .tree_kinematics import TreeFrames, TreeProblems, misses
+from .tree_kinematics import TreeFrames, TreeProblems, goal_errors
 from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
@@ -21,62 +21,65 @@ Floats = NDArray[np.float64]
 class CostDerivatives:
     """Derivatives of R rows for K unknowns: three angles of each joint (N), then a free root's position in reaches."""
 
-    slope: Floats
+    gradient: Floats
     """(R, K) the gradient."""
-    curvature: Floats
+    gauss_newton: Floats
     """(R, K, K) the Gauss-Newton part of the Hessian, JᵀWJ."""
-    bend: Floats
+    second_order: Floats
     """(R, K, K) the second-order part, which is proportional to the errors."""
 
 
-def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
+def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
     """The derivatives of the cost of these rows; 0 for angles that are not free."""
     count, total = len(plan.links), len(plan.site_joints)
-    axes = _turning_axes(plan, placed, rows.turns) * plan.free[..., None]
-    arms = placed.points[:, count:, None] - placed.points[:, None, :count]
+    axes = _angle_axes(plan, posed, rows.angles) * plan.free[..., None]
+    arms = posed.points[:, count:, None] - posed.points[:, None, :count]
     # The points of an orientation are relative to their own joint, so the motion of that does not count.
-    floating = np.flatnonzero(plan.floating)
-    arms[:, floating] = (placed.points[:, count + floating] - placed.points[:, plan.site_joints[floating]])[:, :, None]
-    arms = arms * plan.moves[..., None]
+    relative = np.flatnonzero(plan.relative)
+    arms[:, relative] = (posed.points[:, count + relative] - posed.points[:, plan.site_joints[relative]])[:, :, None]
+    arms = arms * plan.moves_site[..., None]
     moved = swing_twist_limits.cross(axes[:, None], arms[:, :, :, None])
-    ways = moved.reshape(len(moved), total, 3 * count, 3)
+    jacobian = moved.reshape(len(moved), total, 3 * count, 3)
     if plan.root_free:
-        shifts = plan.reach * np.eye(3) * ~plan.floating[:, None, None]
-        ways = np.concatenate([ways, np.broadcast_to(shifts, (len(ways), *shifts.shape))], 2)
-    missed, pulls, scale = _pulls(plan, placed, rows)
-    asked = total - plan.pairs.size
+        shifts = plan.reach * np.eye(3) * ~plan.relative[:, None, None]
+        jacobian = np.concatenate([jacobian, np.broadcast_to(shifts, (len(jacobian), *shifts.shape))], 2)
+    error_vectors, forces, scale = _weighted_errors(plan, posed, rows)
+    goal_count = total - plan.loop_pairs.size
     # Fancy indexing would lay the result out in memory by the number of rows, and products round by the layout.
-    paired = np.take(ways, plan.pairs[:, 0], 1) - np.take(ways, plan.pairs[:, 1], 1)
-    each = np.concatenate([ways[:, :asked], paired], 1) * scale[..., None, None]
-    flat = each.swapaxes(1, 2).reshape(len(each), each.shape[2], -1)
-    slope = (flat @ missed.reshape(len(flat), -1, 1))[..., 0]
-    curvature = flat @ flat.swapaxes(1, 2)
+    paired = np.take(jacobian, plan.loop_pairs[:, 0], 1) - np.take(jacobian, plan.loop_pairs[:, 1], 1)
+    weighted = np.concatenate([jacobian[:, :goal_count], paired], 1) * scale[..., None, None]
+    flat = weighted.swapaxes(1, 2).reshape(len(weighted), weighted.shape[2], -1)
+    gradient = (flat @ error_vectors.reshape(len(flat), -1, 1))[..., 0]
+    gauss_newton = flat @ flat.swapaxes(1, 2)
     # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over the points that each angle moves.
-    swept = swing_twist_limits.cross(moved, pulls[:, :, None, None]).sum(1)
-    bend = np.zeros_like(curvature)
-    bent = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
-    bent = bent * np.kron(plan.above, np.ones((3, 3)))
-    bend[:, : 3 * count, : 3 * count] = bent + bent.swapaxes(1, 2)
-    moment = swing_twist_limits.cross(arms, pulls[:, :, None]).sum(1)
+    swept = swing_twist_limits.cross(moved, forces[:, :, None, None]).sum(1)
+    second_order = np.zeros_like(gauss_newton)
+    upper = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
+    upper = upper * np.kron(plan.is_ancestor, np.ones((3, 3)))
+    second_order[:, : 3 * count, : 3 * count] = upper + upper.swapaxes(1, 2)
+    moment = swing_twist_limits.cross(arms, forces[:, :, None]).sum(1)
     products = axes @ swept.swapaxes(-1, -2)
-    own = _own(plan, rows.turns, products, (moment[:, :, None] @ placed.carried)[:, :, 0])
-    bend[:, : 3 * count, : 3 * count] += blocks(own)
-    return CostDerivatives(slope, curvature, bend)
+    own = _own_second_order(plan, rows.angles, products, (moment[:, :, None] @ posed.rotations_before)[:, :, 0])
+    second_order[:, : 3 * count, : 3 * count] += block_diagonal(own)
+    return CostDerivatives(gradient, gauss_newton, second_order)
 
 
-def _pulls(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
+def _weighted_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
     """The weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
-    missed, _ = misses(plan, placed, rows)
-    asked = len(plan.site_joints) - plan.pairs.size
-    scale = np.sqrt(np.concatenate([rows.weights[:, :asked], rows.weights[:, plan.pairs[:, 0]]], axis=1))
-    weighted = missed * scale[..., None]
-    pulls = np.zeros((len(missed), len(plan.site_joints), 3))
-    pulls[:, :asked] = weighted[:, :asked]
-    pulls[:, plan.pairs[:, 0]], pulls[:, plan.pairs[:, 1]] = weighted[:, asked:], -weighted[:, asked:]
-    return missed, pulls, scale
+    error_vectors, _ = goal_errors(plan, posed, rows)
+    goal_count = len(plan.site_joints) - plan.loop_pairs.size
+    scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
+    weighted = error_vectors * scale[..., None]
+    forces = np.zeros((len(error_vectors), len(plan.site_joints), 3))
+    forces[:, :goal_count] = weighted[:, :goal_count]
+    forces[:, plan.loop_pairs[:, 0]], forces[:, plan.loop_pairs[:, 1]] = (
+        weighted[:, goal_count:],
+        -weighted[:, goal_count:],
+    )
+    return error_vectors, forces, scale
 
 
-def blocks(joints: Floats) -> Floats:
+def block_diagonal(joints: Floats) -> Floats:
     """(R, 3 N, 3 N) block-diagonal matrices of blocks (R, N, 3, 3)."""
     rows, count = joints.shape[:2]
     whole = np.zeros((rows, count, 3, count, 3))
@@ -85,17 +88,17 @@ def blocks(joints: Floats) -> Floats:
     return whole.reshape(rows, 3 * count, 3 * count)
 
 
-def _own(plan: TreePlan, turns: Floats, products: Floats, moment: Floats) -> Floats:
+def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: Floats) -> Floats:
     """(R, N, 3, 3) the second-order term between the three angles of each joint.
 
     The swing acts above the twist, so the entries of the twist are as between two joints, ω' · ((ω × a) × r): the
-    products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see `_turning_axes`, which adds
+    products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see `_angle_axes`, which adds
     the symmetric part of ∂ω_j/∂s_i times the moment Σ a × r, (R, N, 3) in the joint's frame before its rotation.
     """
     own = (products + products.swapaxes(-1, -2)) / 2
     own[..., 1, ::2] = own[..., ::2, 1] = products[..., ::2, 1]
-    swing = turns[..., ::2]
-    vector = swing_twist_limits.swing_vector(plan.axes, turns)
+    swing = angles[..., ::2]
+    vector = swing_twist_limits.swing_vector(plan.axes, angles)
     _, second, first_slope, second_slope = _series(np.linalg.norm(swing, axis=-1)[..., None, None])
     pair = plan.axes[..., ::2]
     along = (moment[..., None, :] @ pair)[..., 0, :]
@@ -129,19 +132,19 @@ def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-def _turning_axes(plan: TreePlan, placed: TreeFrames, turns: Floats) -> Floats:
+def _angle_axes(plan: TreePlan, posed: TreeFrames, angles: Floats) -> Floats:
     """(R, N, 3, 3) the world axis of each of the joints' three angles, as rows.
 
     A change of the swing vector s rotates by J times the change, J being the left Jacobian of the exponential map:
     J = 1 + (1 − cos θ)/θ² [s] + (θ − sin θ)/θ³ [s]², θ = |s|. The twist's axis is rotated by the swing.
     """
-    vector = swing_twist_limits.swing_vector(plan.axes, turns)
+    vector = swing_twist_limits.swing_vector(plan.axes, angles)
     first, second, _, _ = _series(np.linalg.norm(vector, axis=-1)[..., None])
-    local = np.empty((*turns.shape, 3))
+    local = np.empty((*angles.shape, 3))
     for k in (0, 2):
         axis = np.broadcast_to(plan.axes[..., k], vector.shape)
         once = swing_twist_limits.cross(vector, axis)
         local[..., k, :] = axis + first * once + second * swing_twist_limits.cross(vector, once)
-    local[..., 1, :] = (swing_twist_limits.swing_matrices(plan.axes, turns) @ plan.axes[..., 1:2])[..., 0]
-    turned: Floats = local @ placed.carried.swapaxes(-1, -2)
-    return turned
+    local[..., 1, :] = (swing_twist_limits.swing_matrices(plan.axes, angles) @ plan.axes[..., 1:2])[..., 0]
+    world: Floats = local @ posed.rotations_before.swapaxes(-1, -2)
+    return world

@@ -9,42 +9,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import joint_alignment
-from .sphere_joint import between
+from .sphere_joint import nearest_on_spheres
 from .tree_kinematics import TreeFrames, TreeProblems
-from .tree_plan import PulledJoint, TreePlan
+from .tree_plan import AffectedJoint, TreePlan
 
 Floats = NDArray[np.float64]
 
-HOLD = 1e-6
+PRESENT_WEIGHT = 1e-6
 """Weight of a joint's present pose relative to its goals': enough to decide what the goals leave open."""
 
 
-def inwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
+def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
     """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S)."""
     count = len(plan.links)
-    wanted = np.concatenate([placed.points[:, :count], rows.goals], axis=1)
-    pull = np.concatenate([np.zeros((len(wanted), count)), rows.weights], axis=1)
-    for one, other in plan.pairs + count:
-        wanted[:, one] = wanted[:, other] = _meeting(plan, placed, one - count, other - count)
+    wanted = np.concatenate([posed.points[:, :count], rows.goals], axis=1)
+    weights = np.concatenate([np.zeros((len(wanted), count)), rows.weights], axis=1)
+    for a, b in plan.loop_pairs + count:
+        wanted[:, a] = wanted[:, b] = _loop_position(plan, posed, a - count, b - count)
     for n in reversed(range(count)):
         link = plan.links[n]
-        on_it = [*link.children, *(count + s for s in link.sites)]
-        share = pull[:, on_it]
-        pull[:, n] = (share * ~link.floating).sum(-1)
-        if not pull[:, n].all():
+        carried = [*link.children, *(count + s for s in link.sites)]
+        share = weights[:, carried]
+        weights[:, n] = (share * ~link.relative).sum(-1)
+        if not weights[:, n].all():
             # Only orientation goals below, which do not place the joint.
             continue
-        share = share / pull[:, n, None]
-        wanted[:, n] = _wanted(link, placed, n, wanted[:, on_it], share)
-        if link.parent >= 0 and plan.known[link.parent] and not plan.known[n] and _is_between(link):
-            known = _known(plan, link.parent, placed, rows)
-            beyond = _mean(share, wanted[:, on_it])
-            radius, other = float(np.linalg.norm(plan.steps[n])), float(np.abs(link.along[0]))
-            wanted[:, n] = between(known, radius, beyond, other, placed.points[:, n], aside=_side(plan, placed, n))
-    return wanted, pull
+        share = share / weights[:, n, None]
+        wanted[:, n] = _target_position(link, posed, n, wanted[:, carried], share)
+        if (
+            link.parent >= 0
+            and plan.position_known[link.parent]
+            and not plan.position_known[n]
+            and _points_coincide(link)
+        ):
+            known = _known_position(plan, link.parent, posed, rows)
+            goal = _mean(share, wanted[:, carried])
+            radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
+            wanted[:, n] = nearest_on_spheres(
+                known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
+            )
+    return wanted, weights
 
 
-def _is_between(link: PulledJoint) -> bool:
+def _points_coincide(link: AffectedJoint) -> bool:
     """Whether all points on a joint coincide, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
@@ -58,92 +65,92 @@ def _mean(share: Floats, points: Floats) -> Floats:
     return mean
 
 
-def _side(plan: TreePlan, placed: TreeFrames, n: int) -> Floats:
+def _side(plan: TreePlan, posed: TreeFrames, n: int) -> Floats:
     """(R, 3) direction of a joint's side axis."""
-    side: Floats = placed.turned[:, n] @ plan.axes[n, :, 0]
+    side: Floats = posed.rotations[:, n] @ plan.axes[n, :, 0]
     return side
 
 
-def _known(plan: TreePlan, n: int, placed: TreeFrames, rows: TreeProblems) -> Floats:
+def _known_position(plan: TreePlan, n: int, posed: TreeFrames, rows: TreeProblems) -> Floats:
     """(R, 3) position of a known joint: the pinned root, or a joint with a goal of its own."""
     if n == 0 and not plan.root_free:
-        return placed.points[:, 0]
+        return posed.points[:, 0]
     own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
     return rows.goals[:, own]
 
 
-def _meeting(plan: TreePlan, placed: TreeFrames, one: int, other: int) -> Floats:
+def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -> Floats:
     """(R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to them."""
-    a, b = plan.site_joints[one], plan.site_joints[other]
-    middle = (placed.points[:, a] + placed.points[:, b]) / 2
-    above, beside = plan.links[a].parent, plan.links[b].parent
-    if above < 0 or beside < 0 or above == beside:
+    a, b = plan.site_joints[first], plan.site_joints[second]
+    middle = (posed.points[:, a] + posed.points[:, b]) / 2
+    parent, other_parent = plan.links[a].parent, plan.links[b].parent
+    if parent < 0 or other_parent < 0 or parent == other_parent:
         return middle
-    radius, other_radius = np.linalg.norm(plan.steps[a]), np.linalg.norm(plan.steps[b])
-    aside = _side(plan, placed, above)
-    return between(
-        placed.points[:, above], float(radius), placed.points[:, beside], float(other_radius), middle, aside=aside
+    radius, other_radius = np.linalg.norm(plan.rest_offsets[a]), np.linalg.norm(plan.rest_offsets[b])
+    aside = _side(plan, posed, parent)
+    return nearest_on_spheres(
+        posed.points[:, parent], float(radius), posed.points[:, other_parent], float(other_radius), middle, aside=aside
     )
 
 
-def _wanted(link: PulledJoint, placed: TreeFrames, n: int, wanted: Floats, share: Floats) -> Floats:
+def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, wanted: Floats, share: Floats) -> Floats:
     """(R, 3) the position of a joint that brings the points on it nearest to their targets `wanted` (R, E, 3).
 
     With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
     sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form
     a rigid body, which is fitted to the targets by least squares.
     """
-    middle = _mean(share * ~link.floating, wanted)
+    middle = _mean(share * ~link.relative, wanted)
     if link.direction.any():
         mean = (share * link.along).sum(-1)
         spread = link.along - mean[:, None]
-        pointing = _mean(share * spread, wanted - middle[:, None])
-        # The joint's present position, with the weight HOLD, decides for a single point and for coincident points.
-        pointing = pointing + HOLD * mean[:, None] * (middle - placed.points[:, n])
-        length = np.linalg.norm(pointing, axis=-1, keepdims=True)
-        now = placed.turned[:, n] @ link.direction
-        settled = length > 1e-12 * HOLD * np.abs(link.along).max() ** 2
-        middle -= mean[:, None] * np.where(settled, pointing / np.maximum(length, 1e-300), now)
+        direction = _mean(share * spread, wanted - middle[:, None])
+        # The joint's present position decides for a single point and for coincident points.
+        direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
+        length = np.linalg.norm(direction, axis=-1, keepdims=True)
+        now = posed.rotations[:, n] @ link.direction
+        settled = length > 1e-12 * PRESENT_WEIGHT * np.abs(link.along).max() ** 2
+        middle -= mean[:, None] * np.where(settled, direction / np.maximum(length, 1e-300), now)
         return middle
-    resting = ~link.floating
-    mean_offset = _mean(share * resting, link.offsets)
-    arms = link.offsets - mean_offset[:, None] * resting[:, None]
-    turned = joint_alignment.turned_onto(
-        arms, wanted - middle[:, None] * resting[:, None], share, HOLD, placed.turned[:, n]
+    absolute = ~link.relative
+    mean_offset = _mean(share * absolute, link.offsets)
+    arms = link.offsets - mean_offset[:, None] * absolute[:, None]
+    rotation = joint_alignment.fit_rotation(
+        arms, wanted - middle[:, None] * absolute[:, None], share, PRESENT_WEIGHT, posed.rotations[:, n]
     )
-    middle -= (turned @ mean_offset[..., None])[..., 0]
+    middle -= (rotation @ mean_offset[..., None])[..., 0]
     return middle
 
 
-def outwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems, wanted: Floats, pull: Floats) -> Floats:
+def outward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, wanted: Floats, weights: Floats) -> Floats:
     """The outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its target."""
-    result = rows.turns.copy()
+    result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
-    about = np.zeros_like(wanted)
-    about[:, len(plan.links) :] = wanted[:, plan.site_joints] * plan.floating[:, None]
-    wanted = wanted + about
-    points, turned = np.empty_like(placed.points[:, : len(plan.links)]), np.empty_like(placed.turned)
+    centres = np.zeros_like(wanted)
+    centres[:, len(plan.links) :] = wanted[:, plan.site_joints] * plan.relative[:, None]
+    wanted = wanted + centres
+    points, rotations = np.empty_like(posed.points[:, : len(plan.links)]), np.empty_like(posed.rotations)
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            points[:, n], carried = rows.origin, np.broadcast_to(plan.rest[n], turned[:, n].shape)
+            points[:, n], before = rows.root_position, np.broadcast_to(plan.rest_rotations[n], rotations[:, n].shape)
         else:
-            above = turned[:, link.parent]
-            points[:, n] = points[:, link.parent] + above @ plan.steps[n]
-            carried = above @ plan.rest[n]
-        joint = joint_alignment.JointAlignment(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
+            above = rotations[:, link.parent]
+            points[:, n] = points[:, link.parent] + above @ plan.rest_offsets[n]
+            before = above @ plan.rest_rotations[n]
+        joint = joint_alignment.JointLimits(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
         if plan.free[n].any():
             for levers in (link.levers, link.far_levers):
                 if not len(levers) or (levers is link.far_levers and not plan.free[n, 1]):
                     continue
-                arms = (placed.points[:, levers] - placed.points[:, n, None]) @ placed.turned[:, n]
+                arms = (posed.points[:, levers] - posed.points[:, n, None]) @ posed.rotations[:, n]
                 near = levers is link.levers
-                wish = wanted[:, levers] - points[:, n, None]
-                if near and link.floating.any():
+                targets = wanted[:, levers] - points[:, n, None]
+                if near and link.relative.any():
                     # The joint's own orientation points are around its present position.
-                    own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.floating & (plan.site_joints == n)))
-                    wish = wish + ((points - wanted[:, : len(plan.links)])[:, n, None]) * own[:, None]
-                result[:, n] = joint_alignment.turn(
-                    joint, result[:, n], arms, wish @ carried, pull[:, levers], swing=near
+                    own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
+                    targets = targets + ((points - wanted[:, : len(plan.links)])[:, n, None]) * own[:, None]
+                result[:, n] = joint_alignment.align(
+                    joint, result[:, n], arms, targets @ before, weights[:, levers], swing=near
                 )
-        turned[:, n] = carried @ joint_alignment.matrix(joint, result[:, n])
+        rotations[:, n] = before @ joint_alignment.rotation_matrices(joint, result[:, n])
     return result

@@ -13,11 +13,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-HELD = 1e4
+PRIORITY_FACTOR = 1e4
 """Factor on the weights of pinned positions and closed loops."""
-GRAIN = 1e-10
+GOAL_GRID = 1e-10
 """Part of the reach to which goals are rounded."""
-LEVER = 0.1
+ORIENTATION_LEVER = 0.1
 """Distance of the three points of an orientation from their joint, as part of the reach. Each has half the weight: a
 small rotation moves two of them, so that a radian counts as much as this part of the reach."""
 
@@ -30,7 +30,7 @@ class GoalPoints:
     """(S,)"""
     offsets: Floats
     """(S, 3) m, in the joint's frame."""
-    floating: Bools
+    relative: Bools
     """(S,) whether a point belongs to an orientation: its goal is relative to the joint's position."""
     goals: Floats
     """(F, S, 3) m in the base's frame, or relative to the joint; zero where the weight is 0."""
@@ -40,29 +40,31 @@ class GoalPoints:
     """How many of the points belong to loops."""
 
 
-def sites_of(skeleton: Skeleton, goals: Goals) -> GoalPoints:
+def goal_points(skeleton: Skeleton, goals: Goals) -> GoalPoints:
     """Convert all goals and loops to points."""
     frames, loops = len(goals), np.array(skeleton.loops, int).reshape(-1)
-    lever = LEVER * skeleton.reach
-    turned_base, base = goals.root[:, :3, :3], goals.root[:, None, :3, 3]
-    places = np.where(goals.weights[..., None] > 0, goals.positions - base, 0.0) @ turned_base
-    turned = np.where(goals.orientation_weights[..., None] > 0, goals.orientations, np.array([1.0, 0, 0, 0]))
-    axes = lever * np.swapaxes(to_matrix(turned), -1, -2).reshape(frames, 3 * len(goals.oriented), 3) @ turned_base
-    asked = np.concatenate([goals.weights, goals.orientation_weights], 1)
-    largest = asked.max(1, initial=0.0)[:, None]
+    lever = ORIENTATION_LEVER * skeleton.reach
+    base_rotation, base_position = goals.root[:, :3, :3], goals.root[:, None, :3, 3]
+    positions = np.where(goals.weights[..., None] > 0, goals.positions - base_position, 0.0) @ base_rotation
+    orientations = np.where(goals.orientation_weights[..., None] > 0, goals.orientations, np.array([1.0, 0, 0, 0]))
+    axes = (
+        lever * np.swapaxes(to_matrix(orientations), -1, -2).reshape(frames, 3 * len(goals.oriented), 3) @ base_rotation
+    )
+    weights = np.concatenate([goals.weights, goals.orientation_weights], 1)
+    largest = weights.max(1, initial=0.0)[:, None]
     scale = 1 / np.where(largest > 0, largest, 1.0)
     return GoalPoints(
         joints=np.concatenate([goals.joints, np.repeat(goals.oriented, 3), loops]).astype(int),
         offsets=np.concatenate(
             [goals.offsets, lever * np.tile(np.eye(3), (len(goals.oriented), 1)), np.zeros((len(loops), 3))]
         ),
-        floating=np.repeat([False, True, False], [len(goals.joints), 3 * len(goals.oriented), len(loops)]),
-        goals=_rounded(np.concatenate([places, axes, np.zeros((frames, len(loops), 3))], 1), skeleton.reach),
+        relative=np.repeat([False, True, False], [len(goals.joints), 3 * len(goals.oriented), len(loops)]),
+        goals=_rounded(np.concatenate([positions, axes, np.zeros((frames, len(loops), 3))], 1), skeleton.reach),
         weights=np.concatenate(
             [
-                scale * goals.weights * np.where(goals.pinned, HELD, 1.0),
+                scale * goals.weights * np.where(goals.pinned, PRIORITY_FACTOR, 1.0),
                 scale * np.repeat(goals.orientation_weights, 3, axis=1) / 2,
-                np.full((frames, len(loops)), HELD),
+                np.full((frames, len(loops)), PRIORITY_FACTOR),
             ],
             1,
         ),
@@ -76,6 +78,6 @@ def _rounded(goals: Floats, reach: float) -> Floats:
     Where two solutions are equally near, the last bit of a goal decides. Rounded in the base's frame, it is the same
     wherever in the world the skeleton is.
     """
-    grain = GRAIN * reach
+    grain = GOAL_GRID * reach
     rounded: Floats = np.round(goals / grain) * grain
     return rounded

@@ -45,7 +45,7 @@ class Goals:
         return replace(self, **{name: getattr(self, name)[frames] for name in names})
 
 
-def places(
+def goals_by_name(
     skeleton: Skeleton,
     positions: Mapping[str, ArrayLike],
     *,
@@ -111,7 +111,7 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
             raise SkeletonError(f"goals: {name} has the shape {np.shape(getattr(goals, name))}, expected {shape}")
     for joint in (*goals.joints, *goals.oriented):
         if not 0 <= joint < len(skeleton.joints):
-            raise SkeletonError(f"goals: joint {joint} is asked for, expected 0 to {len(skeleton.joints) - 1}")
+            raise SkeletonError(f"goals: joint {joint} is has_goal for, expected 0 to {len(skeleton.joints) - 1}")
     for name in ("offsets", "root", "weights", "orientation_weights"):
         if not np.isfinite(getattr(goals, name)).all():
             raise SkeletonError(f"goals: {name} holds a value that is not a finite number")
@@ -137,7 +137,7 @@ class TreePose:
 
     root: Floats
     """(F, 4, 4) T_world_base; differs from Goals.root where the root is free."""
-    turns: Floats
+    angles: Floats
     """(F, J, 3) rad: swing about the side axis, twist, swing about the third axis; see swing_twist_limits.py."""
     rotations: Floats
     """(F, J, 4) unit wxyz relative to rest."""
@@ -152,7 +152,7 @@ class TreePose:
 class TreeState:
     """The last pose, from which the next frame starts."""
 
-    turns: Floats
+    angles: Floats
     """(J, 3) rad"""
     shift: Floats
     """(3,) m in the base's frame, translation of a free root from Goals.root."""

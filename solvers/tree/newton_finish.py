@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import swing_twist_limits
-from .cost_derivatives import blocks, slopes
+from .cost_derivatives import block_diagonal, cost_derivatives
 from .tree_kinematics import TreeProblems, measure, place
 from .tree_plan import TreePlan
 
@@ -20,18 +20,18 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
-FIRST_DAMPING = 1e-3
-LEAST_DAMPING = 1e-7
+START_DAMPING = 1e-3
+MIN_DAMPING = 1e-7
 """Relative to the largest curvature: with less, rounding would rotate joints that the goals leave open."""
-MOST_DAMPING = 1e4
+MAX_DAMPING = 1e4
 """Relative to the largest curvature: if a step with this damping does not lower the cost, the row has converged."""
-STILL = 1e-8
+MIN_STEP = 1e-8
 """rad, length of a step below which a row has converged."""
-NOTHING = 1e-13
+MIN_RELATIVE_GAIN = 1e-13
 """Relative gain below which a row has converged."""
 
 
-def finish(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
+def refine(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
     """The rows refined by at most `steps` steps, none farther from its goals than before.
 
     Each iteration tries a Gauss-Newton step and a full Newton step and takes the better one: full Newton misleads far
@@ -41,69 +41,71 @@ def finish(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> 
     best = rows
     if not (plan.free.any() or plan.root_free):
         return best
-    left, farthest, _ = measure(plan, rows)
-    damping = np.full((2, len(left)), FIRST_DAMPING)
-    going = np.flatnonzero(farthest > tolerance)
+    error, largest, _ = measure(plan, rows)
+    damping = np.full((2, len(error)), START_DAMPING)
+    active = np.flatnonzero(largest > tolerance)
     for _ in range(steps):
-        if not len(going):
+        if not len(active):
             break
-        tried, change = _tried(plan, best.select(going), damping[:, going])
-        new_left, new_farthest, _ = measure(plan, tried)
-        new_left = new_left.reshape(2, -1)
-        worse = new_left >= left[going]
-        damping[:, going] = np.where(worse, damping[:, going] * 5, np.maximum(damping[:, going] / 8, LEAST_DAMPING))
-        kind = new_left.argmin(0)
-        chosen = kind * len(going) + np.arange(len(going))
-        gained = left[going] - new_left.min(0)
-        at_rest = (change.max(0) < STILL) | (damping[:, going].min(0) > MOST_DAMPING)
-        at_rest |= (gained > 0) & (gained < NOTHING * left[going])
-        better = np.flatnonzero(gained > 0)
-        best = best.put(going[better], tried.select(chosen[better]))
-        left[going[better]] = new_left.min(0)[better]
-        going = going[~at_rest & ~((gained > 0) & (new_farthest[chosen] <= tolerance))]
+        tried, change = _trial_steps(plan, best.select(active), damping[:, active])
+        new_error, new_largest, _ = measure(plan, tried)
+        new_error = new_error.reshape(2, -1)
+        worse = new_error >= error[active]
+        damping[:, active] = np.where(worse, damping[:, active] * 5, np.maximum(damping[:, active] / 8, MIN_DAMPING))
+        kind = new_error.argmin(0)
+        chosen = kind * len(active) + np.arange(len(active))
+        gain = error[active] - new_error.min(0)
+        converged = (change.max(0) < MIN_STEP) | (damping[:, active].min(0) > MAX_DAMPING)
+        converged |= (gain > 0) & (gain < MIN_RELATIVE_GAIN * error[active])
+        better = np.flatnonzero(gain > 0)
+        best = best.replace_rows(active[better], tried.select(chosen[better]))
+        error[active[better]] = new_error.min(0)[better]
+        active = active[~converged & ~((gain > 0) & (new_largest[chosen] <= tolerance))]
     return best
 
 
-def _tried(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
+def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
     """The rows after a Gauss-Newton and after a full Newton step (2 R), and their largest changes (2, R) rad.
 
     damping: (2, R), relative to the largest curvature.
     """
-    turns = 3 * len(plan.links)
-    found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
-    let, edge = _let(plan, rows.turns, -found.slope[:, :turns])
+    count = 3 * len(plan.links)
+    found = cost_derivatives(plan, place(plan, rows.root_position, rows.angles), rows)
+    projection, edge = _feasible_directions(plan, rows.angles, -found.gradient[:, :count])
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
-    allowed = np.tile(np.eye(len(free)), (len(let), 1, 1))
-    allowed[:, :turns, :turns] = blocks(let)
-    curvature = np.stack([found.curvature, found.curvature + found.bend])
-    curvature = allowed @ curvature @ allowed
-    curvature[1, :, :turns, :turns] += blocks(edge)
-    slope = np.ascontiguousarray((allowed @ found.slope[..., None])[:, free])
+    allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))
+    allowed[:, :count, :count] = block_diagonal(projection)
+    hessians = np.stack([found.gauss_newton, found.gauss_newton + found.second_order])
+    hessians = allowed @ hessians @ allowed
+    hessians[1, :, :count, :count] += block_diagonal(edge)
+    gradient = np.ascontiguousarray((allowed @ found.gradient[..., None])[:, free])
     # Negative curvature counts by its absolute value, so that the step leads down from a ridge, not onto it.
     # Contiguous: matrix products round by memory layout, which would depend on the number of rows.
-    bends, ways = np.linalg.eigh(np.ascontiguousarray(curvature[:, :, free][..., free]))
-    damped = np.abs(bends) + (damping * np.maximum(np.abs(bends).max(-1), 1e-300))[..., None]
+    curvatures, directions = np.linalg.eigh(np.ascontiguousarray(hessians[:, :, free][..., free]))
+    damped = np.abs(curvatures) + (damping * np.maximum(np.abs(curvatures).max(-1), 1e-300))[..., None]
     change = np.zeros((*damping.shape, len(free)))
-    change[..., free] = -(ways @ ((ways.swapaxes(-1, -2) @ slope) / damped[..., None]))[..., 0]
-    both = rows.select(np.tile(np.arange(len(let)), 2))
+    change[..., free] = -(directions @ ((directions.swapaxes(-1, -2) @ gradient) / damped[..., None]))[..., 0]
+    both = rows.select(np.tile(np.arange(len(projection)), 2))
     moved = change.reshape(-1, len(free))
-    turned = swing_twist_limits.clamp(plan.cone, plan.twist, both.turns + moved[:, :turns].reshape(both.turns.shape))
-    origin = both.origin + plan.reach * moved[:, turns:] if plan.root_free else both.origin
-    return replace(both, turns=turned, origin=origin), np.abs(change).max(-1)
+    angles = swing_twist_limits.clamp(plan.cone, plan.twist, both.angles + moved[:, :count].reshape(both.angles.shape))
+    root_position = both.root_position + plan.reach * moved[:, count:] if plan.root_free else both.root_position
+    return replace(both, angles=angles, root_position=root_position), np.abs(change).max(-1)
 
 
-def _let(plan: TreePlan, turns: Floats, downhill: Floats) -> tuple[Floats, Floats]:
+def _feasible_directions(plan: TreePlan, angles: Floats, downhill: Floats) -> tuple[Floats, Floats]:
     """Projection on the directions in which each joint may move, and its limits' curvature: both (R, N, 3, 3).
 
     A joint at a limit that the descent direction `downhill` (R, 3 N) would violate may only move along it. The edge of
     a cone is curved, so moving along it also moves inwards, against the descent: that adds to the cost's curvature.
     """
-    wish = downhill.reshape(turns.shape)
-    twist = turns[..., 1]
+    descent = downhill.reshape(angles.shape)
+    twist = angles[..., 1]
     low, high = plan.twist[:, 0], plan.twist[:, 1]
-    whole = high - low >= swing_twist_limits.FULL_TWIST
-    stopped = ~whole & (((twist <= low) & (wish[..., 1] < 0)) | ((twist >= high) & (wish[..., 1] > 0)))
-    let, edge = np.zeros((*turns.shape, 3)), np.zeros((*turns.shape, 3))
-    let[..., 1, 1] = ~stopped
-    let[..., ::2, ::2], edge[..., ::2, ::2] = swing_twist_limits.let(plan.cone, turns[..., ::2], wish[..., ::2])
-    return let, edge
+    unlimited = high - low >= swing_twist_limits.FULL_TWIST
+    stopped = ~unlimited & (((twist <= low) & (descent[..., 1] < 0)) | ((twist >= high) & (descent[..., 1] > 0)))
+    projection, edge = np.zeros((*angles.shape, 3)), np.zeros((*angles.shape, 3))
+    projection[..., 1, 1] = ~stopped
+    projection[..., ::2, ::2], edge[..., ::2, ::2] = swing_twist_limits.edge_projection(
+        plan.cone, angles[..., ::2], descent[..., ::2]
+    )
+    return projection, edge

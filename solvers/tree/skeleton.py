@@ -31,7 +31,7 @@ class SwingTwistLimit:
     """The first axis of the swing in the joint's frame; made perpendicular to the twist axis."""
 
 
-ANY_TURN = SwingTwistLimit()
+UNLIMITED = SwingTwistLimit()
 
 
 def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
@@ -130,13 +130,13 @@ class Skeleton:
             raise SkeletonError(f"skeleton: there is no joint '{name}', expected one of {', '.join(self.joints)}")
         return self.joints.index(name)
 
-    def rotations(self, turns: Floats) -> Floats:
+    def rotations(self, angles: Floats) -> Floats:
         """(F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
-        return swing_twist_limits.rotations(self.axes, turns)
+        return swing_twist_limits.rotations(self.axes, angles)
 
-    def excess(self, turns: Floats) -> Floats:
+    def excess(self, angles: Floats) -> Floats:
         """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
-        apart: Floats = np.linalg.norm(turns - swing_twist_limits.clamp(self.cone, self.twist, turns), axis=-1)
+        apart: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
         return apart
 
 
@@ -152,7 +152,9 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
             raise SkeletonError(f"{name}: the cone opens by {degrees} degrees, expected 0 to 180 each")
         low, high = np.rad2deg(limit.twist)
         if low > high or high - low > 360 + 1e-9:
-            raise SkeletonError(f"{name}: turns {low:.0f} to {high:.0f} degrees, expected less to more, 360 at most")
+            raise SkeletonError(
+                f"{name}: the twist is limited to {low:.0f} to {high:.0f} degrees, expected low to high, 360 at most"
+            )
         third = np.cross(limit.side, limit.axis)
         if np.linalg.norm(third) < 1e-9:
             raise SkeletonError(f"{name}: the limit's axis and side are parallel or have no length")

@@ -6,25 +6,28 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def between(one: Floats, radius: float, other: Floats, other_radius: float, near: Floats, *, aside: Floats) -> Floats:
-    """(R, 3) the point at `radius` from `one` and `other_radius` from `other`, all (R, 3) m, that is nearest to `near`.
+def nearest_on_spheres(
+    centre: Floats, radius: float, other: Floats, other_radius: float, near: Floats, *, aside: Floats
+) -> Floats:
+    """(R, 3) the point nearest to `near` at `radius` from `centre` and `other_radius` from `other`, all (R, 3) m.
 
     The spheres intersect in a circle, or touch in a point. If they do not, it is the midpoint of their centres. If
     `near` is on the circle's axis, all of the circle is equally near, and the direction `aside` (R, 3) decides.
     """
-    way = other - one
-    distance = _length(way)
-    axis = way / np.maximum(distance, 1e-300)
+    between = other - centre
+    distance = _length(between)
+    axis = between / np.maximum(distance, 1e-300)
     meet = (distance <= radius + other_radius) & (distance >= np.abs(radius - other_radius)) & (distance > 1e-12)
     # (d² + r² − s²) / 2d: the distance of the circle's plane from the first centre.
     along = (distance**2 + radius**2 - other_radius**2) / np.maximum(2 * distance, 1e-300)
     size = np.sqrt(np.maximum(radius**2 - along**2, 0.0))
-    reach = 1e-9 * max(radius, 1e-300)
-    out = _square(near - one, axis)
-    far = _length(out)
-    spare = _square(aside, axis)
-    out = np.where(far > reach, out / np.maximum(far, 1e-300), spare / np.maximum(_length(spare), 1e-300))
-    return np.where(meet, one + along * axis + size * out, (one + other) / 2)
+    tolerance = 1e-9 * max(radius, 1e-300)
+    direction = _perpendicular(near - centre, axis)
+    length = _length(direction)
+    fallback = _perpendicular(aside, axis)
+    fallback = fallback / np.maximum(_length(fallback), 1e-300)
+    direction = np.where(length > tolerance, direction / np.maximum(length, 1e-300), fallback)
+    return np.where(meet, centre + along * axis + size * direction, (centre + other) / 2)
 
 
 def _length(vector: Floats) -> Floats:
@@ -32,7 +35,7 @@ def _length(vector: Floats) -> Floats:
     return length
 
 
-def _square(vector: Floats, axis: Floats) -> Floats:
+def _perpendicular(vector: Floats, axis: Floats) -> Floats:
     """The component of vectors (R, 3) perpendicular to unit axes (R, 3)."""
     part: Floats = vector - (vector * axis).sum(-1, keepdims=True) * axis
     return part

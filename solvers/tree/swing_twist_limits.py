@@ -4,7 +4,7 @@ A joint's rotation is R = S · T. T is the rotation by the twist about the joint
 shortest rotation from the twist axis to its final direction, as a rotation vector, which is perpendicular to the twist
 axis. So a joint has three angles:
 
-    turns (..., 3) rad = swing about the side axis, twist, swing about the third axis
+    angles (..., 3) rad = swing about the side axis, twist, swing about the third axis
 
 The cone in FABRIK's section on limits is four quarter ellipses, one in each quadrant. The paper draws them on a plane
 in front of the joint, which ends at 90 degrees. In the angles of the swing they are the same four ellipses, reach up to
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.rotations import from_axis_angle, multiply
+from ...hand.scalar_math import wrap_angle
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -24,32 +25,32 @@ FULL_SWING = np.pi - 1e-9
 """rad: a cone this wide in all four directions counts as unlimited."""
 FULL_TWIST = 2 * np.pi - 1e-9
 """rad: a range this wide counts as unlimited."""
-THIN = 1e-10
+MIN_SEMI_AXIS = 1e-10
 """rad, the smallest semi-axis of a cone, used where it is closed."""
 
 
-def rotations(axes: Floats, turns: Floats) -> Floats:
+def rotations(axes: Floats, angles: Floats) -> Floats:
     """(..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third axis."""
-    vector = swing_vector(axes, turns)
+    vector = swing_vector(axes, angles)
     half = np.linalg.norm(vector, axis=-1, keepdims=True) / 2
     swing = np.concatenate([np.cos(half), np.sinc(half / np.pi) * vector / 2], -1)
-    q: Floats = multiply(swing, from_axis_angle(axes[..., 1], turns[..., 1]))
+    q: Floats = multiply(swing, from_axis_angle(axes[..., 1], angles[..., 1]))
     return q
 
 
-def matrices(axes: Floats, turns: Floats) -> Floats:
+def matrices(axes: Floats, angles: Floats) -> Floats:
     """(..., 3, 3) rotation matrices S · T, see `rotations`."""
     twist = skew(axes[..., 1])
-    angle = turns[..., 1, None, None]
-    m: Floats = swing_matrices(axes, turns) @ (
+    angle = angles[..., 1, None, None]
+    m: Floats = swing_matrices(axes, angles) @ (
         np.eye(3) + np.sin(angle) * twist + (1 - np.cos(angle)) * (twist @ twist)
     )
     return m
 
 
-def swing_matrices(axes: Floats, turns: Floats) -> Floats:
+def swing_matrices(axes: Floats, angles: Floats) -> Floats:
     """(..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
-    vector = swing_vector(axes, turns)
+    vector = swing_vector(axes, angles)
     angle = np.sqrt((vector * vector).sum(-1))[..., None, None]
     outer = vector[..., :, None] * vector[..., None, :]
     m: Floats = np.cos(angle) * np.eye(3) + np.sinc(angle / np.pi) * skew(vector)
@@ -57,9 +58,9 @@ def swing_matrices(axes: Floats, turns: Floats) -> Floats:
     return m
 
 
-def swing_vector(axes: Floats, turns: Floats) -> Floats:
+def swing_vector(axes: Floats, angles: Floats) -> Floats:
     """(..., 3) rotation vector of the swing in the joint's frame, rad."""
-    vector: Floats = turns[..., :1] * axes[..., 0] + turns[..., 2:] * axes[..., 2]
+    vector: Floats = angles[..., :1] * axes[..., 0] + angles[..., 2:] * axes[..., 2]
     return vector
 
 
@@ -80,14 +81,14 @@ def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
     return swing
 
 
-def clamp(cone: Floats, twist: Floats, turns: Floats) -> Floats:
+def clamp(cone: Floats, twist: Floats, angles: Floats) -> Floats:
     """Clamp angles (..., 3) to the nearest within cones (..., 4) and twist ranges (..., 2).
 
     Unlimited swings and twists are wrapped to the shorter way round.
     """
-    result = np.empty(np.broadcast_shapes(turns.shape, (*cone.shape[:-1], 3)))
-    result[..., ::2] = clamp_swing(cone, turns[..., ::2])
-    result[..., 1] = clamp_twist(twist, turns[..., 1])
+    result = np.empty(np.broadcast_shapes(angles.shape, (*cone.shape[:-1], 3)))
+    result[..., ::2] = clamp_swing(cone, angles[..., ::2])
+    result[..., 1] = clamp_twist(twist, angles[..., 1])
     return result
 
 
@@ -95,7 +96,7 @@ def clamp_twist(twist: Floats, angle: Floats) -> Floats:
     """Clamp angles (...) to ranges (..., 2), to the limit that is nearer around the circle."""
     low, high = twist[..., 0], twist[..., 1]
     middle = (low + high) / 2
-    clamped: Floats = np.clip(middle + wrapped(angle - middle), low, high)
+    clamped: Floats = np.clip(middle + wrap_angle(angle - middle), low, high)
     return clamped
 
 
@@ -109,34 +110,34 @@ def clamp_swing(cone: Floats, swing: Floats) -> Floats:
     if not outside.any():
         return swing
     inside = np.where(outside, np.copysign(_nearest_on_ellipse(semi, np.abs(swing)), swing), swing)
-    return np.where(semi <= THIN, 0.0, inside)
+    return np.where(semi <= MIN_SEMI_AXIS, 0.0, inside)
 
 
 def semi_axes(cone: Floats, swing: Floats) -> Floats:
     """(..., 2) semi-axes of the ellipse in the quadrant of a swing (..., 2)."""
-    semi: Floats = np.maximum(np.where(swing >= 0, cone[..., :2], cone[..., 2:]), THIN)
+    semi: Floats = np.maximum(np.where(swing >= 0, cone[..., :2], cone[..., 2:]), MIN_SEMI_AXIS)
     return semi
 
 
-def let(cone: Floats, swing: Floats, wish: Floats) -> tuple[Floats, Floats]:
+def edge_projection(cone: Floats, swing: Floats, descent: Floats) -> tuple[Floats, Floats]:
     """Projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2) of its edge.
 
-    wish: (..., 2) the descent direction. A swing on the edge of its cone that would leave it may only move along the
-    edge; the curvature term is the edge's curvature, 1/rad, times the outward component of `wish`. Inside the cone the
-    projection is the identity, and the curvature term 0.
+    descent: (..., 2). A swing on the edge of its cone that would leave it may only move along the edge; the curvature
+    term is the edge's curvature, 1/rad, times the outward component of `descent`. Inside the cone the projection is the
+    identity, and the curvature term 0.
     """
-    shut = (swing == 0) & (np.where(wish > 0, cone[..., :2], cone[..., 2:]) <= THIN)
+    closed = (swing == 0) & (np.where(descent > 0, cone[..., :2], cone[..., 2:]) <= MIN_SEMI_AXIS)
     semi = semi_axes(cone, swing)
-    slope = np.where(shut, 0.0, swing / semi**2)
-    steep = np.maximum(np.linalg.norm(slope, axis=-1, keepdims=True), 1e-100)
-    normal = slope / steep
+    gradient = np.where(closed, 0.0, swing / semi**2)
+    length = np.maximum(np.linalg.norm(gradient, axis=-1, keepdims=True), 1e-100)
+    normal = gradient / length
     on_edge = (((swing / semi) ** 2).sum(-1) > 1 - 1e-9) & ~np.all(cone >= FULL_SWING, axis=-1)
-    push = (normal * wish).sum(-1)
+    push = (normal * descent).sum(-1)
     normal = normal * (on_edge & (push > 0))[..., None]
-    along = (np.eye(2) - normal[..., :, None] * normal[..., None, :]) * ~(shut[..., :, None] | shut[..., None, :])
+    along = (np.eye(2) - normal[..., :, None] * normal[..., None, :]) * ~(closed[..., :, None] | closed[..., None, :])
     # Curvature of the level set of F = x²/a² + y²/b²: (F_xx F_y² + F_yy F_x²) / |∇F|³.
-    bend = (slope[..., ::-1] ** 2 / semi**2).sum(-1) / steep[..., 0] / steep[..., 0] / steep[..., 0]
-    return along, (bend * push * normal.any(-1))[..., None, None] * along
+    curvature = (gradient[..., ::-1] ** 2 / semi**2).sum(-1) / length[..., 0] / length[..., 0] / length[..., 0]
+    return along, (curvature * push * normal.any(-1))[..., None, None] * along
 
 
 def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
@@ -157,11 +158,6 @@ def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
         length = np.maximum(np.hypot(cosine, sine), 1e-300)
         cosine, sine = cosine / length, sine / length
     return np.stack([a * cosine, b * sine], -1) * (1 - 1e-12)
-
-
-def wrapped(angle: Floats) -> Floats:
-    """The angle wrapped to −π..π."""
-    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])

@@ -16,20 +16,20 @@ from .. import settings as kinds
 from ..settings import setting
 from ..solver import hold_last
 from . import swing_twist_limits
-from .fabrik_passes import inwards, outwards
-from .goal_points import sites_of
+from .fabrik_passes import inward_pass, outward_pass
+from .goal_points import goal_points
 from .goals import Goals, TreePose, TreeState, check
-from .newton_finish import finish
+from .newton_finish import refine
 from .skeleton import Skeleton, frames
-from .start_poses import beginning, least_miss, out_of_reach
+from .start_poses import error_bound, solve_out_of_reach, start_pose
 from .tree_kinematics import TreeFrames, TreeProblems, measure
-from .tree_plan import TreePlan, make
+from .tree_plan import TreePlan, make_plan
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-STALLS = 3
+MAX_STALLED_PASSES = 3
 """Consecutive passes with too little gain after which the passes end."""
 
 
@@ -40,14 +40,14 @@ class TreeFabrikSettings:
     Raises RecipeError for a setting of the wrong type or out of range, such as NaN.
     """
 
-    tolerance: float = setting(1e-6, "How near to its goals a row is done")
-    near: float = setting(0.05, "From nearer than this no passes are made: the finish gains more")
-    stall: float = setting(0.1, "The part of its miss that a pass must gain", most=1.0)
+    tolerance: float = setting(1e-6, "Largest error of a solved row")
+    near: float = setting(0.05, "Errors below this skip the passes: the refinement gains more")
+    stall: float = setting(0.1, "Share of the error that a pass must remove", most=1.0)
     passes: int = setting(12, "Most passes", most=10_000)
-    steps: int = setting(40, "Most steps of the finish from one beginning", most=10_000)
-    beginnings: int = setting(8, "Poses from which a row that is still off begins again", most=10_000)
-    worth: float = setting(1e-4, "How much nearer another beginning must end to be taken where it does not arrive")
-    follow: bool = setting(True, "Whether a frame begins at the pose of the one before, not all at rest and at once")
+    steps: int = setting(40, "Most refinement steps from one start pose", most=10_000)
+    restarts: int = setting(8, "Start poses tried for a row that is still off", most=10_000)
+    restart_gain: float = setting(1e-4, "How much nearer a restart must end to be taken")
+    follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
         kinds.check(self, "tree settings")
@@ -66,45 +66,47 @@ def solve(
     settings = settings or TreeFabrikSettings()
     rest = at_rest(skeleton)
     last = state or rest
-    sites = sites_of(skeleton, goals)
+    sites = goal_points(skeleton, goals)
     plans: dict[bytes, TreePlan] = {}
-    turns = np.full((len(goals), len(skeleton.joints), 3), np.nan)
+    angles = np.full((len(goals), len(skeleton.joints), 3), np.nan)
     shift = np.full((len(goals), 3), np.nan)
-    for rows, asked in _batches(sites.weights > 0, settings.follow):
-        key = asked.tobytes()
+    for rows, has_goal in _batches(sites.weights > 0, settings.follow):
+        key = has_goal.tobytes()
         if key not in plans:
-            plans[key] = make(skeleton, sites, asked)
+            plans[key] = make_plan(skeleton, sites, has_goal)
         plan = plans[key]
         if len(plan.joints):
-            begin = _begin(skeleton, plan, len(rows), last if settings.follow else rest)
-            chosen = np.ix_(rows, np.flatnonzero(asked))
-            solved = _solve_rows(plan, TreeProblems(*begin, sites.goals[chosen], sites.weights[chosen]), settings)
-            turns[np.ix_(rows, plan.joints)] = solved.turns
-            shift[rows] = (solved.origin - skeleton.rest[0, :3, 3]) * skeleton.root_free
+            start = _start(skeleton, plan, len(rows), last if settings.follow else rest)
+            chosen = np.ix_(rows, np.flatnonzero(has_goal))
+            solved = _solve_rows(plan, TreeProblems(*start, sites.goals[chosen], sites.weights[chosen]), settings)
+            angles[np.ix_(rows, plan.joints)] = solved.angles
+            shift[rows] = (solved.root_position - skeleton.rest[0, :3, 3]) * skeleton.root_free
         if settings.follow:
-            turns[rows], shift[rows] = _held(turns[rows], shift[rows], last)
-            last = TreeState(turns[rows[-1]], shift[rows[-1]])
-    turns, shift = _held(turns, shift, last)
-    return _posed(skeleton, goals.root, turns, shift), TreeState(turns[-1], shift[-1]) if len(goals) else last
+            angles[rows], shift[rows] = _hold_last(angles[rows], shift[rows], last)
+            last = TreeState(angles[rows[-1]], shift[rows[-1]])
+    angles, shift = _hold_last(angles, shift, last)
+    return _pose(skeleton, goals.root, angles, shift), TreeState(angles[-1], shift[-1]) if len(goals) else last
 
 
-def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: TreeFabrikSettings | None = None) -> TreePose:
+def solve_from(
+    skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeFabrikSettings | None = None
+) -> TreePose:
     """Refine each frame from its own start angles (F, J, 3) to the nearest local optimum, without FABRIK passes.
 
     For start poses that are known to be good. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
     check(skeleton, goals)
     settings = settings or TreeFabrikSettings()
-    sites = sites_of(skeleton, goals)
-    turns, shift = swing_twist_limits.clamp(skeleton.cone, skeleton.twist, turns), np.zeros((len(goals), 3))
+    sites = goal_points(skeleton, goals)
+    angles, shift = swing_twist_limits.clamp(skeleton.cone, skeleton.twist, angles), np.zeros((len(goals), 3))
     origin = skeleton.rest[0, :3, 3]
-    for rows, asked in _batches(sites.weights > 0, False):
-        plan = make(skeleton, sites, asked)
-        chosen, moved = np.ix_(rows, np.flatnonzero(asked)), np.ix_(rows, plan.joints)
-        begin = TreeProblems(np.tile(origin, (len(rows), 1)), turns[moved], sites.goals[chosen], sites.weights[chosen])
-        done = finish(plan, begin, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else begin
-        turns[moved], shift[rows] = done.turns, (done.origin - origin) * skeleton.root_free
-    return _posed(skeleton, goals.root, turns, shift)
+    for rows, has_goal in _batches(sites.weights > 0, False):
+        plan = make_plan(skeleton, sites, has_goal)
+        chosen, moved = np.ix_(rows, np.flatnonzero(has_goal)), np.ix_(rows, plan.joints)
+        start = TreeProblems(np.tile(origin, (len(rows), 1)), angles[moved], sites.goals[chosen], sites.weights[chosen])
+        done = refine(plan, start, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else start
+        angles[moved], shift[rows] = done.angles, (done.root_position - origin) * skeleton.root_free
+    return _pose(skeleton, goals.root, angles, shift)
 
 
 def at_rest(skeleton: Skeleton) -> TreeState:
@@ -113,59 +115,59 @@ def at_rest(skeleton: Skeleton) -> TreeState:
     return TreeState(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
 
 
-def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
+def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
     """Rows that are solved together, and which sites (S,) have goals in them: single frames, or all frames alike."""
     if follow:
-        yield from ((np.array([row]), asked[row]) for row in range(len(asked)))
+        yield from ((np.array([row]), has_goal[row]) for row in range(len(has_goal)))
         return
-    kinds, which = np.unique(asked, axis=0, return_inverse=True)
+    kinds, which = np.unique(has_goal, axis=0, return_inverse=True)
     yield from ((np.flatnonzero(which.ravel() == k), kind) for k, kind in enumerate(kinds))
 
 
-def _held(turns: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
+def _hold_last(angles: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
     """Angles (F, J, 3) and shifts (F, 3) with NaN replaced by the last value before."""
     joints = [
-        hold_last(turns[:, j], np.isfinite(turns[:, j, 0]), last.turns[j])[:, None] for j in range(turns.shape[1])
+        hold_last(angles[:, j], np.isfinite(angles[:, j, 0]), last.angles[j])[:, None] for j in range(angles.shape[1])
     ]
     return np.concatenate(joints, 1), hold_last(shift, np.isfinite(shift[:, 0]), last.shift)
 
 
-def _begin(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> tuple[Floats, Floats]:
+def _start(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> tuple[Floats, Floats]:
     """Root positions (R, 3) and angles (R, N, 3) of rows that all start at this state."""
     origin = skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free
-    return np.tile(origin, (rows, 1)), np.tile(state.turns[plan.joints], (rows, 1, 1))
+    return np.tile(origin, (rows, 1)), np.tile(state.angles[plan.joints], (rows, 1, 1))
 
 
-def _posed(skeleton: Skeleton, root: Floats, turns: Floats, shift: Floats) -> TreePose:
+def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> TreePose:
     moved = root.copy()
     moved[:, :3, 3] += np.einsum("fij,fj->fi", root[:, :3, :3], shift)
-    rotations = skeleton.rotations(turns)
-    return TreePose(moved, turns, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
+    rotations = skeleton.rotations(angles)
+    return TreePose(moved, angles, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
 
 
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
     """The rows at their best poses. No row's result depends on the others."""
-    tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
-    straight, settled = out_of_reach(plan, rows)
-    best = replace(rows, turns=straight)
-    _, farthest, _ = measure(plan, rows)
-    distant = np.flatnonzero(~settled & (farthest > settings.near * plan.reach))
-    best = best.put(distant, _passes(plan, rows.select(distant), settings))
+    tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
+    closed_form, settled = solve_out_of_reach(plan, rows)
+    best = replace(rows, angles=closed_form)
+    _, largest, _ = measure(plan, rows)
+    distant = np.flatnonzero(~settled & (largest > settings.near * plan.reach))
+    best = best.replace_rows(distant, _passes(plan, rows.select(distant), settings))
     search = np.flatnonzero(~settled)
-    best = best.put(search, finish(plan, best.select(search), tolerance, settings.steps))
-    least = least_miss(plan, rows)
-    for number in range(settings.beginnings):
-        left, farthest, _ = measure(plan, best)
-        again = np.flatnonzero(~settled & (farthest > tolerance) & (left > least + worth))
+    best = best.replace_rows(search, refine(plan, best.select(search), tolerance, settings.steps))
+    bound = error_bound(plan, rows)
+    for number in range(settings.restarts):
+        error, largest, _ = measure(plan, best)
+        again = np.flatnonzero(~settled & (largest > tolerance) & (error > bound + restart_gain))
         if not len(again):
             break
         # No passes: within limits they lead from many start poses to the same dead end.
-        begin = rows.select(again)
-        begin = replace(begin, turns=beginning(plan, begin.turns, number))
-        tried = finish(plan, begin, tolerance, settings.steps)
-        new_left, new_farthest, _ = measure(plan, tried)
-        better = np.flatnonzero((new_farthest <= tolerance) | (new_left < left[again] - worth))
-        best = best.put(again[better], tried.select(better))
+        start = rows.select(again)
+        start = replace(start, angles=start_pose(plan, start.angles, number))
+        tried = refine(plan, start, tolerance, settings.steps)
+        new_error, new_largest, _ = measure(plan, tried)
+        better = np.flatnonzero((new_largest <= tolerance) | (new_error < error[again] - restart_gain))
+        best = best.replace_rows(again[better], tried.select(better))
     return best
 
 
@@ -175,25 +177,25 @@ def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) ->
     Rows that are near enough, and rows whose passes stall, stop; the others go on.
     """
     tolerance = settings.tolerance * plan.reach
-    best, now, going = rows, rows, np.arange(len(rows.turns))
-    least = np.full(len(going), np.inf)
-    stalls = np.zeros(len(going), int)
+    best, current, active = rows, rows, np.arange(len(rows.angles))
+    lowest = np.full(len(active), np.inf)
+    stalls = np.zeros(len(active), int)
     for number in range(settings.passes + 1):
-        left, farthest, placed = measure(plan, now)
-        better = np.flatnonzero(left < least[going])
-        best = best.put(going[better], now.select(better))
-        gained = left < (1 - settings.stall) * least[going]
-        stalls[going] = np.where(gained, 0, stalls[going] + 1)
-        least[going[better]] = left[better]
-        on = np.flatnonzero((farthest > tolerance) & (stalls[going] < STALLS))
-        going = going[on]
-        if number == settings.passes or not len(going):
+        error, largest, posed = measure(plan, current)
+        better = np.flatnonzero(error < lowest[active])
+        best = best.replace_rows(active[better], current.select(better))
+        improved = error < (1 - settings.stall) * lowest[active]
+        stalls[active] = np.where(improved, 0, stalls[active] + 1)
+        lowest[active[better]] = error[better]
+        left = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
+        active = active[left]
+        if number == settings.passes or not len(active):
             break
-        now = _pass(plan, now.select(on), placed.select(on))
+        current = _fabrik_pass(plan, current.select(left), posed.select(left))
     return best
 
 
-def _pass(plan: TreePlan, rows: TreeProblems, placed: TreeFrames) -> TreeProblems:
-    wanted, pull = inwards(plan, placed, rows)
-    moved = replace(rows, origin=wanted[:, 0]) if plan.root_free else rows
-    return replace(moved, turns=outwards(plan, placed, moved, wanted, pull))
+def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames) -> TreeProblems:
+    wanted, weights = inward_pass(plan, posed, rows)
+    moved = replace(rows, root_position=wanted[:, 0]) if plan.root_free else rows
+    return replace(moved, angles=outward_pass(plan, posed, moved, wanted, weights))

@@ -16,79 +16,83 @@ Rows = NDArray[np.intp]
 class TreeProblems:
     """R problems: present poses and goals."""
 
-    origin: Floats
+    root_position: Floats
     """(R, 3) m, the root's position in the base's frame."""
-    turns: Floats
+    angles: Floats
     """(R, N, 3) rad"""
     goals: Floats
-    """(R, S, 3) m, in the base's frame, or relative to the joint where TreePlan.floating is true."""
+    """(R, S, 3) m, in the base's frame, or relative to the joint where TreePlan.relative is true."""
     weights: Floats
     """(R, S)"""
 
     def select(self, rows: Rows) -> "TreeProblems":
         """Some of the rows."""
-        return TreeProblems(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
+        return TreeProblems(self.root_position[rows], self.angles[rows], self.goals[rows], self.weights[rows])
 
-    def put(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
+    def replace_rows(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
         """These problems with the given rows at the poses of another's rows."""
-        turns, origin = self.turns.copy(), self.origin.copy()
-        turns[rows], origin[rows] = other.turns, other.origin
-        return replace(self, turns=turns, origin=origin)
+        angles, origin = self.angles.copy(), self.root_position.copy()
+        angles[rows], origin[rows] = other.angles, other.root_position
+        return replace(self, angles=angles, root_position=origin)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFrames:
     """The N pulled joints and S sites in the base's frame."""
 
-    carried: Floats
+    rotations_before: Floats
     """(R, N, 3, 3) rotation of each joint's frame before its own rotation."""
-    turned: Floats
+    rotations: Floats
     """(R, N, 3, 3) and after it."""
     points: Floats
     """(R, N + S, 3) m, joints then sites."""
 
     def select(self, rows: Rows) -> "TreeFrames":
         """Some of the rows."""
-        return TreeFrames(self.carried[rows], self.turned[rows], self.points[rows])
+        return TreeFrames(self.rotations_before[rows], self.rotations[rows], self.points[rows])
 
 
-def place(plan: TreePlan, origin: Floats, turns: Floats) -> TreeFrames:
-    """Forward kinematics from the root's position `origin` (R, 3) m and angles `turns` (R, N, 3) rad."""
-    rows, count = turns.shape[:2]
-    local = swing_twist_limits.matrices(plan.axes, turns)
-    carried, turned = np.empty_like(local), np.empty_like(local)
+def place(plan: TreePlan, root_position: Floats, angles: Floats) -> TreeFrames:
+    """Forward kinematics from the root's position `root_position` (R, 3) m and `angles` (R, N, 3) rad."""
+    rows, count = angles.shape[:2]
+    local = swing_twist_limits.matrices(plan.axes, angles)
+    rotations_before, rotations = np.empty_like(local), np.empty_like(local)
     points = np.empty((rows, count + len(plan.site_joints), 3))
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            carried[:, n], points[:, n] = plan.rest[n], origin
+            rotations_before[:, n], points[:, n] = plan.rest_rotations[n], root_position
         else:
-            above = turned[:, link.parent]
-            carried[:, n] = above @ plan.rest[n]
-            points[:, n] = points[:, link.parent] + above @ plan.steps[n]
-        turned[:, n] = carried[:, n] @ local[:, n]
+            above = rotations[:, link.parent]
+            rotations_before[:, n] = above @ plan.rest_rotations[n]
+            points[:, n] = points[:, link.parent] + above @ plan.rest_offsets[n]
+        rotations[:, n] = rotations_before[:, n] @ local[:, n]
     points[:, count:] = points[:, plan.site_joints]
     for s in np.flatnonzero(plan.site_offsets.any(-1)):
-        points[:, count + s] += turned[:, plan.site_joints[s]] @ plan.site_offsets[s]
-    return TreeFrames(carried, turned, points)
+        points[:, count + s] += rotations[:, plan.site_joints[s]] @ plan.site_offsets[s]
+    return TreeFrames(rotations_before, rotations, points)
 
 
-def misses(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
+def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
     """The weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,) m.
 
     One entry for each goal, then one for each loop: the vector between the two joints that should coincide.
     """
-    sites = placed.points[:, len(plan.links) :] - placed.points[:, plan.site_joints] * plan.floating[:, None]
-    asked = sites.shape[1] - plan.pairs.size
+    sites = posed.points[:, len(plan.links) :] - posed.points[:, plan.site_joints] * plan.relative[:, None]
+    has_goal = sites.shape[1] - plan.loop_pairs.size
     apart = np.concatenate(
-        [sites[:, :asked] - rows.goals[:, :asked], sites[:, plan.pairs[:, 0]] - sites[:, plan.pairs[:, 1]]], axis=1
+        [
+            sites[:, :has_goal] - rows.goals[:, :has_goal],
+            sites[:, plan.loop_pairs[:, 0]] - sites[:, plan.loop_pairs[:, 1]],
+        ],
+        axis=1,
     )
-    scale = np.sqrt(np.concatenate([rows.weights[:, :asked], rows.weights[:, plan.pairs[:, 0]]], axis=1))
+    scale = np.sqrt(np.concatenate([rows.weights[:, :has_goal], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
     farthest: Floats = np.linalg.norm(apart, axis=-1).max(-1, initial=0.0)
     return scale[..., None] * apart, farthest
 
 
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
     """The rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
-    placed = place(plan, rows.origin, rows.turns)
-    left, farthest = misses(plan, placed, rows)
-    return np.sqrt((left**2).sum((-1, -2))), farthest, placed
+    posed = place(plan, rows.root_position, rows.angles)
+    left, farthest = goal_errors(plan, posed, rows)
+    return np.sqrt((left**2).sum((-1, -2))), farthest, posed

@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PulledJoint:
+class AffectedJoint:
     """A joint that goals affect, and the points on it: child joints and sites."""
 
     parent: int
@@ -31,7 +31,7 @@ class PulledJoint:
     orientation goal."""
     along: Floats
     """(E,) m, the offsets along `direction`."""
-    floating: Bools
+    relative: Bools
     """(E,) which of the points belong to an orientation."""
     levers: Ints
     """The nearest points below that its rotation moves, as indices into joints then sites. Children that coincide with
@@ -46,10 +46,10 @@ class TreePlan:
 
     joints: Ints
     """(N,) indices into the skeleton's joints, ascending."""
-    links: tuple[PulledJoint, ...]
-    rest: Floats
+    links: tuple[AffectedJoint, ...]
+    rest_rotations: Floats
     """(N, 3, 3) rotation of each joint on its parent at rest."""
-    steps: Floats
+    rest_offsets: Floats
     """(N, 3) m, position of each joint on its parent at rest."""
     axes: Floats
     """(N, 3, 3)"""
@@ -63,32 +63,32 @@ class TreePlan:
     """(S,) index in the plan's joints."""
     site_offsets: Floats
     """(S, 3) m"""
-    floating: Bools
+    relative: Bools
     """(S,) whether a site's goal is relative to its joint's position."""
-    pairs: Ints
+    loop_pairs: Ints
     """(L, 2) sites that must coincide, at the end of the sites."""
-    moves: Bools
+    moves_site: Bools
     """(S, N) whether a joint's rotation moves a site."""
-    above: Bools
+    is_ancestor: Bools
     """(N, N) whether the first joint is an ancestor of the second."""
-    known: Bools
+    position_known: Bools
     """(N,) joints of known position: the pinned root, and those with a goal of their own."""
-    straight: bool
+    has_closed_form: bool
     """Whether this is a single chain without limits and with one goal, which has a closed form out of reach."""
     root_free: bool
     reach: float
 
 
-def make(skeleton: Skeleton, sites: GoalPoints, asked: Bools) -> TreePlan:
-    """Make the plan for the sites that have goals, `asked` (S,)."""
-    chosen = np.flatnonzero(asked)
-    on, offsets, floating = sites.joints[chosen], sites.offsets[chosen], sites.floating[chosen]
-    joints = _pulled(skeleton, on)
+def make_plan(skeleton: Skeleton, sites: GoalPoints, has_goal: Bools) -> TreePlan:
+    """Make the plan for the sites that have goals, `has_goal` (S,)."""
+    chosen = np.flatnonzero(has_goal)
+    on, offsets, relative = sites.joints[chosen], sites.offsets[chosen], sites.relative[chosen]
+    joints = _with_ancestors(skeleton, on)
     number = {int(j): n for n, j in enumerate(joints)}
     parents = [number.get(skeleton.parents[j], -1) for j in joints]
     local = np.array([number[j] for j in on], int)
-    steps = skeleton.rest[joints, :3, 3]
-    links = _links(parents, steps, local, offsets, floating)
+    rest_offsets = skeleton.rest[joints, :3, 3]
+    links = _links(parents, rest_offsets, local, offsets, relative)
     first = len(on) - sites.loops
     known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
     known[:1] |= not skeleton.root_free
@@ -96,36 +96,36 @@ def make(skeleton: Skeleton, sites: GoalPoints, asked: Bools) -> TreePlan:
     return TreePlan(
         joints=joints,
         links=links,
-        rest=skeleton.rest[joints, :3, :3],
-        steps=steps,
+        rest_rotations=skeleton.rest[joints, :3, :3],
+        rest_offsets=rest_offsets,
         axes=skeleton.axes[joints],
         cone=skeleton.cone[joints],
         twist=skeleton.twist[joints],
         free=_free(skeleton, joints, links),
         site_joints=local,
         site_offsets=offsets,
-        floating=floating,
-        pairs=first + np.arange(sites.loops).reshape(-1, 2),
-        moves=_moves(parents, local),
-        above=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
-        known=known,
-        straight=chained and _unlimited(skeleton, joints, links),
+        relative=relative,
+        loop_pairs=first + np.arange(sites.loops).reshape(-1, 2),
+        moves_site=_moves(parents, local),
+        is_ancestor=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
+        position_known=known,
+        has_closed_form=chained and _unlimited(skeleton, joints, links),
         root_free=skeleton.root_free,
         reach=skeleton.reach,
     )
 
 
-def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
+def _with_ancestors(skeleton: Skeleton, on: Ints) -> Ints:
     """(N,) these joints and all their ancestors."""
-    pulled = np.zeros(len(skeleton.joints), bool)
-    pulled[on] = True
-    for j in reversed(range(1, len(pulled))):
-        pulled[skeleton.parents[j]] |= pulled[j]
-    joints: Ints = np.flatnonzero(pulled)
+    chosen_joints = np.zeros(len(skeleton.joints), bool)
+    chosen_joints[on] = True
+    for j in reversed(range(1, len(chosen_joints))):
+        chosen_joints[skeleton.parents[j]] |= chosen_joints[j]
+    joints: Ints = np.flatnonzero(chosen_joints)
     return joints
 
 
-def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> bool:
+def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[AffectedJoint, ...]) -> bool:
     """Whether each joint that moves a site can point it in any direction."""
     swings = np.all(skeleton.cone[joints] >= swing_twist_limits.FULL_SWING, axis=-1)
     return all(
@@ -134,31 +134,31 @@ def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...])
 
 
 def _links(
-    parents: list[int], steps: Floats, site_joints: Ints, site_offsets: Floats, floating: Bools
-) -> tuple[PulledJoint, ...]:
+    parents: list[int], rest_offsets: Floats, site_joints: Ints, site_offsets: Floats, relative: Bools
+) -> tuple[AffectedJoint, ...]:
     count = len(parents)
     children = [tuple(c for c in range(count) if parents[c] == n) for n in range(count)]
     sites = [tuple(int(s) for s in np.flatnonzero(site_joints == n)) for n in range(count)]
     levers: list[list[int]] = [[] for _ in range(count)]
     for n in reversed(range(count)):
         for child in children[n]:
-            levers[n] += [child] if steps[child].any() else levers[child]
+            levers[n] += [child] if rest_offsets[child].any() else levers[child]
         levers[n] += [count + s for s in sites[n] if site_offsets[s].any()]
     links = []
     for n in range(count):
-        offsets = np.concatenate([steps[list(children[n])], site_offsets[list(sites[n])]]).reshape(-1, 3)
+        offsets = np.concatenate([rest_offsets[list(children[n])], site_offsets[list(sites[n])]]).reshape(-1, 3)
         direction, along = _line(offsets)
-        drifting = np.concatenate([np.zeros(len(children[n]), bool), floating[list(sites[n])]])
+        on_orientation = np.concatenate([np.zeros(len(children[n]), bool), relative[list(sites[n])]])
         far = [e for lever in levers[n] if lever < count for e in levers[lever]]
         links.append(
-            PulledJoint(
+            AffectedJoint(
                 parent=parents[n],
                 children=children[n],
                 sites=sites[n],
                 offsets=offsets,
-                direction=np.zeros(3) if drifting.any() else direction,
+                direction=np.zeros(3) if on_orientation.any() else direction,
                 along=along,
-                floating=drifting,
+                relative=on_orientation,
                 levers=np.array(levers[n], int),
                 far_levers=np.array(far, int),
             )
@@ -188,13 +188,13 @@ def _moves(parents: list[int], site_joints: Ints) -> Bools:
     return moves
 
 
-def _on_axis(skeleton: Skeleton, joint: int, link: PulledJoint) -> bool:
+def _on_axis(skeleton: Skeleton, joint: int, link: AffectedJoint) -> bool:
     """Whether all points on a joint lie on its twist axis, so that the twist does not move them."""
     axis = skeleton.axes[joint, :, 1]
     return bool(np.all(np.linalg.norm(np.cross(link.offsets, axis), axis=-1) < 1e-9 * skeleton.reach))
 
 
-def _free(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> Bools:
+def _free(skeleton: Skeleton, joints: Ints, links: tuple[AffectedJoint, ...]) -> Bools:
     """(N, 3) the angles that have a range and affect a goal.
 
     A twist about the bone matters only if limits keep a joint below from doing the same; otherwise it is left as it is.
@@ -216,5 +216,5 @@ def _free(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> B
         ],
         -1,
     )
-    useful_turns: Bools = free & moving[:, None]
-    return useful_turns
+    affecting: Bools = free & moving[:, None]
+    return affecting

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import SkeletonError, TreeFabrikSettings, at_rest, chain, places, solve
+from knuckle.solvers.tree import SkeletonError, TreeFabrikSettings, at_rest, chain, goals_by_name, solve
 
 from .trees import (
     ARM,
@@ -30,7 +30,7 @@ from .trees import (
 few = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 9999)
 APART = TreeFabrikSettings(follow=False)
-QUICK = TreeFabrikSettings(follow=False, beginnings=2)
+QUICK = TreeFabrikSettings(follow=False, restarts=2)
 ENDS = {
     "free": (FREE, ("free-4-tip",)),
     "uneven": (UNEVEN, ("uneven-3-tip",)),
@@ -47,7 +47,7 @@ trees = st.sampled_from(sorted(ENDS))
 
 
 def goals_of(skeleton, ends, positions, **more):
-    return places(skeleton, {name: positions[:, skeleton.index(name)] for name in ends}, **more)
+    return goals_by_name(skeleton, {name: positions[:, skeleton.index(name)] for name in ends}, **more)
 
 
 def reached(name, seed, frames=4):
@@ -61,7 +61,7 @@ def thrown(name, seed, frames=3):
     """A skeleton and goals anywhere: most cannot be reached."""
     skeleton, ends = ENDS[name]
     rng = np.random.default_rng(seed)
-    return skeleton, places(skeleton, {end: rng.normal(0, skeleton.reach * 0.6, (frames, 3)) for end in ends})
+    return skeleton, goals_by_name(skeleton, {end: rng.normal(0, skeleton.reach * 0.6, (frames, 3)) for end in ends})
 
 
 def miss(pose, goals):
@@ -105,12 +105,12 @@ def test_solving_in_pieces_gives_the_same_poses(seed, name, cut, follow):
     skeleton, goals = thrown(name, seed)
     lost = np.random.default_rng(seed).random(goals.weights.shape) < 0.3
     goals = replace(goals, weights=np.where(lost, 0.0, goals.weights))
-    setting = TreeFabrikSettings(follow=follow, beginnings=2)
+    setting = TreeFabrikSettings(follow=follow, restarts=2)
     whole, last = solve(skeleton, goals, settings=setting)
     first, state = solve(skeleton, goals.select(slice(0, cut)), settings=setting)
     second, end = solve(skeleton, goals.select(slice(cut, 3)), state, setting)
     assert np.abs(np.concatenate([first.rotations, second.rotations]) - whole.rotations).max() < 1e-9
-    assert np.abs(end.turns - last.turns).max() < 1e-9
+    assert np.abs(end.angles - last.angles).max() < 1e-9
 
 
 @few
@@ -164,10 +164,10 @@ def test_inputs_are_not_changed():
     names = ("positions", "weights", "orientations", "root", "offsets", "joints")
     before = {name: getattr(goals, name).copy() for name in names}
     state = at_rest(skeleton)
-    turns = state.turns.copy()
+    turns = state.angles.copy()
     solve(skeleton, goals, state)
     assert all(np.array_equal(getattr(goals, name), copy) for name, copy in before.items())
-    assert np.array_equal(state.turns, turns)
+    assert np.array_equal(state.angles, turns)
 
 
 @few
@@ -176,7 +176,7 @@ def test_a_place_out_of_reach_is_pointed_at_by_a_straight_chain(seed):
     rng = np.random.default_rng(seed)
     goal = rng.normal(size=(8, 3))
     goal *= UNEVEN.reach * rng.uniform(1, 9, (8, 1)) / np.linalg.norm(goal, axis=-1, keepdims=True)
-    pose, _ = solve(UNEVEN, places(UNEVEN, {"uneven-3-tip": goal}), settings=APART)
+    pose, _ = solve(UNEVEN, goals_by_name(UNEVEN, {"uneven-3-tip": goal}), settings=APART)
     towards = goal / np.linalg.norm(goal, axis=-1, keepdims=True)
     along = np.cumsum(UNEVEN.lengths)
     assert np.abs(pose.positions - along[:, None] * towards[:, None]).max() < 1e-9
@@ -188,7 +188,7 @@ def test_a_place_too_near_is_approached_as_far_as_the_longest_bone_lets(seed):
     """Bones of 1, 0.22, 3 and 0.54 m end no nearer to their root than 3 − 1.76 m."""
     goal = np.random.default_rng(seed).normal(0, 0.3, (8, 3))
     nearest = 2 * UNEVEN.lengths.max() - UNEVEN.lengths.sum()
-    pose, _ = solve(UNEVEN, places(UNEVEN, {"uneven-3-tip": goal}), settings=APART)
+    pose, _ = solve(UNEVEN, goals_by_name(UNEVEN, {"uneven-3-tip": goal}), settings=APART)
     distance = np.linalg.norm(goal, axis=-1)
     assert (
         np.abs(np.linalg.norm(pose.positions[:, -1] - goal, axis=-1) - np.maximum(nearest - distance, 0)).max() < 1e-5
@@ -196,23 +196,23 @@ def test_a_place_too_near_is_approached_as_far_as_the_longest_bone_lets(seed):
 
 
 def test_a_place_in_the_root_itself_is_solved():
-    pose, _ = solve(FREE, places(FREE, {"free-4-tip": np.zeros((1, 3))}))
+    pose, _ = solve(FREE, goals_by_name(FREE, {"free-4-tip": np.zeros((1, 3))}))
     assert np.linalg.norm(pose.positions[0, -1]) < 1e-4
-    pose, _ = solve(UNEVEN, places(UNEVEN, {"uneven-3-tip": np.zeros((1, 3))}))
+    pose, _ = solve(UNEVEN, goals_by_name(UNEVEN, {"uneven-3-tip": np.zeros((1, 3))}))
     assert np.linalg.norm(pose.positions[0, -1]) == pytest.approx(2 * UNEVEN.lengths.max() - UNEVEN.lengths.sum())
 
 
 def test_a_place_straight_behind_is_reached():
     """The chain points along +Y; antiparallel tells no axis to turn about."""
     for goal in ([0, -5.0, 0], [0, -3.0, 0], [0, -9.0, 0]):
-        pose, _ = solve(FREE, places(FREE, {"free-4-tip": np.array([goal])}))
+        pose, _ = solve(FREE, goals_by_name(FREE, {"free-4-tip": np.array([goal])}))
         left = max(abs(goal[1]) - 5, 0)
         assert np.linalg.norm(pose.positions[0, -1] - goal) == pytest.approx(left, abs=1e-4)
 
 
 def test_a_straight_finger_bends_to_a_place_on_its_own_line():
     """The dead end of FABRIK with hinges: nothing tells which way to bend."""
-    goals = places(FINGER, {"finger-3-tip": np.array([[0, 0.115, 0]])})
+    goals = goals_by_name(FINGER, {"finger-3-tip": np.array([[0, 0.115, 0]])})
     pose, _ = solve(FINGER, goals)
     assert miss(pose, goals)[0] < 1e-6
 
@@ -229,7 +229,7 @@ def test_a_joint_without_limits_is_not_twisted(seed):
 def test_a_slow_target_is_followed_without_jumps():
     time = np.linspace(0, 1, 80)[:, None]
     goal = [0.35, 0.2, 0.0] + 0.15 * np.hstack([np.sin(6 * time), np.cos(6 * time), np.sin(4 * time)])
-    goals = places(ARM, {"arm-2-tip": goal})
+    goals = goals_by_name(ARM, {"arm-2-tip": goal})
     pose, _ = solve(ARM, goals)
     speed = np.linalg.norm(np.diff(goal, axis=0), axis=-1).max()
     moved = np.linalg.norm(np.diff(pose.positions, axis=0), axis=-1).max()
@@ -238,40 +238,42 @@ def test_a_slow_target_is_followed_without_jumps():
 
 
 def test_joints_that_nothing_asks_for_keep_their_last_turns():
-    goals = places(Y, {"left-1-tip": np.array([[-1.0, 1, 2]] * 2), "right-1-tip": np.array([[1.0, 1, 2]] * 2)})
+    goals = goals_by_name(Y, {"left-1-tip": np.array([[-1.0, 1, 2]] * 2), "right-1-tip": np.array([[1.0, 1, 2]] * 2)})
     lost = replace(goals, weights=np.array([[1.0, 1.0], [1.0, 0.0]]))
     for follow in (True, False):
         pose, _ = solve(Y, lost, settings=TreeFabrikSettings(follow=follow))
         right = [Y.index("right-0"), Y.index("right-1")]
-        assert np.array_equal(pose.turns[1, right], pose.turns[0, right])
+        assert np.array_equal(pose.angles[1, right], pose.angles[0, right])
     none = replace(goals, weights=np.zeros((2, 2)))
     _, state = solve(Y, goals)
     pose, after = solve(Y, none, state)
-    assert np.array_equal(pose.turns[1], state.turns)
-    assert np.array_equal(after.turns, state.turns)
+    assert np.array_equal(pose.angles[1], state.angles)
+    assert np.array_equal(after.angles, state.angles)
 
 
 def test_no_frames_give_no_poses():
-    pose, state = solve(FREE, places(FREE, {"free-4-tip": np.zeros((0, 3))}))
+    pose, state = solve(FREE, goals_by_name(FREE, {"free-4-tip": np.zeros((0, 3))}))
     assert len(pose) == 0
-    assert np.array_equal(state.turns, at_rest(FREE).turns)
+    assert np.array_equal(state.angles, at_rest(FREE).angles)
 
 
 def test_a_number_that_is_none_is_told():
-    goals = places(FREE, {"free-4-tip": np.full((3, 3), np.nan)}, weights={"free-4-tip": np.array([0.0, 1.0, 0.0])})
+    goals = goals_by_name(
+        FREE, {"free-4-tip": np.full((3, 3), np.nan)}, weights={"free-4-tip": np.array([0.0, 1.0, 0.0])}
+    )
     with pytest.raises(SkeletonError, match="frame 1, free-4-tip"):
         solve(FREE, goals)
     with pytest.raises(SkeletonError, match="below zero"):
-        solve(FREE, places(FREE, {"free-4-tip": np.zeros((1, 3))}, weights={"free-4-tip": -1.0}))
+        solve(FREE, goals_by_name(FREE, {"free-4-tip": np.zeros((1, 3))}, weights={"free-4-tip": -1.0}))
     with pytest.raises(SkeletonError, match="'hand', expected one of free-0"):
-        places(FREE, {"hand": np.zeros((1, 3))})
+        goals_by_name(FREE, {"hand": np.zeros((1, 3))})
     with pytest.raises(SkeletonError, match=r"shape \(2, 2\)"):
-        places(FREE, {"free-4-tip": np.zeros((2, 2))})
+        goals_by_name(FREE, {"free-4-tip": np.zeros((2, 2))})
     with pytest.raises(SkeletonError, match="unit"):
-        solve(FREE, places(FREE, {}, orientations={"free-4": np.array([[2.0, 0, 0, 0]])}))
+        solve(FREE, goals_by_name(FREE, {}, orientations={"free-4": np.array([[2.0, 0, 0, 0]])}))
 
 
 def test_a_skeleton_without_any_length_is_solved():
     lengthless = chain("dot", UP[:3] * 0)
-    pose, _ = solve(lengthless, places(lengthless, {"dot-1-tip": np.ones((1, 3))}))
+    pose, _ = solve(lengthless, goals_by_name(lengthless, {"dot-1-tip": np.ones((1, 3))}))
     assert np.array_equal(pose.positions, np.zeros((1, 3, 3)))

@@ -1,10 +1,10 @@
-"""FABRIK's passes by themselves, without the steps and the other beginnings that finish them."""
+"""FABRIK's passes by themselves, without the steps and the other restarts that finish them."""
 
 import numpy as np
 import pytest
 
-from knuckle.solvers.tree import TreeFabrikSettings, chain, places, solve
-from knuckle.solvers.tree.fabrik_passes import inwards
+from knuckle.solvers.tree import TreeFabrikSettings, chain, goals_by_name, solve
+from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.tree_kinematics import place
 
 from .test_laws import miss, reached
@@ -13,7 +13,7 @@ from .trees import UP, limit_excess, loop, posed, turns_inside
 
 
 def passes_alone(most):
-    return TreeFabrikSettings(follow=False, near=0.0, stall=0.0, passes=most, steps=0, beginnings=0)
+    return TreeFabrikSettings(follow=False, near=0.0, stall=0.0, passes=most, steps=0, restarts=0)
 
 
 def missed(name, most, frames=40):
@@ -46,23 +46,23 @@ def test_a_joint_that_is_known_from_both_sides_is_found_in_one_pass():
     """Of two bones between a pinned root and a goal: where the two spheres meet (FABRIK-CGA 3.3)."""
     skeleton = chain("two", UP[:3])
     positions, _ = posed(skeleton, turns_inside(skeleton, 40, 5))
-    goals = places(skeleton, {skeleton.joints[-1]: positions[:, -1]})
+    goals = goals_by_name(skeleton, {skeleton.joints[-1]: positions[:, -1]})
     pose, _ = solve(skeleton, goals, settings=passes_alone(1))
     assert miss(pose, goals).max() < 1e-8
 
 
 def test_joints_that_close_a_loop_are_wanted_in_one_place_on_both_bones_spheres():
     skeleton = loop()
-    goals = places(skeleton, {"left-1-tip": np.array([[0.2, 1.8, 0.3]])})
+    goals = goals_by_name(skeleton, {"left-1-tip": np.array([[0.2, 1.8, 0.3]])})
     plan, rows = problem(skeleton, goals, 0.2 * turns_inside(skeleton, 1, 3))
-    placed = place(plan, rows.origin, rows.turns)
-    wanted, _ = inwards(plan, placed, rows)
+    placed = place(plan, rows.root_position, rows.angles)
+    wanted, _ = inward_pass(plan, placed, rows)
     count = len(plan.links)
-    assert len(plan.pairs) == 1
-    one, other = plan.pairs[0]
+    assert len(plan.loop_pairs) == 1
+    one, other = plan.loop_pairs[0]
     assert np.array_equal(wanted[:, count + one], wanted[:, count + other])
     for site in (one, other):
         joint = plan.site_joints[site]
         above = placed.points[:, plan.links[joint].parent]
-        length = np.linalg.norm(plan.steps[joint])
+        length = np.linalg.norm(plan.rest_offsets[joint])
         assert np.linalg.norm(wanted[:, count + site] - above, axis=-1) == pytest.approx(length, abs=1e-9)

@@ -12,8 +12,8 @@ from knuckle.solvers.tree import (
     chain,
     cone,
     from_bones,
+    goals_by_name,
     hinge,
-    places,
     solve,
 )
 
@@ -42,8 +42,8 @@ def two(rest=STEP, parents=(-1, 0), limits=FREE, **more):
         (lambda: two(parents=(-1, 1)), "the parent of b is joint 1"),
         (lambda: two(parents=(-1, -1)), "the parent of b is joint -1"),
         (lambda: two(loops=((1, 1),)), r"a loop joins \(1, 1\)"),
-        (lambda: two(limits=(ball(), hinge(1, -1))), "b: turns 57 to -57 degrees"),
-        (lambda: two(limits=(ball(), hinge(-4, 4))), "b: turns -229 to 229 degrees"),
+        (lambda: two(limits=(ball(), hinge(1, -1))), "b: the twist is limited to 57 to -57 degrees"),
+        (lambda: two(limits=(ball(), hinge(-4, 4))), "b: the twist is limited to -229 to 229 degrees"),
         (lambda: two(limits=(cone(4, 0, 0, 0), ball())), "a: the cone opens by 229, 0, 0, 0 degrees"),
         (lambda: two(limits=(cone(float("nan"), 0, 0, 0), ball())), "a: a limit is not a finite number"),
         (lambda: two(limits=(SwingTwistLimit(axis=(0, 0, 0)), ball())), "a: the limit's axis and side are parallel"),
@@ -87,7 +87,7 @@ def test_a_tentacle_curls_to_places_within_its_reach():
     tentacle = chain("tentacle", points, cone(0.44, 0.44, 0.44, 0.44, (-0.09, 0.09)))
     positions, _ = posed(tentacle, turns_inside(tentacle, 30, 4))
     goal = positions[:, -1]
-    pose, _ = solve(tentacle, places(tentacle, {"tentacle-19-tip": goal}))
+    pose, _ = solve(tentacle, goals_by_name(tentacle, {"tentacle-19-tip": goal}))
     missed = np.linalg.norm(pose.positions[:, -1] - goal, axis=-1)
     assert missed.max() < 1e-4 * tentacle.reach
     assert limit_excess(tentacle, pose.rotations) < 1e-9
@@ -96,7 +96,7 @@ def test_a_tentacle_curls_to_places_within_its_reach():
 def test_a_tree_out_of_reach_of_all_its_goals_still_keeps_its_lengths_and_its_loops():
     for tree, ends in ((palm(), ("one-end-tip", "three-end-tip")), (loop(), ("left-1-tip", "right-1-tip"))):
         far = {end: np.array([[50.0 * sign, 90.0, 0]]) for end, sign in zip(ends, (-1, 1), strict=True)}
-        pose, _ = solve(tree, places(tree, far))
+        pose, _ = solve(tree, goals_by_name(tree, far))
         steps = pose.positions[:, 1:] - pose.positions[:, list(tree.parents[1:])]
         assert np.abs(np.linalg.norm(steps, axis=-1) - tree.lengths[1:]).max() < 1e-12
         for one, other in tree.loops:

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import at_rest, places, swing_twist_limits
-from knuckle.solvers.tree.cost_derivatives import slopes
-from knuckle.solvers.tree.fabrik_passes import inwards
-from knuckle.solvers.tree.goal_points import sites_of
-from knuckle.solvers.tree.sphere_joint import between
+from knuckle.solvers.tree import at_rest, goals_by_name, swing_twist_limits
+from knuckle.solvers.tree.cost_derivatives import cost_derivatives
+from knuckle.solvers.tree.fabrik_passes import inward_pass
+from knuckle.solvers.tree.goal_points import goal_points
+from knuckle.solvers.tree.sphere_joint import nearest_on_spheres
 from knuckle.solvers.tree.tree_kinematics import TreeProblems, measure, place
-from knuckle.solvers.tree.tree_plan import make
+from knuckle.solvers.tree.tree_plan import make_plan
 
 from .trees import ARM, FREE, TAIL, Y, loop, palm, turns_inside
 
@@ -34,7 +34,7 @@ def test_where_two_spheres_meet_no_point_of_both_is_nearer(seed):
     one, other, near = rng.normal(size=(3, 1, 3))
     both = rng.normal(size=(1, 3))
     radius, other_radius = float(length(both - one)[0]), float(length(both - other)[0])
-    found = between(one, radius, other, other_radius, near, aside=X)
+    found = nearest_on_spheres(one, radius, other, other_radius, near, aside=X)
     assert length(found - one)[0] == pytest.approx(radius, abs=1e-12)
     assert length(found - other)[0] == pytest.approx(other_radius, abs=1e-12)
     # A point of both spheres, turned about the line through their centres, is all of their circle.
@@ -47,18 +47,18 @@ def test_where_two_spheres_meet_no_point_of_both_is_nearer(seed):
 @pytest.mark.parametrize(("distance", "radii"), [(3.0, (1.0, 1.5)), (0.4, (1.0, 0.5)), (0.0, (1.0, 1.0))])
 def test_where_two_spheres_do_not_meet_it_is_the_middle_of_their_centres(distance, radii):
     """Apart, one inside the other, and about one centre."""
-    found = between(0 * X, radii[0], distance * X, radii[1], X + 1, aside=X)
+    found = nearest_on_spheres(0 * X, radii[0], distance * X, radii[1], X + 1, aside=X)
     assert found == pytest.approx(distance / 2 * X)
 
 
 def test_spheres_that_touch_meet_in_one_point():
-    assert between(0 * X, 1.0, 3 * X, 2.0, X + 1, aside=X) == pytest.approx(X, abs=1e-7)
-    assert between(0 * X, 3.0, X, 2.0, X + 1, aside=X) == pytest.approx(3 * X, abs=1e-7)
+    assert nearest_on_spheres(0 * X, 1.0, 3 * X, 2.0, X + 1, aside=X) == pytest.approx(X, abs=1e-7)
+    assert nearest_on_spheres(0 * X, 3.0, X, 2.0, X + 1, aside=X) == pytest.approx(3 * X, abs=1e-7)
 
 
 def test_from_the_axis_of_the_circle_the_side_asked_for_is_taken():
     up = np.array([[0.0, 3, 0]])
-    found = between(0 * X, 1.0, np.sqrt(2) * X, 1.0, 0.3 * X, aside=up)
+    found = nearest_on_spheres(0 * X, 1.0, np.sqrt(2) * X, 1.0, 0.3 * X, aside=up)
     assert found == pytest.approx(np.array([[np.sqrt(0.5), np.sqrt(0.5), 0]]))
 
 
@@ -70,14 +70,14 @@ def test_a_sub_base_is_wanted_at_the_weighted_centroid_of_what_its_ends_want():
     tree = replace(Y, root_free=True)
     goal = {"left": np.array([-1.0, 0.4, 2.6]), "right": np.array([1.3, 0.2, 1.9])}
     weight = {"left": 1.0, "right": 3.0}
-    goals = places(
+    goals = goals_by_name(
         tree,
         {f"{name}-1-tip": goal[name][None] for name in goal},
         weights={f"{name}-1-tip": weight[name] for name in goal},
     )
     plan, rows = problem(tree, goals, np.zeros((1, len(tree.joints), 3)))
-    placed = place(plan, rows.origin, rows.turns)
-    wanted, _ = inwards(plan, placed, rows)
+    placed = place(plan, rows.root_position, rows.angles)
+    wanted, _ = inward_pass(plan, placed, rows)
     now = dict(zip(tree.joints, placed.points[0], strict=False))
 
     def inward(from_there, joint):
@@ -96,8 +96,8 @@ def test_a_sub_base_is_wanted_at_the_weighted_centroid_of_what_its_ends_want():
 
 def problem(skeleton, goals, turns):
     """The plan, and rows at turns (F, J, 3)."""
-    sites = sites_of(skeleton, goals)
-    plan = make(skeleton, sites, np.full(len(sites.joints), True))
+    sites = goal_points(skeleton, goals)
+    plan = make_plan(skeleton, sites, np.full(len(sites.joints), True))
     origin = np.tile(skeleton.rest[0, :3, 3], (len(turns), 1))
     return plan, TreeProblems(origin, turns[:, plan.joints], sites.goals, sites.weights)
 
@@ -118,15 +118,15 @@ def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
     skeleton, ends, turned = CASES[name]
     rng = np.random.default_rng(seed)
     spin = Rotation.random(len(turned) or 1, rng=rng).as_quat(scalar_first=True)
-    goals = places(
+    goals = goals_by_name(
         skeleton,
         {end: rng.normal(0, skeleton.reach / 2, (1, 3)) for end in ends},
         orientations={joint: spin[k : k + 1] for k, joint in enumerate(turned)},
         weights={ends[0]: 2.0},
     )
     plan, rows = problem(skeleton, goals, turns_inside(skeleton, 1, seed, widest=1.2))
-    found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
-    count = rows.turns.size
+    found = cost_derivatives(plan, place(plan, rows.root_position, rows.angles), rows)
+    count = rows.angles.size
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
 
     def cost(change):
@@ -134,8 +134,8 @@ def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
         moved = rows.select(np.zeros(len(change), int))
         moved = replace(
             moved,
-            turns=moved.turns + change[:, :count].reshape(-1, *rows.turns.shape[1:]),
-            origin=moved.origin + (plan.reach * change[:, count:] if plan.root_free else 0.0),
+            angles=moved.angles + change[:, :count].reshape(-1, *rows.angles.shape[1:]),
+            root_position=moved.root_position + (plan.reach * change[:, count:] if plan.root_free else 0.0),
         )
         return measure(plan, moved)[0] ** 2 / 2
 
@@ -146,8 +146,8 @@ def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
     across = (steps[:, None] - steps[None]).reshape(-1, size)
     bend = (cost(pairs) - cost(across) - cost(-across) + cost(-pairs)).reshape(size, size) / (4 * h * h)
     scale = max(np.abs(bend).max(), np.abs(slope).max())
-    assert np.abs(found.slope[0] - slope)[free].max() < 1e-6 * scale
-    ours = (found.curvature + found.bend)[0]
+    assert np.abs(found.gradient[0] - slope)[free].max() < 1e-6 * scale
+    ours = (found.gauss_newton + found.second_order)[0]
     assert np.abs(ours - bend)[free][:, free].max() < 1e-5 * scale
 
 
@@ -188,4 +188,4 @@ def test_turns_are_a_twist_and_then_the_shortest_swing(seed):
 
 def test_an_arm_at_rest_outside_its_limits_begins_at_the_nearest_inside():
     stiff = replace(ARM, limits=(ARM.limits[0], replace(ARM.limits[1], twist=(0.4, 2.0)), *ARM.limits[2:]))
-    assert at_rest(stiff).turns[1, 1] == pytest.approx(0.4)
+    assert at_rest(stiff).angles[1, 1] == pytest.approx(0.4)
