@@ -22,7 +22,6 @@ from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
 from ..solvers import Smoothing, Solver, State, initial_state
-from ..solvers.skin_markers import SkinSolver
 from ..solvers.smoothing.observability import visible_digits as digits_shown
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment as assigning
@@ -194,8 +193,9 @@ def _solve(
     seen = (targets.weights > 0) & ~filled
     if measured.skin_fit is not None:
         yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
-        pose = _finished(measured, targets, pose)
-    pose = how.smoothing.smooth_pose(hand, targets, pose, calm.noise[hand.side])
+        pose = _fitted_to_skin(measured, markers, calm, how.smoothing, pose)
+    else:
+        pose = how.smoothing.smooth_pose(hand, targets, pose, calm.noise[hand.side])
     pose, companions = estimate_unseen_fingers(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = apply_target_rotations(hand, targets, pose) if how.drive == "joints" else pose
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
@@ -203,16 +203,19 @@ def _solve(
     return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)
 
 
-def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
-    """Refine the pose by least squares over all skin markers of the hand, within its limits."""
+def _fitted_to_skin(
+    measured: MeasuredHand, markers: Markers, smoothed: SmoothedMarkers, smoothing: Smoothing, pose: Pose
+) -> Pose:
+    """Fit the pose to all skin markers as they were recorded, within the limits; filled gaps do not count."""
     assert measured.skin_fit is not None
-    worn, labels = replace(measured.skin_fit, limits=measured.limits), list(measured.spots)
-    positions = np.full((len(targets), len(worn.markers), 3), np.nan)
+    worn = replace(measured.skin_fit, limits=measured.limits)
+    positions = np.full((len(markers.times), len(worn.markers), 3), np.nan)
     for column, label in enumerate(worn.markers.labels):
-        if label in labels:
-            row = labels.index(label)
-            positions[:, column] = np.where(targets.weights[:, row, None] > 0, targets.positions[:, row], np.nan)
-    found, _ = SkinSolver().solve(worn, targets.times, positions, beginning=pose.angles)
+        if label in measured.spots:
+            row = markers.names.index(label)
+            known = ~smoothed.markers.predicted[:, row]
+            positions[known, column] = markers.positions[known, row]
+    found = smoothing.solve_skin(worn, markers.times, positions, pose.angles)
     return Pose(pose.hand, found.root, found.angles)
 
 

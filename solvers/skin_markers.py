@@ -1,9 +1,8 @@
 """Solve a hand that was calibrated together with its skin markers: the likeliest pose of each frame.
 
-Each frame is first solved by itself. A Kalman filter then combines the angles over time: the measurement of a frame is
-the information of its markers about the angles, with the wrist's six degrees of freedom eliminated; the prediction
-drifts from the last frame's angles towards the performer's mean pose. The wrist is solved for the filtered angles.
-Angles without markers keep their last value and fade towards the mean.
+Each frame is first solved by itself. The angles are then filtered over time (angle_filter.py): the measurement of a
+frame is the information of its markers about the angles, with the wrist's six degrees of freedom eliminated. The wrist
+is solved for the filtered angles.
 """
 
 from dataclasses import dataclass
@@ -25,31 +24,28 @@ from ..hand.calibration.skin_markers.posing import (
     solved,
     without_prior,
 )
+from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed
 from .solver import hold_last
+from .wrist_gaps import bridged
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 MIRROR = np.array([-1.0, 1.0, 1.0])
 MIRROR_FRAME = np.diag([-1.0, 1.0, 1.0, 1.0])
-CHANGE_FACTOR = 2.0
-"""Factor on the random walk's variance, because joints tend to keep their velocity."""
 FEWEST_MARKERS = 3
-"""Markers needed to locate the wrist; with fewer it stays where it was."""
-LONGEST_STEP = 0.5
-"""s, a longer interval between two frames counts as this."""
+"""Markers needed to locate the wrist."""
+INDEPENDENT_SHARE = 0.3
+"""Share of a frame's information that counts where both directions are combined: skin slides alike in neighbouring
+frames, so that the errors of their markers do not average out as independent ones would."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinState:
     """State carried from one piece of a take to the next."""
 
-    time: float
-    """s, of the last frame."""
-    mean: Floats
-    """(D,) rad"""
-    covariance: Floats
-    """(D, D) rad²"""
-    rotation: Floats
+    angles: AngleState
+    orientation: Floats
     """(3, 3) R_world_wrist of the last frame, mirrored to a right hand."""
     position: Floats
     """(3,) m, the wrist's position in the last frame, mirrored to a right hand."""
@@ -73,6 +69,8 @@ class SkinSolver:
 
     passes: int = 30
     """Maximum number of steps for a frame."""
+    calm: float = 1.0
+    """Divides the markers' information where both directions are combined."""
 
     def solve(
         self,
@@ -97,20 +95,73 @@ class SkinSolver:
         Returns:
             The pose of each frame, and the state for the next piece.
         """
-        mirror = MIRROR if worn.side == "left" else np.ones(3)
+        found = self._measured(worn, positions, beginning)
+        before = None if state is None else state.angles
+        forward, angle_state = filtered(worn.poses, times, found.angles, before)
+        poses = found.posed(forward.mean)
+        orientations = hold_last(poses.turns, found.located, np.eye(3) if state is None else state.orientation)
+        positions = hold_last(poses.places, found.located, np.zeros(3) if state is None else state.position)
+        last = SkinState(angle_state, orientations[-1], positions[-1])
+        return _unmirrored(worn, found.beliefs, Poses(orientations, positions, poses.angles)), last
+
+    def solve_take(
+        self, worn: WornHand, times: Floats, positions: Floats, beginning: Floats | None = None
+    ) -> SkinPoses:
+        """Solve every frame by all frames of a take, the later ones too. Arguments are those of `solve`.
+
+        Hidden joints and a wrist that too few markers locate are carried from both ends of the gap.
+        """
+        found = self._measured(worn, positions, beginning)
+        forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
+        poses = found.posed(smoothed(forward))
+        orientations, places = bridged(poses.turns, poses.places, times, found.located)
+        return _unmirrored(worn, found.beliefs, Poses(orientations, places, poses.angles))
+
+    def _measured(self, worn: WornHand, positions: Floats, beginning: Floats | None) -> "_Measured":
+        """Solve each frame by itself."""
         beliefs = beliefs_of(worn)
-        seen = Seen.of(positions * mirror)
+        seen = Seen.of(positions * _flip(worn))
         starts = [beliefs.mean, *STARTS, *([] if beginning is None else [beginning])]
         independent = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
         independent, _ = settled(beliefs, independent, seen, self.passes, 1e-5)
-        poses, state = _filter(worn, independent, seen, times, state)
-        markers = carried(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
-        markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
-        root = np.tile(np.eye(4), (len(seen), 1, 1))
-        root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
-        if worn.side == "left":
-            root = MIRROR_FRAME @ root @ MIRROR_FRAME
-        return SkinPoses(root, poses.angles, markers * mirror), state
+        angles, response = _without_wrist(beliefs, independent, seen)
+        return _Measured(beliefs, independent, angles, response, seen.known.sum(axis=1) >= FEWEST_MARKERS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """F frames, each solved by itself."""
+
+    beliefs: Beliefs
+    independent: Poses
+    angles: AngleMeasurement
+    response: Floats
+    """(F, 6, D + 1) of the wrist to a step of the angles, with a constant column at the end."""
+    located: Bools
+    """(F,) whether enough markers locate the wrist."""
+
+    def posed(self, angles: Floats) -> Poses:
+        """Return the poses at other angles (F, D), within the limits; the wrist follows its markers."""
+        step = np.ones((len(angles), DOFS + 1))
+        step[:, :DOFS] = np.clip(angles, *self.beliefs.limits.T) - self.independent.angles
+        wrist = (self.response @ step[..., None])[..., 0]
+        return self.independent.moved(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.beliefs.limits)
+
+
+def _flip(worn: WornHand) -> Floats:
+    """(3,) factors that make the hand a right one."""
+    return MIRROR if worn.side == "left" else np.ones(3)
+
+
+def _unmirrored(worn: WornHand, beliefs: Beliefs, poses: Poses) -> SkinPoses:
+    """Return the poses of a right hand as those of the hand that wore the markers."""
+    markers = carried(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
+    markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
+    root = np.tile(np.eye(4), (len(poses), 1, 1))
+    root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
+    if worn.side == "left":
+        root = MIRROR_FRAME @ root @ MIRROR_FRAME
+    return SkinPoses(root, poses.angles, markers * _flip(worn))
 
 
 def beliefs_of(worn: WornHand) -> Beliefs:
@@ -120,52 +171,17 @@ def beliefs_of(worn: WornHand) -> Beliefs:
     return Beliefs(shape_of(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
-def _filter(
-    worn: WornHand, independent: Poses, seen: Seen, times: Floats, state: SkinState | None
-) -> tuple[Poses, SkinState]:
-    """Filter independently solved poses over time (Kalman 1960)."""
-    beliefs = beliefs_of(worn)
-    information, right_hand_side, response = _angle_information(beliefs, independent, seen)
-    prior_mean, prior_covariance = beliefs.mean, worn.poses.covariance
-    mean = prior_mean if state is None else state.mean
-    covariance = prior_covariance if state is None else state.covariance
-    last_time = times[0] if state is None else state.time
-    angles = np.empty_like(independent.angles)
-    for frame, time in enumerate(times):
-        if frame or state is not None:
-            change = CHANGE_FACTOR * min(max(time - last_time, 0.0), LONGEST_STEP) * worn.poses.change
-            # Ornstein-Uhlenbeck process: its stationary covariance is the prior's.
-            fade = solved(prior_covariance + change / 2, prior_covariance - change / 2).T
-            mean = prior_mean + fade @ (mean - prior_mean)
-            covariance = fade @ covariance @ fade.T + prior_covariance - fade @ prior_covariance @ fade.T
-        covariance = inverse(inverse(covariance) + information[frame])
-        covariance = (covariance + covariance.T) / 2
-        mean = mean + covariance @ (right_hand_side[frame] + information[frame] @ (independent.angles[frame] - mean))
-        angles[frame], last_time = mean, time
-    step = np.zeros((len(seen), BASE + DOFS))
-    step[:, BASE:] = np.clip(angles, *beliefs.limits.T) - independent.angles
-    step[:, :BASE] = (response @ np.concatenate([step[:, BASE:], np.ones((len(seen), 1))], axis=1)[..., None])[..., 0]
-    poses = independent.moved(step, beliefs.limits)
-    enough = seen.known.sum(axis=1) >= FEWEST_MARKERS
-    rotations = hold_last(poses.turns, enough, np.eye(3) if state is None else state.rotation)
-    positions = hold_last(poses.places, enough, np.zeros(3) if state is None else state.position)
-    return Poses(rotations, positions, poses.angles), SkinState(
-        float(last_time), mean, covariance, rotations[-1], positions[-1]
-    )
-
-
-def _angle_information(beliefs: Beliefs, independent: Poses, seen: Seen) -> tuple[Floats, Floats, Floats]:
+def _without_wrist(beliefs: Beliefs, independent: Poses, seen: Seen) -> tuple[AngleMeasurement, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
-        The information matrix of the angles (F, D, D), its right-hand side (F, D), and the wrist's linear response to
-        a step of the angles, with a constant column at the end (F, 6, D + 1).
+        What the markers say about the angles, and the wrist's linear response (F, 6, D + 1) to a step of the angles.
     """
     equations = normal(without_prior(beliefs), independent, seen)
     wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
-    damped = wrist + 1e-6 * np.eye(BASE)
-    response = solved(damped, np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
+    response = solved(wrist + 1e-6 * np.eye(BASE), np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
     information = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ response[..., :-1]
-    right_hand_side = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
+    gradient = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
     response[..., :-1] *= -1
-    return (information + information.swapaxes(1, 2)) / 2, right_hand_side, response
+    information = (information + information.swapaxes(1, 2)) / 2
+    return AngleMeasurement(independent.angles, information, gradient), response

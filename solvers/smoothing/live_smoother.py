@@ -7,11 +7,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.calibration.skin_markers import WornHand
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.rotations import IDENTITY
 from ...hand.targets import Targets
 from ..settings import check, setting
+from ..skin_markers import SkinPoses, SkinSolver
 from ..solver import Solver, State
 from .angle_smoother import AngleEstimate, smooth_angles_live
 from .live_path import PathEstimate, PathFilter, PathHistory, filter_frame, initial_history
@@ -86,6 +88,10 @@ class LiveSmoothing:
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return smooth_angles_live(hand, targets, pose, noise)[0]
+
+    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+        """See Smoothing."""
+        return SkinSolver().solve(hand, times, positions, beginning=beginning)[0]
 
     def follow(self, targets: Targets, history: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
         """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""

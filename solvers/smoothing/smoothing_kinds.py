@@ -6,10 +6,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.calibration.skin_markers import WornHand
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
+from ..skin_markers import SkinPoses, SkinSolver
 from .angle_smoother import smooth_angles
 from .live_smoother import LiveSmoothing
 from .take_smoother import SmoothedTargets, smooth
@@ -28,6 +30,10 @@ class Smoothing(Protocol):
         """Smooth the angles of a whole take that the targets hardly determine; noise as in SmoothedTargets."""
         ...
 
+    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+        """Solve a hand that wore skin markers by the frames that may be used; arguments as in SkinSolver.solve."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class NoSmoothing:
@@ -41,6 +47,10 @@ class NoSmoothing:
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return pose
+
+    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+        """See Smoothing. The markers stay as they were recorded; the angles follow from all frames."""
+        return SkinSolver().solve_take(hand, times, positions, beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,10 @@ class WholeTakeSmoothing:
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return smooth_angles(hand, targets, pose, noise, self.calm)
+
+    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+        """See Smoothing."""
+        return SkinSolver(calm=self.calm).solve_take(hand, times, positions, beginning)
 
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": NoSmoothing, "live": LiveSmoothing, "whole": WholeTakeSmoothing}

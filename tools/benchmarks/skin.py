@@ -37,6 +37,7 @@ METHODS: list[Method] = [
     Calibrated("`knuckle calibrate` on another take"),
     *([Momentum()] if PYTHON.exists() else []),
     Worn("fitted hand, three takes"),
+    Worn("the same, without later frames", live=True),
     Worn("fitted hand, the take itself", alone=True),
 ]
 """On the real takes."""
@@ -58,7 +59,7 @@ HIDDEN: list[tuple[str, Method, Method]] = [
         Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
         Default("whole, smoothed", {"smoothing": "whole"}),
     ),
-    ("fitted hand", Worn("live, fitted"), Worn("whole, fitted")),
+    ("fitted hand", Worn("live, fitted", live=True), Worn("whole, fitted")),
 ]
 """Where markers vanish: a name, how it is live, and how it is over a whole take."""
 

@@ -21,6 +21,8 @@ class Worn:
 
     name: str
     alone: bool = False
+    live: bool = False
+    """Solves each frame without those after it."""
 
     def fit(self, takes: Sequence[Clip]) -> Fitted:
         """See Method."""
@@ -34,7 +36,8 @@ class Worn:
             if label in clip.labels:
                 positions[:, column] = clip.positions[:, clip.column(label)]
         begin = time.perf_counter()
-        poses, _ = SkinSolver().solve(worn, np.arange(len(clip)) / clip.rate, positions)
+        times, solver = np.arange(len(clip)) / clip.rate, SkinSolver()
+        poses = solver.solve(worn, times, positions)[0] if self.live else solver.solve_take(worn, times, positions)
         seconds = time.perf_counter() - begin
         frames = joint_frames(worn.model, Pose(worn.model, poses.root, poses.angles))
         return Solved(worn.markers.labels, poses.markers, frames, poses.angles, worn.model.limits, seconds)

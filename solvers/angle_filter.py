@@ -1,0 +1,115 @@
+"""Filter the joint angles of a performer over time, forwards and in both directions.
+
+The angles follow an Ornstein-Uhlenbeck process: they wander as the performer's joints do, and drift towards the mean
+pose, so that their stationary distribution is the pose prior. Each frame measures them by its markers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.calibration.skin_markers.model import PosePrior
+from ..hand.calibration.skin_markers.posing import inverse, solved
+
+Floats = NDArray[np.float64]
+
+RANDOM_WALK_FACTOR = 2.0
+"""Factor on the random walk's variance, because joints tend to keep their velocity."""
+MAX_INTERVAL = 0.5
+"""s, a longer interval between two frames counts as this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleMeasurement:
+    """What the markers of F frames say about the angles, linearised at the angles of each frame."""
+
+    angles: Floats
+    """(F, D) rad, where it is linearised."""
+    information: Floats
+    """(F, D, D) 1/rad²"""
+    gradient: Floats
+    """(F, D) 1/rad, of the log-likelihood at `angles`."""
+
+    def weighted(self, share: float) -> "AngleMeasurement":
+        """The same measurement with a share of its information."""
+        return AngleMeasurement(self.angles, share * self.information, share * self.gradient)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleState:
+    """The filter after a frame."""
+
+    time: float
+    """s"""
+    mean: Floats
+    """(D,) rad"""
+    covariance: Floats
+    """(D, D) rad²"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilteredAngles:
+    """Gaussians over the angles of F frames, before and after each frame's own measurement."""
+
+    predicted_mean: Floats
+    """(F, D) rad"""
+    predicted_covariance: Floats
+    """(F, D, D) rad²"""
+    mean: Floats
+    """(F, D) rad"""
+    covariance: Floats
+    """(F, D, D) rad²"""
+    decay: Floats
+    """(F, D, D), by which a deviation from the prior's mean goes on from the previous frame."""
+
+
+def filtered(
+    prior: PosePrior, times: Floats, measured: AngleMeasurement, state: AngleState | None = None
+) -> tuple[FilteredAngles, AngleState]:
+    """Filter measurements at times (F,) s by those before them (Kalman 1960).
+
+    Args:
+        state: what the previous piece returned; None at the start of a take.
+
+    Returns:
+        The filtered angles, and the state for the next piece.
+    """
+    count, dofs = measured.angles.shape
+    state = AngleState(float(times[0]), prior.mean, prior.covariance) if state is None else state
+    before, mean, covariance = state.time, state.mean, state.covariance
+    result = FilteredAngles(
+        np.empty((count, dofs)),
+        np.empty((count, dofs, dofs)),
+        np.empty((count, dofs)),
+        np.empty((count, dofs, dofs)),
+        np.empty((count, dofs, dofs)),
+    )
+    for frame, time in enumerate(times):
+        interval = min(max(float(time) - before, 0.0), MAX_INTERVAL)
+        decay = _decay(prior, interval)
+        mean = prior.mean + decay @ (mean - prior.mean)
+        covariance = decay @ covariance @ decay.T + prior.covariance - decay @ prior.covariance @ decay.T
+        result.decay[frame], result.predicted_mean[frame], result.predicted_covariance[frame] = decay, mean, covariance
+        information = measured.information[frame]
+        covariance = inverse(inverse(covariance) + information)
+        covariance = (covariance + covariance.T) / 2
+        mean = mean + covariance @ (measured.gradient[frame] + information @ (measured.angles[frame] - mean))
+        result.mean[frame], result.covariance[frame], before = mean, covariance, float(time)
+    return result, AngleState(before, mean, covariance)
+
+
+def _decay(prior: PosePrior, interval: float) -> Floats:
+    """(D, D) the decay over an interval in s, with which the prior stays the stationary distribution."""
+    change = RANDOM_WALK_FACTOR * interval * prior.change
+    return solved(prior.covariance + change / 2, prior.covariance - change / 2).T
+
+
+def smoothed(forward: FilteredAngles) -> Floats:
+    """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
+    angles = forward.mean.copy()
+    carried = forward.decay[1:] @ forward.covariance[:-1]
+    gains = solved(forward.predicted_covariance[1:], carried).swapaxes(1, 2)
+    for frame in range(len(angles) - 2, -1, -1):
+        angles[frame] += gains[frame] @ (angles[frame + 1] - forward.predicted_mean[frame + 1])
+    return angles

@@ -1,0 +1,80 @@
+"""Carry the wrist through the frames in which too few markers locate it, from both ends of the gap."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+VELOCITY_WINDOW = 0.03
+"""s beside a gap over which the wrist's velocity is taken."""
+VELOCITY_DECAY = 0.05
+"""s in which this velocity decays within the gap."""
+
+
+def bridged(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
+    """Fill the gaps of a wrist; before the first and after the last located frame it stays.
+
+    At each end of a gap the wrist goes on with the velocity that it had there, which decays; in between, it passes
+    smoothly from the one motion to the other.
+
+    Args:
+        orientations: (F, 3, 3) R_world_wrist.
+        positions: (F, 3) m.
+        times: (F,) s.
+        located: (F,) the frames whose orientation and position are known.
+
+    Returns:
+        Orientations and positions, changed only where not located, and nowhere if no frame is located.
+    """
+    known = np.flatnonzero(located)
+    if not len(known) or len(known) == len(located):
+        return orientations, positions
+    nearest = np.clip(np.arange(len(located)), known[0], known[-1])
+    orientations, positions = orientations[nearest], positions[nearest]
+    wrist = _Wrist(rot.from_matrix(orientations), positions.copy(), times, located)
+    for start, end in pairwise(known):
+        gap = slice(start + 1, end)
+        share = ((times[gap] - times[start]) / (times[end] - times[start]))[:, None]
+        share = share**2 * (3 - 2 * share)
+        turned, moved = wrist.continued(start, -1, gap)
+        turned_back, moved_back = wrist.continued(end, 1, gap)
+        orientations[gap] = rot.to_matrix(rot.slerp(turned, turned_back, share))
+        positions[gap] = (1 - share) * moved + share * moved_back
+    return orientations, positions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wrist:
+    quaternions: Floats
+    """(F, 4)"""
+    positions: Floats
+    """(F, 3) m"""
+    times: Floats
+    """(F,) s"""
+    located: Bools
+    """(F,)"""
+
+    def continued(self, at: int, side: int, gap: slice) -> tuple[Floats, Floats]:
+        """Return quaternions (N, 4) and positions (N, 3) in a gap beside frame `at` as the motion there goes on.
+
+        side: -1 if the known frames are before `at`, 1 if they are after it.
+        """
+        other = at
+        while self._is_near(other + side, at):
+            other += side
+        since = np.abs(self.times[gap] - self.times[at])[:, None]
+        reach = VELOCITY_DECAY * (1 - np.exp(-since / VELOCITY_DECAY))
+        reach = reach / abs(self.times[at] - self.times[other]) if other != at else np.zeros_like(reach)
+        ends = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (other, at))
+        moved = self.positions[at] + reach * (self.positions[at] - self.positions[other])
+        return rot.slerp(*ends, 1 + reach), moved
+
+    def _is_near(self, frame: int, at: int) -> bool:
+        inside = 0 <= frame < len(self.times)
+        return inside and bool(self.located[frame]) and abs(self.times[frame] - self.times[at]) <= VELOCITY_WINDOW

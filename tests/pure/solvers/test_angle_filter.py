@@ -1,0 +1,80 @@
+"""The filter of joint angles, against one least-squares problem over all frames."""
+
+import numpy as np
+import pytest
+
+from knuckle.hand.calibration.skin_markers.model import PosePrior
+from knuckle.solvers.angle_filter import MAX_INTERVAL, RANDOM_WALK_FACTOR, AngleMeasurement, filtered, smoothed
+
+DOFS, FRAMES = 3, 12
+
+
+def positive(generator, count=None):
+    shape = (DOFS, DOFS) if count is None else (count, DOFS, DOFS)
+    factor = generator.normal(size=shape)
+    return factor @ np.swapaxes(factor, -1, -2) + 0.1 * np.eye(DOFS)
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A prior, times with a pause, and measurements; in some frames nothing is measured."""
+    generator = np.random.default_rng(8)
+    covariance = positive(generator)
+    prior = PosePrior(generator.normal(size=DOFS), covariance, 0.3 * covariance)
+    times = np.cumsum(generator.uniform(0.01, 0.1, FRAMES)) + np.where(np.arange(FRAMES) > 7, 2.0, 0.0)
+    information = positive(generator, FRAMES)
+    information[3:6] = 0.0
+    gradient = generator.normal(size=(FRAMES, DOFS)) * (information.any(axis=(1, 2)))[:, None]
+    return prior, times, AngleMeasurement(generator.normal(size=(FRAMES, DOFS)), information, gradient)
+
+
+def at_once(prior, times, measured):
+    """(F, D) the likeliest angles of all frames, from one dense system of equations."""
+    count = len(times)
+    matrix, right = np.zeros((count, DOFS, count, DOFS)), np.zeros((count, DOFS))
+    precision = np.linalg.inv(prior.covariance)
+    matrix[0, :, 0] += precision
+    right[0] += precision @ prior.mean
+    for k in range(count):
+        matrix[k, :, k] += measured.information[k]
+        right[k] += measured.gradient[k] + measured.information[k] @ measured.angles[k]
+    for k in range(1, count):
+        half = RANDOM_WALK_FACTOR * min(times[k] - times[k - 1], MAX_INTERVAL) * prior.change / 2
+        # x_k - mean = decay (x_{k-1} - mean) + noise, of which the stationary covariance is the prior's.
+        decay = (prior.covariance - half) @ np.linalg.inv(prior.covariance + half)
+        noise = np.linalg.inv(prior.covariance - decay @ prior.covariance @ decay.T)
+        drift = prior.mean - decay @ prior.mean
+        matrix[k, :, k] += noise
+        matrix[k, :, k - 1] -= noise @ decay
+        matrix[k - 1, :, k] -= decay.T @ noise
+        matrix[k - 1, :, k - 1] += decay.T @ noise @ decay
+        right[k] += noise @ drift
+        right[k - 1] -= decay.T @ noise @ drift
+    return np.linalg.solve(matrix.reshape(count * DOFS, -1), right.ravel()).reshape(count, DOFS)
+
+
+def test_both_directions_give_the_likeliest_angles_of_all_frames(case):
+    forward, _ = filtered(*case)
+    np.testing.assert_allclose(smoothed(forward), at_once(*case), atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 4, FRAMES])
+def test_the_filter_gives_the_likeliest_angles_of_the_frames_so_far(case, count):
+    prior, times, measured = case
+    part = AngleMeasurement(measured.angles[:count], measured.information[:count], measured.gradient[:count])
+    forward, state = filtered(prior, times, measured)
+    np.testing.assert_allclose(forward.mean[count - 1], at_once(prior, times[:count], part)[-1], atol=1e-9)
+    np.testing.assert_allclose(state.mean, forward.mean[-1], atol=0)
+
+
+def test_without_markers_angles_drift_to_the_mean_pose_and_its_spread(case):
+    prior, _, measured = case
+    nothing = AngleMeasurement(np.zeros((400, DOFS)), np.zeros((400, DOFS, DOFS)), np.zeros((400, DOFS)))
+    _, seen = filtered(prior, np.zeros(1), AngleMeasurement(*(each[:1] for each in vars_of(measured))))
+    forward, _ = filtered(prior, 0.5 * np.arange(1, 401), nothing, seen)
+    np.testing.assert_allclose(forward.mean[-1], prior.mean, atol=1e-6)
+    np.testing.assert_allclose(forward.covariance[-1], prior.covariance, atol=1e-6)
+
+
+def vars_of(measured):
+    return measured.angles, measured.information, measured.gradient
