@@ -17,7 +17,7 @@ from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
-from ...solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retried, solve
+from ...solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retry_strayed, solve
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class Nearest:
             strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
             found = other if other.cost[0] < found.cost[0] else found
         strayed = strayed or bool(found.strayed[0])
-        pose = (retried(problem, found) if single and found.strayed[0] else found).pose
+        pose = (retry_strayed(problem, found) if single and found.strayed[0] else found).pose
         if last is not None and single and len(last.objectives) == 1:
             moved = float(np.linalg.norm(objectives[0].position - last.objectives[0].position))
             limit = np.deg2rad(SLACK + 1000 * RATE * moved / problem.scale)

@@ -121,7 +121,7 @@ def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
     pins = [each for each in problem.objectives if np.all(each.weight > 1.0)]
     if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
         return pose
-    return solve(problem.fixed_wrist(pose, pins)).pose
+    return solve(problem.with_fixed_wrist(pose, pins)).pose
 
 
 def _distance(pin: Objective, pose: Pose) -> float:

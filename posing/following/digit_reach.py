@@ -10,7 +10,7 @@ from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers.planar.planar_hand import PlanarDigit, digits
-from ...solvers.pose_problem import Objective, PoseProblem, angles_of, retried, solve
+from ...solvers.pose_problem import Objective, PoseProblem, angles_of, retry_strayed, solve
 from .touching import Shell, Touch, touch
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floa
     start = Pose(hand, np.tile(np.eye(4), (len(goals), 1, 1)), np.repeat(angles[None], len(goals), 0))
     objective = Objective(tip, goals, known.astype(float))
     problem = PoseProblem.of(start, free, [objective])
-    near = retried(problem, solve(problem)).pose
+    near = retry_strayed(problem, solve(problem)).pose
     # From there, remove the error left by posture and tendon couplings.
     return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=LEAST_POSTURE)).pose.angles
 

@@ -2,7 +2,7 @@
 
 The angles q and, if it is free, the wrist minimise, with weights in metres per radian,
 
-    Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / GIVE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
+    Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / COUPLING_RANGE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
 
 A fingertip determines three of a finger's five angles: the tendons' coupling and the starting pose q₀ decide the rest.
 Hard couplings are constraints, as limits are.
@@ -24,18 +24,18 @@ Ints = NDArray[np.int64]
 Rows = tuple[tuple[int, float], ...]
 """An objective's sites: row in the problem's chains, and sign."""
 
-USUAL_LENGTH = 0.1
+REFERENCE_LENGTH = 0.1
 """m, length of the middle finger for which the weights are given; they scale with it."""
 POSTURE = 0.001
 """m, the marker error that a change by a joint's whole range costs. It leaves a reachable fingertip off by some
 micrometres, and keeps joints from moving far for gains smaller than that."""
 COUPLING = 0.004
 """m, the marker error that a change of a coupling by one radian costs."""
-GIVE = np.deg2rad(20.0)
+COUPLING_RANGE = np.deg2rad(20.0)
 """rad, the change of a coupling beyond which its cost rises steeply: fingers hardly bend their last joint alone."""
-PASSIVE = 5.0
+TWIST_FACTOR = 5.0
 """Factor on the cost of twists: they are passive, no muscle drives them alone."""
-NARROW = 1e-3
+LEAST_RANGE = 1e-3
 """rad, least range of a joint in the posture cost."""
 
 
@@ -71,11 +71,11 @@ class PoseProblem:
     """(2, k) rad, lower and upper limits of the free variables."""
     couplings: Floats
     """(C, k) m/rad, weighted rows of the soft couplings."""
-    give: float
+    coupling_range: float
     """m, weighted deviation of a soft coupling at which its cubic term equals the linear one."""
     constraints: Floats
     """(H, k) rows of the hard couplings."""
-    constrained: Floats
+    constraint_rows: Floats
     """(H, D) the same rows over all angles."""
     bounds: Floats
     """(2, H) lower and upper bounds of the hard couplings."""
@@ -86,7 +86,7 @@ class PoseProblem:
     wrist_rotates: bool
     """Whether the wrist may rotate."""
     objectives: tuple[Objective, ...]
-    """Use `towards` to replace them by objectives of other sites."""
+    """Use `with_objectives` to replace them by objectives of other sites."""
     rows: tuple[Rows, ...]
     """Each objective's sites in the chains."""
     chains: SiteChains
@@ -112,31 +112,31 @@ class PoseProblem:
             posture: m, the marker error that a change by a joint's whole range costs on a hand of the usual length.
         """
         hand = start.hand
-        scale = middle_finger_length(hand) / USUAL_LENGTH
+        scale = middle_finger_length(hand) / REFERENCE_LENGTH
         low, high = hand.limits.T
-        weights = posture * scale / np.maximum(high - low, NARROW)
-        weights[np.array(hand.movements) == "twist"] *= PASSIVE
+        weights = posture * scale / np.maximum(high - low, LEAST_RANGE)
+        weights[np.array(hand.movements) == "twist"] *= TWIST_FACTOR
         # The wrist's position needs next to no posture cost: the objectives determine it.
         wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * scale)])
         rows = [COUPLING * scale * row.coefficients for row in hand.couplings if row.soft and coupled]
-        soft = _over(np.array(rows).reshape(-1, hand.dofs), free)
+        soft = _over_free(np.array(rows).reshape(-1, hand.dofs), free)
         hard = [row for row in hand.couplings if not row.soft]
-        constrained = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)
+        constraint_rows = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)
         return cls(
             start,
             free,
             np.concatenate([wrist, weights])[free],
             np.concatenate([[[-np.inf, np.inf]] * ROOT_DOFS, hand.limits])[free].T,
             soft[np.any(soft != 0, axis=1)],
-            COUPLING * scale * GIVE,
-            _over(constrained, free),
-            constrained,
+            COUPLING * scale * COUPLING_RANGE,
+            _over_free(constraint_rows, free),
+            constraint_rows,
             np.array([[row.lower, row.upper] for row in hard]).reshape(-1, 2).T,
             scale,
             bool(np.any(free < ROOT_DOFS)),
             bool(np.any((free >= 3) & (free < ROOT_DOFS))),
             tuple(objectives),
-            *_laid_out(hand, objectives),
+            *_site_chains(hand, objectives),
         )
 
     @property
@@ -144,9 +144,9 @@ class PoseProblem:
         """The hand of the starting pose."""
         return self.start.hand
 
-    def towards(self, objectives: Sequence[Objective]) -> "PoseProblem":
+    def with_objectives(self, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with other objectives."""
-        rows, chains = _laid_out(self.hand, objectives)
+        rows, chains = _site_chains(self.hand, objectives)
         return replace(self, objectives=tuple(objectives), rows=rows, chains=chains)
 
     def select(self, rows: Ints) -> "PoseProblem":
@@ -154,11 +154,11 @@ class PoseProblem:
         start = Pose(self.hand, self.start.root[rows], self.start.angles[rows])
         return replace(self, start=start, objectives=tuple(each.select(rows) for each in self.objectives))
 
-    def fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
+    def with_fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with another start, whose wrist stays fixed."""
         digits = self.free >= ROOT_DOFS
         return replace(
-            self.towards(objectives),
+            self.with_objectives(objectives),
             start=start,
             free=self.free[digits],
             posture=self.posture[digits],
@@ -176,7 +176,7 @@ def sites_of(objectives: Sequence[Objective]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _laid_out(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
+def _site_chains(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
     """Return each objective's sites in the chains, and the chains."""
     sites = sites_of(objectives)
     rows = []
@@ -186,16 +186,16 @@ def _laid_out(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[R
     return tuple(rows), site_chains(hand, sites)
 
 
-def _over(rows: Floats, free: Ints) -> Floats:
+def _over_free(rows: Floats, free: Ints) -> Floats:
     """Convert rows over the angles (C, D) to rows over the free variables (C, k)."""
-    over: Floats = np.concatenate([np.zeros((len(rows), ROOT_DOFS)), rows], axis=1)[:, free]
-    return over
+    result: Floats = np.concatenate([np.zeros((len(rows), ROOT_DOFS)), rows], axis=1)[:, free]
+    return result
 
 
 def angles_of(hand: HandModel, digits: Collection[str]) -> Ints:
     """Return the indices (k,) of the angles of some digits, as in hand.jacobians."""
-    own = [JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]]
-    return ROOT_DOFS + np.flatnonzero(np.isin(hand.axis_joint, own))
+    joints = [JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]]
+    return ROOT_DOFS + np.flatnonzero(np.isin(hand.axis_joint, joints))
 
 
 def middle_finger_length(hand: HandModel) -> float:

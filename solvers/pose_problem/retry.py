@@ -11,11 +11,11 @@ from .search import Solution, solve
 
 Floats = NDArray[np.float64]
 
-CHEAPER = 0.8
+RETRY_RATIO = 0.8
 """Ratio of costs below which the solution from another starting pose replaces the first one."""
 
 
-def retried(problem: PoseProblem, found: Solution) -> Solution:
+def retry_strayed(problem: PoseProblem, found: Solution) -> Solution:
     """Search the strayed frames again from half closed digits, and keep the better solution.
 
     A finger bent backwards may be stopped by its limits where a flexed one reaches farther.
@@ -23,15 +23,14 @@ def retried(problem: PoseProblem, found: Solution) -> Solution:
     rows = np.flatnonzero(found.strayed)
     if not len(rows):
         return found
-    some = problem.select(rows)
-    other = solve(some, Pose(problem.hand, some.start.root, _half_closed(some)))
-    less = other.cost < CHEAPER * found.cost[rows]
-    root, angles, cost, strayed = (
-        array.copy() for array in (found.pose.root, found.pose.angles, found.cost, found.strayed)
-    )
-    better = rows[less]
-    root[better], angles[better] = other.pose.root[less], other.pose.angles[less]
-    cost[better], strayed[better] = other.cost[less], other.strayed[less]
+    subset = problem.select(rows)
+    retried = solve(subset, Pose(problem.hand, subset.start.root, _half_closed(subset)))
+    cheaper = retried.cost < RETRY_RATIO * found.cost[rows]
+    root, angles = found.pose.root.copy(), found.pose.angles.copy()
+    cost, strayed = found.cost.copy(), found.strayed.copy()
+    better = rows[cheaper]
+    root[better], angles[better] = retried.pose.root[cheaper], retried.pose.angles[cheaper]
+    cost[better], strayed[better] = retried.cost[cheaper], retried.strayed[cheaper]
     return Solution(Pose(problem.hand, root, angles), cost, strayed)
 
 
@@ -39,6 +38,6 @@ def _half_closed(problem: PoseProblem) -> Floats:
     """Return the start's angles (F, D) rad with the free middle and last joints half closed."""
     hand = problem.hand
     knuckles = [JOINT_INDEX[joints[0]] for joints in CHAIN_JOINTS.values()]
-    closes = np.array([movement == "flexion" for movement in hand.movements])
-    closes &= ~np.isin(hand.axis_joint, knuckles) & np.isin(np.arange(hand.dofs) + ROOT_DOFS, problem.free)
-    return np.where(closes, hand.limits.mean(axis=1), problem.start.angles)
+    half_closed = np.array([movement == "flexion" for movement in hand.movements])
+    half_closed &= ~np.isin(hand.axis_joint, knuckles) & np.isin(np.arange(hand.dofs) + ROOT_DOFS, problem.free)
+    return np.where(half_closed, hand.limits.mean(axis=1), problem.start.angles)

@@ -19,20 +19,20 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 STEPS = 20
-LARGEST = 0.3
+LARGEST_STEP = 0.3
 """rad or m, largest component of a step."""
-SMALL = 1e-5
+STEP_TOLERANCE = 1e-5
 """rad or m, size of the last step."""
-GAIN = 1e-7
+COST_TOLERANCE = 1e-7
 """Relative decrease of the cost in the last step."""
-HARDER, EASIER, DAMPING = 10.0, 0.1, 1e-6
+DAMPING_UP, DAMPING_DOWN, LEAST_DAMPING = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
 the Hessian's largest diagonal element."""
 SAME_COST = 1.0 + 1e-9
 """Ratio below which two costs are equal up to rounding."""
-NUDGE, BETTER = 0.05, 1e-6
+SADDLE_STEP, SADDLE_GAIN = 0.05, 1e-6
 """rad or m, the step away from a saddle, and the relative decrease of the cost that it must bring."""
-STRAYED = 0.5 * 0.002**2
+STRAYED_COST = 0.5 * 0.002**2
 """m² for a hand of the usual length: a pose of higher cost misses its goal, or is bent far from the start."""
 UNITS: Floats = np.eye(3)
 
@@ -114,13 +114,13 @@ class Residuals:
     def at(self, root: Floats, angles: Floats) -> Iterate:
         """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
         problem, free = self.problem, self.problem.free
-        off = np.zeros((len(angles), ROOT_DOFS + angles.shape[1]))
-        off[:, ROOT_DOFS:] = angles - self.angles
+        change = np.zeros((len(angles), ROOT_DOFS + angles.shape[1]))
+        change[:, ROOT_DOFS:] = angles - self.angles
         if problem.wrist_moves:
-            off[:, :3] = (root - self.root)[:, :3, 3]
+            change[:, :3] = (root - self.root)[:, :3, 3]
         if problem.wrist_rotates:
-            off[:, 3:ROOT_DOFS] = rotation_errors(root[:, :3, :3], self.root[:, :3, :3])
-        posture = problem.posture * off[:, free]
+            change[:, 3:ROOT_DOFS] = rotation_errors(root[:, :3, :3], self.root[:, :3, :3])
+        posture = problem.posture * change[:, free]
         errors, slopes, curvature = self._objectives(root, angles)
         gauss_newton = slopes.swapaxes(-1, -2) @ slopes
         gradient = (errors[:, None] @ slopes)[:, 0] + problem.posture * posture
@@ -128,12 +128,12 @@ class Residuals:
         diagonal = np.arange(len(free))
         gauss_newton[:, diagonal, diagonal] += problem.posture**2
         if len(problem.couplings):
-            # x + x³ / give² with its derivatives; summed so that a frame's result does not depend on the batch.
+            # x + x³ / range² with its derivatives; summed so that a frame's result does not depend on the batch.
             rows = problem.couplings
-            astray = (rows * off[:, None, free]).sum(-1)
-            parts = astray / problem.give
-            value, slope = astray * (1.0 + parts**2), 1.0 + 3.0 * parts**2
-            stiffness = slope**2 + value * 6.0 * parts / problem.give
+            deviation = (rows * change[:, None, free]).sum(-1)
+            ratio = deviation / problem.coupling_range
+            value, slope = deviation * (1.0 + ratio**2), 1.0 + 3.0 * ratio**2
+            stiffness = slope**2 + value * 6.0 * ratio / problem.coupling_range
             cost += (value * value).sum(-1)
             gradient += ((slope * value)[:, None] @ rows)[:, 0]
             gauss_newton += rows.T @ (stiffness[..., None] * rows)
@@ -144,21 +144,21 @@ class Residuals:
 
         The curvature is the Hessian's second-order part, Σ error · second derivative.
         """
-        problem, chains, turn = self.problem, self.problem.chains, root[:, :3, :3]
+        problem, chains, rotation = self.problem, self.problem.chains, root[:, :3, :3]
         sites = chains.at(angles)
-        own = sites.slopes @ turn[:, None].swapaxes(-1, -2)
+        site_jacobians = sites.slopes @ rotation[:, None].swapaxes(-1, -2)
         count, size, free = len(angles), ROOT_DOFS + angles.shape[1] + 1, problem.free
         errors = np.empty((count, len(problem.rows), 3))
         slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(problem.rows):
             weight, position = self.weights[:, row, None], self.positions[:, row]
             error = errors[:, row] = weight * _error(sites, root, ends, position)
-            inside = (error[:, None] @ turn)[:, 0]
+            local_error = (error[:, None] @ rotation)[:, 0]
             for site, sign in ends:
                 dofs, signed = chains.dofs[site], (sign * weight)[..., None]
-                slopes[:, row, dofs] += signed * own[:, site]
+                slopes[:, row, dofs] += signed * site_jacobians[:, site]
                 # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
-                product = rot.cross(inside[:, None], sites.axes[:, site]) @ sites.slopes[:, site].swapaxes(-1, -2)
+                product = rot.cross(local_error[:, None], sites.axes[:, site]) @ sites.slopes[:, site].swapaxes(-1, -2)
                 half = chains.above * (signed * product)
                 curvature[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
             if problem.wrist_moves:
@@ -171,12 +171,12 @@ class Residuals:
 
 def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats) -> Floats:
     """Return an objective's error (N, 3) m in world axes: actual minus desired position."""
-    turn, found = root[:, :3, :3], sites.positions
+    rotation, positions = root[:, :3, :3], sites.positions
     if len(ends) == 1:
-        error: Floats = (turn @ found[:, ends[0][0], :, None])[..., 0] + root[:, :3, 3] - position
+        error: Floats = (rotation @ positions[:, ends[0][0], :, None])[..., 0] + root[:, :3, 3] - position
         return error
-    apart = found[:, ends[0][0]] - found[:, ends[1][0]] - position
-    return np.asarray((turn @ apart[..., None])[..., 0])
+    difference = positions[:, ends[0][0]] - positions[:, ends[1][0]] - position
+    return np.asarray((rotation @ difference[..., None])[..., 0])
 
 
 def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = True) -> Solution:
@@ -200,7 +200,7 @@ def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = Tr
             search, rows = search.select(np.flatnonzero(~ended)), rows[~ended]
             if not len(rows):
                 break
-    return Solution(Pose(problem.start.hand, root, angles), cost, cost > STRAYED * problem.scale**2)
+    return Solution(Pose(problem.start.hand, root, angles), cost, cost > STRAYED_COST * problem.scale**2)
 
 
 @dataclass(slots=True, eq=False)
@@ -219,31 +219,31 @@ class _Search:
     def step(self, patient: bool) -> Bools:
         """Take a step in each frame, away from a saddle where it converged to one; (N,) whether the frame is done."""
         start, several = self.iterate, len(self.residuals.problem.rows) > 1
-        result, size = self._stepped(start)
-        astray = result.cost > SAME_COST * start.cost
-        if patient and several and astray.any():
+        result, size = self._newton_step(start)
+        increased = result.cost > SAME_COST * start.cost
+        if patient and several and increased.any():
             # A long step leaves a pin whose path is curved; the next step brings it back.
-            rows = np.flatnonzero(astray)
+            rows = np.flatnonzero(increased)
             back = self.select(rows)
-            result = result.where(rows, back._stepped(result.select(rows))[0])
-            astray = result.cost > SAME_COST * start.cost
-        gained = np.where(astray, np.inf, start.cost - result.cost)
-        easier = np.where(self.damping > DAMPING, self.damping * EASIER, 0.0)
-        self.damping = np.where(astray, np.maximum(self.damping * HARDER, DAMPING), easier)
-        taken = np.flatnonzero(~astray)
-        if len(taken):
-            self.iterate = start.where(taken, result.select(taken) if len(taken) < len(astray) else result)
-        ended: Bools = (size < SMALL) | (gained < GAIN * self.iterate.cost)
+            result = result.where(rows, back._newton_step(result.select(rows))[0])
+            increased = result.cost > SAME_COST * start.cost
+        gain = np.where(increased, np.inf, start.cost - result.cost)
+        reduced = np.where(self.damping > LEAST_DAMPING, self.damping * DAMPING_DOWN, 0.0)
+        self.damping = np.where(increased, np.maximum(self.damping * DAMPING_UP, LEAST_DAMPING), reduced)
+        accepted = np.flatnonzero(~increased)
+        if len(accepted):
+            self.iterate = start.where(accepted, result.select(accepted) if len(accepted) < len(increased) else result)
+        ended: Bools = (size < STEP_TOLERANCE) | (gain < COST_TOLERANCE * self.iterate.cost)
         if not patient:
-            ended |= astray
-        at_saddle = np.flatnonzero(ended if patient else ended & ~astray)
-        if len(at_saddle):
-            ended[at_saddle] = ~self._leave_saddle(at_saddle)
+            ended |= increased
+        saddles = np.flatnonzero(ended if patient else ended & ~increased)
+        if len(saddles):
+            ended[saddles] = ~self._leave_saddle(saddles)
         return ended
 
-    def _stepped(self, start: Iterate) -> tuple[Iterate, Floats]:
+    def _newton_step(self, start: Iterate) -> tuple[Iterate, Floats]:
         """Return the iterate after a step, and the step's largest component (N,)."""
-        hessian = _positive(start, self.damping, stiff=len(self.residuals.problem.rows) > 1)
+        hessian = _positive_definite_hessian(start, self.damping, stiff=len(self.residuals.problem.rows) > 1)
         step = np.asarray(-np.linalg.solve(hessian, start.gradient[..., None])[..., 0], np.float64)
         step = self._within_limits(start, step, hessian)
         return self._after(start, step), np.abs(step).max(axis=1, initial=0.0)
@@ -251,17 +251,17 @@ class _Search:
     def _within_limits(self, start: Iterate, step: Floats, hessian: Floats) -> Floats:
         """Replace steps (N, k) that violate a limit or constraint by the best steps within them (quadratic program)."""
         problem = self.residuals.problem
-        own = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
-        own[:, ROOT_DOFS:] = start.angles
-        own, rows, whole = own[:, problem.free], problem.constraints, step
-        least: Floats = np.maximum(problem.limits[0] - own, -LARGEST)
-        most: Floats = np.minimum(problem.limits[1] - own, LARGEST)
+        current = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
+        current[:, ROOT_DOFS:] = start.angles
+        current, rows, full = current[:, problem.free], problem.constraints, step
+        least: Floats = np.maximum(problem.limits[0] - current, -LARGEST_STEP)
+        most: Floats = np.minimum(problem.limits[1] - current, LARGEST_STEP)
         if len(rows):
-            values = (problem.constrained * start.angles[:, None]).sum(-1)
+            values = (problem.constraint_rows * start.angles[:, None]).sum(-1)
             least = np.concatenate([least, problem.bounds[0] - values], axis=1)
             most = np.concatenate([most, problem.bounds[1] - values], axis=1)
-            whole = np.concatenate([step, (rows * step[:, None]).sum(-1)], axis=1)
-        broken = np.flatnonzero(((whole < least) | (whole > most)).any(axis=1))
+            full = np.concatenate([step, (rows * step[:, None]).sum(-1)], axis=1)
+        broken = np.flatnonzero(((full < least) | (full > most)).any(axis=1))
         if len(broken):
             linear = -(hessian[broken] @ step[broken, :, None])[..., 0]
             program = qp.QuadraticProgram(hessian[broken], linear, least[broken], most[broken], rows)
@@ -271,15 +271,15 @@ class _Search:
     def _after(self, start: Iterate, step: Floats) -> Iterate:
         """Return the iterate after a step (N, k) of the free variables, clipped to the limits."""
         problem, root = self.residuals.problem, start.root
-        whole = np.zeros((len(step), ROOT_DOFS + start.angles.shape[1]))
-        whole[:, problem.free] = step
+        full = np.zeros((len(step), ROOT_DOFS + start.angles.shape[1]))
+        full[:, problem.free] = step
         if problem.wrist_rotates:
-            root, _ = integrate(root, start.angles, whole)
+            root, _ = integrate(root, start.angles, full)
         elif problem.wrist_moves:
             root = root.copy()
-            root[:, :3, 3] += whole[:, :3]
+            root[:, :3, 3] += full[:, :3]
         low, high = problem.start.hand.limits.T
-        return self.residuals.at(root, np.minimum(np.maximum(start.angles + whole[:, ROOT_DOFS:], low), high))
+        return self.residuals.at(root, np.minimum(np.maximum(start.angles + full[:, ROOT_DOFS:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
         """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
@@ -291,20 +291,20 @@ class _Search:
         if not leaves.any():
             return leaves
         rows, step = rows[leaves], directions[leaves, :, 0]
-        step = step * (NUDGE / np.abs(step).max(axis=1, keepdims=True))
+        step = step * (SADDLE_STEP / np.abs(step).max(axis=1, keepdims=True))
         saddle, unit = self.select(rows), np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
         start = saddle.iterate
         best, other = (saddle._after(start, saddle._within_limits(start, each, unit)) for each in (step, -step))
         better = np.flatnonzero(other.cost < best.cost)
         best = best.where(better, other.select(better))
-        saves = best.cost < (1.0 - BETTER) * start.cost
-        self.iterate = self.iterate.where(rows[saves], best.select(np.flatnonzero(saves)))
-        self.damping[rows[saves]] = 0.0
-        leaves[leaves] = saves
+        improves = best.cost < (1.0 - SADDLE_GAIN) * start.cost
+        self.iterate = self.iterate.where(rows[improves], best.select(np.flatnonzero(improves)))
+        self.damping[rows[improves]] = 0.0
+        leaves[leaves] = improves
         return leaves
 
 
-def _positive(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
+def _positive_definite_hessian(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
     """Return a positive definite Hessian (N, k, k) for a step.
 
     Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
@@ -314,7 +314,7 @@ def _positive(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
     diagonal = np.arange(hessian.shape[1])
     largest = at.gauss_newton[:, diagonal, diagonal].max(axis=1, initial=0.0)
     hessian[:, diagonal, diagonal] += (damping * largest)[:, None]
-    for row in _not_positive(hessian):
+    for row in _not_positive_definite(hessian):
         if not stiff:
             hessian[row] -= at.curvature[row]
         else:
@@ -323,12 +323,12 @@ def _positive(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
     return hessian
 
 
-def _not_positive(matrices: Floats) -> list[int]:
+def _not_positive_definite(matrices: Floats) -> list[int]:
     """Return the indices of the matrices (N, k, k) that are not positive definite."""
     try:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
         if len(matrices) == 1:
             return [0]
-        return [row for row in range(len(matrices)) if _not_positive(matrices[row : row + 1])]
+        return [row for row in range(len(matrices)) if _not_positive_definite(matrices[row : row + 1])]
     return []

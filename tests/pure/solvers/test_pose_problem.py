@@ -13,7 +13,7 @@ from knuckle.hand.jacobians import ROOT_DOFS
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling
-from knuckle.solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retried, solve
+from knuckle.solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retry_strayed, solve
 from knuckle.solvers.pose_problem.search import Residuals
 from knuckle.solvers.solver import limit_excess
 
@@ -63,7 +63,7 @@ def test_sites_of_a_pose_are_reached_again(side, seed):
     goals = positions(another(start, seed + 1))
     for digit, objective in zip(DIGITS, to(start.hand, goals), strict=True):
         problem = PoseProblem.of(start, angles_of(start.hand, [digit]), [objective])
-        pose = retried(problem, solve(problem)).pose
+        pose = retry_strayed(problem, solve(problem)).pose
         off = 1000 * np.linalg.norm(positions(pose, [CHAIN_JOINTS[digit][-1]])[:, 0] - objective.position, axis=-1)
         # Beside a limit a digit may end in a bend that is a little off: one frame in 600.
         assert np.median(off) < 0.1, f"{np.median(off):.3f} mm > 0.1 mm"
