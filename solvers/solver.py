@@ -91,5 +91,5 @@ def limit_excess(hand: HandModel, angles: Floats) -> Floats:
 def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
     """Fill unknown frames of values (F, ...) with the last known frame before them, or with `first`."""
     last = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
-    held = values[np.maximum(last, 0)]
-    return np.where((last < 0).reshape(-1, *[1] * (values.ndim - 1)), first, held)
+    filled = values[np.maximum(last, 0)]
+    return np.where((last < 0).reshape(-1, *[1] * (values.ndim - 1)), first, filled)

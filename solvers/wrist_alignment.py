@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 class PalmTargets:
     """The targets that are fixed to the palm."""
 
-    palm: PalmMarkers
+    markers: PalmMarkers
     rotation_columns: list[int]
     """(R,) the targets whose rotation is the palm's, because no degree of freedom rotates their joint."""
     rest_rotations: Floats
@@ -31,7 +31,7 @@ class PalmTargets:
 
     def has_positions(self, targets: Targets) -> bool:
         """Whether any frame has a position target on the palm."""
-        return bool(self.palm.columns) and bool(np.any(targets.weights[:, self.palm.columns] > 0))
+        return bool(self.markers.columns) and bool(np.any(targets.weights[:, self.markers.columns] > 0))
 
     def has_rotations(self, targets: Targets) -> bool:
         """Whether any frame has a rotation target on the palm."""
@@ -42,7 +42,7 @@ class PalmTargets:
 
     def seen(self, targets: Targets) -> Bools:
         """(F,) whether the frame has a target on the palm, position or rotation."""
-        seen: Bools = np.any(targets.weights[:, self.palm.columns] > 0, axis=1)
+        seen: Bools = np.any(targets.weights[:, self.markers.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
             seen = seen | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
         return seen
@@ -73,21 +73,21 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
     """
     weights = targets.rotation_weights
     if targets.rotations is None or weights is None or not palm.has_rotations(targets):
-        return palm.palm.roots(targets, last) if palm.has_positions(targets) else last[None]
+        return palm.markers.roots(targets, last) if palm.has_positions(targets) else last[None]
     rotation_weights = weights[:, palm.rotation_columns]
     rotations = rotation_matrices(targets.rotations[:, palm.rotation_columns], rotation_weights)
-    position_weights = targets.weights[:, palm.palm.columns]
-    positions = np.where(position_weights[..., None] > 0, targets.positions[:, palm.palm.columns], 0.0)
+    position_weights = targets.weights[:, palm.markers.columns]
+    positions = np.where(position_weights[..., None] > 0, targets.positions[:, palm.markers.columns], 0.0)
     total = np.maximum(position_weights.sum(1), 1e-12)[:, None]
     centroid, rest_centroid = (
         (position_weights[..., None] * positions).sum(1) / total,
-        position_weights @ palm.palm.rest_positions / total,
+        position_weights @ palm.markers.rest_positions / total,
     )
     spread = np.einsum(
         "fp,fpi,fpj->fij",
         position_weights,
         positions - centroid[:, None],
-        palm.palm.rest_positions - rest_centroid[:, None],
+        palm.markers.rest_positions - rest_centroid[:, None],
     )
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
     spread = spread + turn_length**2 / 2 * np.einsum(
@@ -95,12 +95,12 @@ def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: fl
     )
     attitudes, determined = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
     has_rotation: Any = determined & np.any(rotation_weights > 0, axis=1)
-    roots = palm.palm.roots(targets, last)
+    roots = palm.markers.roots(targets, last)
     roots = np.broadcast_to(roots, (len(targets), 4, 4)).copy()
     fitted = np.moveaxis(np.array(attitudes), -1, 0)
     rotation = hold_last(
         np.where(has_rotation[:, None, None], fitted, roots[:, :3, :3]),
-        has_rotation | spans_a_plane(palm.palm.rest_positions, position_weights),
+        has_rotation | spans_a_plane(palm.markers.rest_positions, position_weights),
         last[:3, :3],
     )
     roots[:, :3, :3] = rotation

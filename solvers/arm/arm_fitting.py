@@ -27,7 +27,7 @@ class RestArm:
 
 
 def from_rest(
-    places: Floats,
+    positions: Floats,
     hand: Floats,
     back: Floats,
     pole: Floats,
@@ -39,7 +39,7 @@ def from_rest(
     """Build an arm from its rest pose. All inputs are in the rig's space.
 
     Args:
-        places: (3, 3) m, shoulder, elbow and wrist.
+        positions: (3, 3) m, shoulder, elbow and wrist.
         hand: (3, 3) the hand's rotation.
         back: (3,) the direction in which the elbow points at rest, used if the arm is almost straight.
         pole: (3,) the direction in which the elbow points by default when it is posed.
@@ -51,7 +51,7 @@ def from_rest(
     Raises:
         SkeletonError: a bone has no length, or the arm is straight and parallel to `back`.
     """
-    upper_vector, forearm_vector = places[1] - places[0], places[2] - places[1]
+    upper_vector, forearm_vector = positions[1] - positions[0], positions[2] - positions[1]
     lengths = float(np.linalg.norm(upper_vector)), float(np.linalg.norm(forearm_vector))
     if not all(length > 0 for length in lengths):
         raise SkeletonError(f"arm: upper arm and forearm are {lengths[0]:g} and {lengths[1]:g} m, expected more than 0")
@@ -66,7 +66,7 @@ def from_rest(
     forearm = rot.frame_from_yz(fore_direction, np.cross(upper_frame[:, 0], fore_direction))
     rest = np.tile(np.eye(4), (3, 1, 1))
     rest[:, :3, :3] = upper_frame, forearm, hand
-    rest[:, :3, 3] = places
+    rest[:, :3, 3] = positions
     w, x, y, z = rot.from_matrix(forearm.T @ hand).tolist()
     pole_x, pole_y, pole_z = (upper_frame.T @ pole).tolist()
     arm = Arm(*lengths, shoulder, elbow, wrist, (w, x, y, z), (pole_x, pole_y, pole_z))

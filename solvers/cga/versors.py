@@ -43,15 +43,15 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
     Opposite directions have no shortest rotation: the axis is a fixed perpendicular that depends on a alone.
     """
-    turn, s, one, opposite = _half_angle(a, b)
+    turn, s, scale, opposite = _half_angle(a, b)
     if not any_true(opposite > 0):
-        return Rotor(s * one, -turn.e1 * one, -turn.e2 * one, -turn.e3 * one)
+        return Rotor(s * scale, -turn.e1 * scale, -turn.e2 * scale, -turn.e3 * scale)
     axis = perpendicular(a)
     return Rotor(
-        choose(opposite > 0, 0.0, s * one),
-        -choose(opposite > 0, axis.e1, turn.e1 * one),
-        -choose(opposite > 0, axis.e2, turn.e2 * one),
-        -choose(opposite > 0, axis.e3, turn.e3 * one),
+        choose(opposite > 0, 0.0, s * scale),
+        -choose(opposite > 0, axis.e1, turn.e1 * scale),
+        -choose(opposite > 0, axis.e2, turn.e2 * scale),
+        -choose(opposite > 0, axis.e3, turn.e3 * scale),
     )
 
 
@@ -62,12 +62,21 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     opposite normals have no shortest motion: the result is a half turn about a line halfway between them, one of those
     closest to the origin.
     """
-    there, back = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
-    side = perpendicular(there)
-    _, s, one, opposite = _half_angle(there, back)
+    normal_a, normal_b = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
+    side = perpendicular(normal_a)
+    _, s, scale, opposite = _half_angle(normal_a, normal_b)
     both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
     _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
-    least = Motor(s * one, e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one, e123i)
+    least = Motor(
+        s * scale,
+        e23 * scale,
+        e31 * scale,
+        e12 * scale,
+        e1i * scale,
+        e2i * scale,
+        e3i * scale,
+        e123i,
+    )
     # A reflection in the plane halfway and one in a perpendicular plane make a half turn about their intersection.
     middle = Plane(a.e1, a.e2, a.e3, 0.5 * (a.ei - b.ei))
     half_turn = g.plane_plane(Plane(side.e1, side.e2, side.e3, 0.0 * s), middle)

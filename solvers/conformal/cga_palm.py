@@ -99,13 +99,13 @@ class ConformalPalm:
         """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if `determined` or without."""
         pair_index = np.full(len(weights), -1)
         patterns, seen = np.unique(weights[~determined] > 0, axis=0, return_inverse=True)
-        found = [
+        candidates = [
             two_marker_palm(self.palm.rest_positions, np.flatnonzero(pattern).tolist(), self.joints)
             for pattern in patterns
         ]
-        pairs = [pair for pair in found if pair]
-        numbers = np.array([pairs.index(pair) if pair else -1 for pair in found])
-        pair_index[~determined] = numbers[seen.reshape(-1)]
+        pairs = [pair for pair in candidates if pair]
+        pattern_pairs = np.array([pairs.index(pair) if pair else -1 for pair in candidates])
+        pair_index[~determined] = pattern_pairs[seen.reshape(-1)]
         for number, pair in enumerate(pairs):
             too_close = np.linalg.norm(positions[:, pair.second] - positions[:, pair.first], axis=1) < LEAST_DISTANCE_M
             pair_index[(pair_index == number) & too_close] = -1

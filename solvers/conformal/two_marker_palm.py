@@ -104,7 +104,7 @@ def _third_point_directions(
     in_pair_axes: list[list[Point[float]]],
 ) -> list[Point[float]]:
     """Unit vectors perpendicular to each line towards the third point; in plain floats, as frames are sequential."""
-    found: list[Point[float]] = []
+    directions: list[Point[float]] = []
     last, a, b, c, u, v, w = 0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
     for (x, y, z), pair, position, continued in zip(lines, pair_index, previous, continues, strict=True):
         p, q, r = position
@@ -121,9 +121,9 @@ def _third_point_directions(
             u, v, w = _perpendicular(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)
         u, v, w = u / length, v / length, w / length
-        found.append((u, v, w))
+        directions.append((u, v, w))
         last, a, b, c = pair, x, y, z
-    return found
+    return directions
 
 
 def _perpendicular(x: float, y: float, z: float) -> Point[float]:

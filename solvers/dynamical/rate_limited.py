@@ -188,7 +188,7 @@ def _palm_velocities(
 ) -> Iterator[tuple[Floats, Floats, float]]:
     """Least-squares rows of the palm's measured velocities: Jacobian (3, 6), velocity (3,) and weight."""
     if targets.velocities is not None:
-        for column in palm.palm.columns:
+        for column in palm.markers.columns:
             if targets.weights[frame, column] > 0:
                 arm = targets.positions[frame, column] - root[:3, 3]
                 jacobian = np.hstack([np.eye(3), -cross_matrix(arm)])

@@ -22,7 +22,7 @@ def start_roots(hand: HandModel, targets: Targets, last: Floats, rotation_weight
     rotation targets are used as well, a radian counting as `rotation_weight` m.
     """
     palm = palm_targets(hand, targets.sites.tolist())
-    markers = palm.palm
+    markers = palm.markers
     # A lone frame is fitted as a batch of two: the scalar code rounds differently, which flat minima would amplify.
     many = targets.select(np.zeros(2, int)) if len(targets) == 1 else targets
     if many.rotation_weights is not None:
@@ -36,7 +36,7 @@ def fit_to_all_targets(hand: HandModel, targets: Targets, roots: Floats) -> Floa
     """(F, 4, 4) the given roots; where the palm's targets do not determine them and there are three targets or more in
     all, those of the neutral hand fitted to all targets."""
     palm = palm_targets(hand, targets.sites.tolist())
-    markers = palm.palm
+    markers = palm.markers
     seen = targets.weights > 0
     determined = spans_a_plane(markers.rest_positions, targets.weights[:, markers.columns])
     if targets.rotation_weights is not None:

@@ -37,8 +37,8 @@ def dip_lead(
         picked = [MarkerHint(hint.marker, *map(pick, hint[1:])) for hint in hints]
         return (_search_lead(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
-    found: tuple[N] = m.recompute_where(searched, (lead,), search)
-    return found[0], last, determined
+    result: tuple[N] = m.recompute_where(searched, (lead,), search)
+    return result[0], last, determined
 
 
 def _bend_from_markers(

@@ -65,8 +65,8 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
             )
 
     def dof(index: int, movement: Movement) -> int:
-        found = hand.dof(hand.joints[index], movement)
-        return -1 if found is None else found
+        index_or_none = hand.dof(hand.joints[index], movement)
+        return -1 if index_or_none is None else index_or_none
 
     flexions = (dof(first, "flexion"), dof(middle, "flexion"), dof(last, "flexion"))
     if -1 in flexions:

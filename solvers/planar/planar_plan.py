@@ -140,8 +140,8 @@ def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:
 
 def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps) -> MarkedDigit:
     mirror = 1.0 if hand.side == "right" else -1.0
-    found = [(column, chain_marker(digit, hand.sites[site])) for column, site in enumerate(sites)]
-    markers = [(column, *placed) for column, placed in found if placed is not None]
+    candidates = [(column, chain_marker(digit, hand.sites[site])) for column, site in enumerate(sites)]
+    markers = [(column, *candidate) for column, candidate in candidates if candidate is not None]
     markers.sort(key=lambda marker: -_distance_along(digit, marker[1]))
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
     base_rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()

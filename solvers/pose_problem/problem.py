@@ -80,7 +80,7 @@ class PoseProblem:
     bounds: Floats
     """(2, H) lower and upper bounds of the hard couplings."""
     scale: float
-    """Length of the hand relative to USUAL_LENGTH."""
+    """Length of the hand relative to REFERENCE_LENGTH."""
     wrist_moves: bool
     """Whether the wrist may move."""
     wrist_rotates: bool

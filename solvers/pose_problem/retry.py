@@ -15,19 +15,19 @@ RETRY_RATIO = 0.8
 """Ratio of costs below which the solution from another starting pose replaces the first one."""
 
 
-def retry_strayed(problem: PoseProblem, found: Solution) -> Solution:
+def retry_strayed(problem: PoseProblem, solution: Solution) -> Solution:
     """Search the strayed frames again from half closed digits, and keep the better solution.
 
     A finger bent backwards may be stopped by its limits where a flexed one reaches farther.
     """
-    rows = np.flatnonzero(found.strayed)
+    rows = np.flatnonzero(solution.strayed)
     if not len(rows):
-        return found
+        return solution
     subset = problem.select(rows)
     retried = solve(subset, Pose(problem.hand, subset.start.root, _half_closed(subset)))
-    cheaper = retried.cost < RETRY_RATIO * found.cost[rows]
-    root, angles = found.pose.root.copy(), found.pose.angles.copy()
-    cost, strayed = found.cost.copy(), found.strayed.copy()
+    cheaper = retried.cost < RETRY_RATIO * solution.cost[rows]
+    root, angles = solution.pose.root.copy(), solution.pose.angles.copy()
+    cost, strayed = solution.cost.copy(), solution.strayed.copy()
     better = rows[cheaper]
     root[better], angles[better] = retried.pose.root[cheaper], retried.pose.angles[cheaper]
     cost[better], strayed[better] = retried.cost[cheaper], retried.strayed[cheaper]

@@ -75,7 +75,9 @@ class LiveSmoothing:
     """
 
     lag: int = setting(1, "Delay in frames; one has less jitter and error than none", most=1)
-    calm: float = setting(0.3, "Weight of going on straight; more has less jitter and rounds corners", most=100)
+    calm: float = setting(
+        0.3, "Weight of linear extrapolation; higher values reduce jitter and round corners", most=100
+    )
     bridge: float = setting(0.02, "How long a lost marker continues its motion", most=0.5, unit="s")
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ class WholeTakeSmoothing:
     """
 
     calm: float = setting(
-        1.0, "Divides the highest frequency that is kept; 1 follows from the noise, more is calmer", least=0.1, most=10
+        1.0, "Divides the cutoff frequency, which follows from the noise; higher values smooth more", least=0.1, most=10
     )
 
     def __post_init__(self) -> None:
