@@ -1,9 +1,8 @@
-"""Draws docs/pictures/architecture.svg from the imports: the rooms in the order of the data's path.
+"""Draws docs/pictures/architecture.svg from the imports: the rooms, each below those that it imports.
 
     python tools/architecture.py
 
-A room is a top folder of the package. Its row in the drawing is one below the rooms that it imports, so that imports
-alone decide the order; a cycle stops the script with the files that make it.
+A room is a top-level folder of the package. An import cycle stops the script, which then names the files that form it.
 """
 
 import ast
@@ -19,7 +18,7 @@ from xml.sax.saxutils import escape
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 APART = ("tests", "tools", "docs", "data", "build")
-"""Folders that are no part of the extension."""
+"""Folders that are not part of the extension."""
 BLENDER = {"bpy", "bpy_extras", "mathutils", "gpu", "gpu_extras", "blf"}
 WIDTH, BOX, GAP, HEIGHT, RISE = 760, 232, 16, 104, 46
 STYLE = """
@@ -40,7 +39,7 @@ path { fill: none; stroke: #57606a; stroke-width: 1.4; marker-end: url(#tip) }
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A top folder of the package."""
+    """A top-level folder of the package."""
 
     name: str
     about: str
@@ -53,19 +52,19 @@ class Room:
 
 
 def main() -> None:
-    """Draw, or stop at a cycle."""
+    """Draw the rooms. Exits at an import cycle."""
     rooms = read_rooms(ROOT)
     PICTURE.write_text(drawing(rooms, rows_of(rooms)), encoding="utf-8")
 
 
 def read_rooms(root: Path) -> dict[str, Room]:
-    """Every room of a checkout by its name."""
+    """All rooms of a checkout by name."""
     folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in APART)
     return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
 
 
 def read_room(root: Path, folder: Path, names: set[str]) -> Room:
-    """A room, from its files."""
+    """Read a room from its files."""
     imports: dict[str, list[str]] = {}
     knows_blender = False
     for path in sorted(folder.rglob("*.py")):
@@ -80,7 +79,7 @@ def read_room(root: Path, folder: Path, names: set[str]) -> Room:
 
 
 def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
-    """The line, the top name and whether it is the package's own, of every import in a file."""
+    """Line, top-level name, and whether it is the package's own, for every import in a file."""
     here = path.relative_to(root).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -93,7 +92,7 @@ def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
 
 
 def rows_of(rooms: Mapping[str, Room]) -> list[list[str]]:
-    """The rooms by rows, each below all that it imports. Exits where imports go in a circle."""
+    """Arrange the rooms in rows, each below all that it imports. Exits at an import cycle."""
     rows: list[list[str]] = []
     left = dict(rooms)
     while left:
@@ -106,7 +105,7 @@ def rows_of(rooms: Mapping[str, Room]) -> list[list[str]]:
 
 
 def circle(left: Mapping[str, Room]) -> Iterator[str]:
-    """The imports along a circle: where one room imports the next."""
+    """Describe an import cycle: where each room imports the next."""
     way = [next(iter(left))]
     while way[-1] not in way[:-1]:
         way.append(next(name for name in left[way[-1]].imports if name in left))
@@ -116,7 +115,7 @@ def circle(left: Mapping[str, Room]) -> Iterator[str]:
 
 
 def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
-    """From each room to those that use it, without arrows that others lead around."""
+    """From each room to those that use it, without arrows that follow from others (transitive reduction)."""
 
     def below(name: str) -> set[str]:
         return set(rooms[name].imports).union(*map(below, rooms[name].imports))
@@ -130,7 +129,7 @@ def drawn_arrows(rooms: Mapping[str, Room]) -> list[tuple[str, str]]:
 
 
 def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
-    """The picture as SVG."""
+    """Draw the rooms as SVG."""
     places: dict[str, tuple[float, float]] = {}
     for number, row in enumerate(rows):
         left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
@@ -148,10 +147,10 @@ def drawing(rooms: Mapping[str, Room], rows: list[list[str]]) -> str:
 
 
 def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
-    """From the foot of a box to the head of another."""
+    """An arrow from the bottom of a box to the top of another."""
     x, y = first[0] + BOX / 2, first[1] + HEIGHT
     to_x, to_y = second[0] + BOX / 2, second[1]
-    # Past a row between, beside its boxes.
+    # Around the boxes of a row between them.
     aside = 0.0 if to_y - y <= RISE else (BOX / 2 + 2 * GAP if x == to_x else 0.0)
     middle = (y + to_y) / 2
     if aside:
@@ -160,7 +159,7 @@ def arrow(first: tuple[float, float], second: tuple[float, float]) -> str:
 
 
 def box(room: Room, x: float, y: float) -> str:
-    """A room with its name, what it is, and its folders."""
+    """A room's box: name, description and folders."""
     lines = textwrap.wrap(room.about, 33, max_lines=3, placeholder=" …")
     words = [f'<text class="name" x="{x + 10}" y="{y + 22}">{escape(room.name)}/</text>']
     words += [f'<text x="{x + 10}" y="{y + 40 + 15 * k}">{escape(line)}</text>' for k, line in enumerate(lines)]

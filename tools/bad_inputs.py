@@ -1,4 +1,4 @@
-"""Writes docs/reference/bad-inputs.md: what is said to each bad file and each bad rig that the tests make.
+"""Writes docs/reference/bad-inputs.md: the error message for each bad file and each bad rig of the tests.
 
 .venv/3.13/bin/python tools/bad_inputs.py
 """
@@ -63,12 +63,12 @@ def main() -> None:
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table."""
+    """Escape a text for a table cell."""
     return text.replace("|", chr(92) + "|")
 
 
 def of_rig(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
-    """What `knuckle solve` says of a rig, without the path that it begins with."""
+    """The message of `knuckle solve` about a rig, without its leading path."""
     file, told = folder / "rig.blend", io.StringIO()
     with quiet():
         bpy.ops.wm.read_factory_settings(use_empty=True)

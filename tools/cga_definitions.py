@@ -35,7 +35,7 @@ TYPES = {
     "Dilator": ("s eoi", "Scales about the origin."),
     "Motor": ("s e23 e31 e12 e1i e2i e3i e123i", "Turns and moves."),
 }
-# Coefficients that are 1 by what the type is, and therefore not kept.
+# Coefficients that are 1 by definition of the type, and therefore not stored.
 ONES = {"Sphere": "eo", "Translator": "s"}
 
 

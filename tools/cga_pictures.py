@@ -1,4 +1,4 @@
-"""The pictures of docs/explanation/cga.md: a palm joint from two spheres and a plane, and what the tracker finds.
+"""Draws the pictures of docs/explanation/cga.md: a palm joint from two spheres and a plane, and a tracked hand.
 
 python tools/cga_pictures.py [--out docs/pictures]
 """
@@ -27,13 +27,13 @@ Spot = tuple[float, float]
 
 CELL = 180
 SCALE = 1900.0
-"""Units of the picture a metre, of the spheres."""
+"""Picture units per metre, for the spheres."""
 CASES = (
     (("C² > 0, B² > 0: two places,", "the one near the last is taken"), (0.034, 0.028), (0.020, 0.022)),
     (("C² = 0: the spheres touch,", "there it is"), (0.030, 0.015), (0.024, 0.016)),
     (("C² < 0: they do not meet,", "half way between them"), (0.018, 0.013), (0.024, 0.016)),
 )
-"""What is seen, in words; the lengths from p and q, m; and where the joint was the frame before, m."""
+"""Caption; the lengths from p and q, m; and the joint's position in the frame before, m."""
 APART = 0.045
 """m from p to q."""
 HAND_SCALE = 2300.0
@@ -49,7 +49,7 @@ MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
 
 
 def spheres() -> str:
-    """The palm's plane from above: each case of the meet as the tracker solves it."""
+    """The palm's plane from above, with each case of the intersection as the solver handles it."""
     parts: list[str] = []
     for column, (words, lengths, before) in enumerate(CASES):
         left = CELL * (column + 0.5) * 1.3
@@ -77,7 +77,7 @@ def _meeting(at: Spot, lengths: Spot, before: Spot) -> Iterator[str]:
 
 
 def tracked() -> str:
-    """Eight markers, and the 25 joints found from them, from the back of the hand and from the thumb's side."""
+    """Eight markers and the 25 joints solved from them, from the back of the hand and from the thumb's side."""
     hand = build(adult("right"))
     angles = hand.neutral.copy()
     for digit, degrees in BENT.items():
@@ -114,17 +114,17 @@ def _hand(at: Spot, joints: Floats, seen: Floats, parents: Sequence[int]) -> Ite
 
 
 def dot(at: Spot, colour: str) -> str:
-    """A filled spot."""
+    """A filled dot."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3" fill="{colour}"/>'
 
 
 def ring(at: Spot, colour: str) -> str:
-    """A ring about a spot."""
+    """A ring around a point."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 
 def main() -> None:
-    """Draws."""
+    """Write both pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "pictures")
     out = parser.parse_args().out

@@ -1,4 +1,4 @@
-"""The pictures of docs/explanation/chains.md: FABRIK's pass, trees, a limit's cone, and the circle of an elbow.
+"""Draws the pictures of docs/explanation/chains.md: a FABRIK pass, trees, a limit cone, and the circle of an elbow.
 
 python tools/chain_pictures.py [--out docs/pictures]
 """
@@ -31,11 +31,11 @@ Placer = Callable[[Floats], list[tuple[float, float]]]
 
 BLUE, RED = svg.COLOURS[0], svg.COLOURS[3]
 CELL = 180
-"""Units of the picture that a panel is wide and high."""
+"""Width and height of a panel, in picture units."""
 
 
 def passes() -> str:
-    """One pass over a chain in a plane: as it stands, inwards from the goal, outwards from the root."""
+    """One pass over a chain in a plane: before, inwards from the goal, outwards from the root."""
     before = np.array([[0.0, 0.0], [0.2, 0.8], [0.9, 1.2], [1.7, 1.1]])
     goal = np.array([2.3, 0.2])
     lengths = np.linalg.norm(np.diff(before, axis=0), axis=1)
@@ -58,7 +58,7 @@ def passes() -> str:
 
 
 def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
-    """(N, 2) the points with the first one put elsewhere, and each next at its length towards where it was."""
+    """(N, 2) the points with the first one moved, and each next one at its length towards its old position."""
     laid = [first]
     for point, length in zip(points[1:], lengths, strict=True):
         way = point - laid[-1]
@@ -67,7 +67,7 @@ def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
 
 
 def trees() -> str:
-    """What the solver makes of four things that are asked of it, seen from before; grey is rest, red are goals."""
+    """Four problems as the solver solves them, from the front: the rest pose grey, goals red."""
     up = np.stack([np.zeros(9), np.arange(9.0), np.zeros(9)], -1) / 4
     tail = chain("tail", up, cone(0.5, 0.5, 0.35, 0.35, (-0.1, 0.1)))
     free = chain("free", up[:5] * 1.5)
@@ -113,19 +113,19 @@ def trees() -> str:
 
 
 def _rest(skeleton: Skeleton) -> Floats:
-    """(J, 3)"""
+    """(J, 3) joint positions at rest."""
     nothing, _ = solve(skeleton, goals_by_name(skeleton, {}, root=np.eye(4)[None]))
     positions: Floats = nothing.positions[0]
     return positions
 
 
 def _bones(skeleton: Skeleton, points: Floats) -> list[Floats]:
-    """Each bone's ends (2, 2) as seen from before."""
+    """Each bone's ends (2, 2), seen from the front."""
     return [points[[parent, joint], :2] for joint, parent in enumerate(skeleton.parents) if parent >= 0]
 
 
 def cones() -> str:
-    """An irregular cone as its angles are: four quarters of ellipses, and where swings outside are brought to."""
+    """An irregular cone in the angles of the swing: four quarter ellipses, and swings outside clamped to it."""
     widths = np.deg2rad([90.0, 30.0, 25.0, 55.0])
     around = np.linspace(0, 2 * np.pi, 181)
     edge = np.stack([np.cos(around), np.sin(around)], -1)
@@ -145,7 +145,7 @@ def cones() -> str:
 
 
 def swivel() -> str:
-    """An arm whose wrist is held: the circle of its elbow, and the arm at some swivels, from two sides."""
+    """An arm with a fixed wrist: the circle of its elbow, and the arm at some swivels, from two sides."""
     arm = arms.Arm(0.30, 0.25)
     wrist = np.tile(np.eye(4), (61, 1, 1))
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]
@@ -173,7 +173,7 @@ def swivel() -> str:
 
 
 def _placer(column: int, scale: float, middle: tuple[float, float]) -> Placer:
-    """From places (N, 2), y up, to the picture; `middle` is in the middle of the column."""
+    """Map positions (N, 2), y up, to the picture, with `middle` in the middle of the column."""
     left, top = CELL * (column + 0.5), CELL * 0.5 + 8
 
     def placed(points: Floats) -> list[tuple[float, float]]:
@@ -187,7 +187,7 @@ def _dots(points: Sequence[tuple[float, float]], colour: str, radius: float = 4)
 
 
 def main() -> None:
-    """Writes the pictures."""
+    """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures")
     out = parser.parse_args().out

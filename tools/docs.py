@@ -25,7 +25,7 @@ COLLECTED = {
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
 }
-"""Pages that stand outside of docs/, and where the site has them."""
+"""Pages outside of docs/ -> their place in the site."""
 NOT_IN_PACKAGE = ("tests/", "tools/", "docs/")
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def bring_worker() -> None:
-    """Have pages load our stand-in for workers, in place of the one on the net that the offline plugin names."""
+    """Make pages load our own replacement for web workers instead of the remote one of the offline plugin."""
     ours = SITE / "assets" / "offline-search.js"
     pages = [page for page in SITE.rglob("*.html") if WORKER in page.read_text(encoding="utf-8")]
     if not pages or not ours.is_file():
@@ -55,7 +55,7 @@ def bring_worker() -> None:
 
 
 def collect_pages() -> None:
-    """Copy docs/ and the pages of COLLECTED, with their links set right."""
+    """Copy docs/ and the pages of COLLECTED, and adapt their links."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(ROOT / "docs", PAGES)
     moved = {(ROOT / name).resolve(): PAGES / to for name, to in COLLECTED.items()}
@@ -69,7 +69,7 @@ def collect_pages() -> None:
 
 
 def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
-    """A page's text, its links leading to where the site has what they name."""
+    """A page's text with its links adapted to the layout of the site."""
 
     def link(match: re.Match[str]) -> str:
         target = (ROOT / original.parent / match[1]).resolve()
@@ -83,7 +83,7 @@ def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
 
 
 def collect_package() -> None:
-    """Copy the sources that git tracks: below the checkout itself griffe would walk through the environments, too."""
+    """Copy the sources that git tracks, because in the checkout itself griffe would search the environments, too."""
     shutil.rmtree(PACKAGE, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard", "*.py"],
@@ -99,7 +99,7 @@ def collect_package() -> None:
 
 
 def check_nav() -> None:
-    """Stop where the nav names a page that is not there, or a page is not in the nav."""
+    """Exit if the nav names a page that does not exist, or a page is not in the nav."""
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
     named = nav_pages(nav)
     there = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}

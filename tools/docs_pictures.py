@@ -28,9 +28,9 @@ CHARTS = (
     "pose_pictures.py",
     "slider_pictures.py",
 )
-"""Scripts that draw what the docs tell, each its own pictures."""
+"""Scripts that draw the other pictures of the docs."""
 FRAMES = (1, 22, 40, 58)
-"""Frames of the bundled recording in which the fingers stand differently."""
+"""Frames of the bundled recording with different poses."""
 
 
 def take() -> None:
@@ -47,13 +47,13 @@ def take() -> None:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
         for frame, path in zip(FRAMES, paths, strict=True):
             render.still(path, picture, frame)
-        # The camera leaves room for the whole take's way; each frame needs the middle only.
+        # The camera frames the whole take's motion; each picture needs the middle only.
         row = np.concatenate([hand_pictures.read_picture(str(path))[150:590, 210:510] for path in paths], axis=1)
     hand_pictures.write_picture(PICTURES / "take.png", row)
 
 
 def main() -> None:
-    """Each kind of picture in a Blender of its own, so that none finds another's scene."""
+    """Make each kind of picture in its own process, so that none inherits another's scene."""
     subprocess.run([sys.executable, str(ROOT / "tools" / "hand_pictures.py"), "--out", str(PICTURES)], check=True)
     take()
     for script in CHARTS:

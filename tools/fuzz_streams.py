@@ -1,10 +1,11 @@
-"""Feeds damaged packets to the parsers of devices, and tells what came of them.
+"""Feeds corrupted packets to the device parsers and reports the results.
 
 python tools/fuzz_streams.py [DEVICE ...] [--packets N] [--seed S] [--takes TAKE.rawtake ...]
 
-The packets are those that each device's sender sends of hands that close, and those of raw takes; then flipped, cut,
-repeated, spliced with others, put in another order, and lengths and numbers set to the extremes of their types.
-A parser may return frames or raise PacketError. Anything else is told with the seed and the packet, and ends with 1.
+The packets are those that each device's sender sends for closing hands, and those of raw takes. They are mutated: bits
+flipped, cut, repeated, spliced with others, reordered, and lengths and numbers set to the extremes of their types.
+A parser may return frames or raise PacketError. Anything else is reported with the seed and the packet; then the exit
+status is 1.
 """
 
 import argparse
@@ -30,12 +31,12 @@ from knuckle.errors import PacketError
 from knuckle.tests.pure.capture.devices.moments import moments
 
 MAX_POINTS = 4096
-"""Points of a frame."""
+"""Largest number of points in a frame."""
 WARM = 0.2
-"""The share of packets after which a parser has all the tables that it keeps."""
+"""Share of the packets after which a parser has filled its tables, so that memory should no longer grow."""
 EXTREMES = [0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF]
 FLOATS = [0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001, 0x47C35000]
-"""Bits of infinity, no number, the largest, the smallest, and 100000."""
+"""Bit patterns of ±infinity, NaN, the largest and the smallest number, and 100000."""
 WORDS = [
     b"NaN",
     b"-Infinity",
@@ -73,26 +74,26 @@ Mutation = Callable[[random.Random, bytearray, list[bytes]], None]
 
 
 def flip(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Some bits."""
+    """Flip some bits."""
     for _number in range(dice.choice([1, 1, 2, 8])):
         packet[dice.randrange(len(packet))] ^= 1 << dice.randrange(8)
 
 
 def cut(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """The end, or a piece of the midst."""
+    """Cut off the end, or cut out a piece."""
     start = dice.randrange(len(packet))
     del packet[start : start + dice.choice([1, 4, 16, len(packet)])]
 
 
 def repeat(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """A piece, once or many times."""
+    """Repeat a piece once or many times."""
     start, length = dice.randrange(len(packet)), dice.choice([1, 2, 4, 8, 64, len(packet)])
     piece = packet[start : start + length] * dice.choice([1, 1, 2, 50])
     packet[start:start] = piece[:MAX_PACKET_SIZE]
 
 
 def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """A number of 1 to 8 bytes of either order, where such often are."""
+    """Overwrite 1 to 8 bytes, usually aligned, with an extreme number of either byte order."""
     size = dice.choice([1, 2, 4, 4, 4, 8])
     value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
     place = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
@@ -100,20 +101,20 @@ def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
 
 
 def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Text where text, or a number, is."""
+    """Overwrite bytes with a malformed token."""
     place = dice.randrange(len(packet))
     packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
 
 
 def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Another value where a number is spelled, so that the text around it still holds."""
+    """Replace a number in text by another value, so that the text around it remains valid."""
     number = NUMBER.search(packet, dice.randrange(len(packet)))
     if number is not None:
         packet[number.start() : number.end()] = dice.choice(VALUES)
 
 
 def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
-    """Another packet's end, or a piece of it."""
+    """Replace the end by that of another packet."""
     other = dice.choice(others)
     start = dice.randrange(len(packet))
     begin = dice.randrange(len(other) + 1) if dice.random() < 0.5 else min(start, len(other))
@@ -121,7 +122,7 @@ def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
 
 
 def noise(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Bytes of no meaning."""
+    """Overwrite bytes with random ones."""
     start = dice.randrange(len(packet))
     packet[start : start + dice.choice([1, 4, 32])] = dice.randbytes(dice.choice([1, 4, 32]))
 
@@ -131,7 +132,7 @@ MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, v
 
 @dataclass(slots=True)
 class Tally:
-    """What came of a device's packets."""
+    """Results for the packets of a device."""
 
     packets: int = 0
     frames: int = 0
@@ -144,7 +145,7 @@ class Tally:
 
 
 def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
-    """Packets, in runs as they were sent or in any order; some as they are, so that parsers keep having something."""
+    """Mutated packets, in runs as sent or in random order; some are intact, so that parsers keep valid state."""
     while True:
         start = dice.randrange(len(seeds))
         for number in range(dice.choice([1, 4, 16])):
@@ -156,13 +157,13 @@ def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
 
 
 def check(frame: Frame) -> None:
-    """Raises AssertionError for a frame that holds what none may."""
+    """Raise AssertionError for an invalid frame."""
     count = len(frame.names)
     assert frame.time is None or abs(frame.time) < MAX_TIME_S, f"{frame.time} s"
     assert all(name.isprintable() for name in frame.names), "a name that cannot be shown"
     assert count == len(set(frame.names)) <= MAX_POINTS, f"{count} names, {len(set(frame.names))} of them different"
     assert frame.positions.shape == (count, 3), frame.positions.shape
-    # A joint lies within reach of a place that was told.
+    # A joint lies within reach of a transmitted position.
     assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a place is far away"
     assert (np.isnan(frame.positions).all(axis=1) | np.isfinite(frame.positions).all(axis=1)).all(), "half a place"
     if frame.rotations is not None:
@@ -171,7 +172,7 @@ def check(frame: Frame) -> None:
 
 
 def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
-    """Feeds one parser."""
+    """Feed mutated packets to one parser."""
     parser, tally = DEVICES[device].parser(), Tally()
     stream = damaged(random.Random(seed), seeds)
     before = 0
@@ -212,13 +213,13 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
 
 
 def memory() -> int:
-    """Bytes of this process that are in memory."""
+    """Resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * 4096
 
 
 def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
-    """What the device's own sender sends, and what raw takes of it hold."""
+    """Packets from the device's own sender and from raw takes of the device."""
     sender = DEVICES[device].sender(Address())
     # Datagrams, or messages of a WebSocket.
     say = getattr(sender, "packets", None) or getattr(sender, "messages", None)
@@ -234,7 +235,7 @@ def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
 
 
 def main() -> int:
-    """Fuzzes the devices that are named, or all."""
+    """Fuzz the named devices, or all."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("devices", nargs="*", metavar="DEVICE", help=", ".join(DEVICES))
     options.add_argument("--packets", type=int, default=100_000)

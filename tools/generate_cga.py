@@ -59,7 +59,7 @@ def blade(name: str) -> MultiVector:
 
 @cache
 def to_null() -> dict[int, list[tuple[str, sympy.Rational]]]:
-    """How much of each blade of the null basis a blade of the orthonormal one is."""
+    """Each blade of the orthonormal basis as a combination of blades of the null basis."""
     names = blades()
     columns = [dict(blade(name).items()) for name in names]
     inverse = sympy.Matrix(32, 32, lambda row, column: columns[column].get(row, 0)).inv()
@@ -92,7 +92,7 @@ def up(x: MultiVector) -> MultiVector:
 
 
 def space(a: MultiVector) -> MultiVector:
-    """The vector of space in it."""
+    """Its part in e1, e2 and e3."""
     held = dict(a.items())
     return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
 
@@ -130,10 +130,10 @@ SAMPLES = {
 
 
 def evaluate(function: Function) -> list[sympy.Expr]:
-    """The result's coefficients. What its type does not keep must be 0, or 1 for a type of weight 1."""
+    """The result's coefficients. Those that its type does not store must be 0, or 1 for a type of weight 1."""
     found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
     kept = [found.pop(field) for field in fields(function.result)]
-    # As polynomials the others need not vanish: that a circle is a blade, or a motor's length 1, no symbol tells.
+    # Symbolically the others need not vanish, as no symbol knows that a circle is a blade or that a motor has length 1.
     example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in lettered(function)})
     for field in found:
         if example[field] != (field == ONES.get(function.result)):
@@ -151,7 +151,7 @@ def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> 
 
 
 def sample(letter: str, kind: str) -> MultiVector:
-    """An exact object of a type: a true blade, or a unit versor."""
+    """An exact example of a type: a true blade, or a unit versor."""
     if kind in SAMPLES:
         names = {name: sample(letter + name, part) for name, part in zip("xyz", SAMPLES[kind][0].split(), strict=False)}
         return eval(SAMPLES[kind][1], {**NAMES, **names, **BLADES})
@@ -166,7 +166,7 @@ def lettered(function: Function) -> list[tuple[str, str]]:
 
 
 class Arithmetic(StrPrinter):
-    """Powers as products: of plain floats they are faster."""
+    """Prints powers as products, which are faster for plain floats."""
 
     def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:  # noqa: N802 (sympy's way)
         base, power = expr.args
@@ -179,12 +179,12 @@ class Arithmetic(StrPrinter):
 
 
 def written(expression: sympy.Expr) -> str:
-    """An expression as it stands in Python."""
+    """An expression as Python source."""
     return ast.unparse(ast.parse(Arithmetic().doprint(expression), mode="eval"))
 
 
 def nested(expression: sympy.Expr, arguments: list[list[sympy.Symbol]]) -> sympy.Expr:
-    """Sums of the last argument's coefficients times what the others give, which many of them share."""
+    """Collect an expression by the last argument's coefficients, so that common factors of the others can be shared."""
     if len(arguments) < 2:
         return expression
     return sympy.collect(expression, arguments[-1], lambda e: nested(sympy.expand(e), arguments[:-1]))
@@ -208,7 +208,7 @@ def body(function: Function) -> Iterator[str]:
 
 
 def assigned(name: str, expression: sympy.Expr) -> Iterator[str]:
-    """One assignment, a long sum as several."""
+    """One assignment; a long sum takes several."""
     terms = expression.as_ordered_terms()
     line = f"    {name} = {written(expression)}"
     if len(line) <= WIDTH:

@@ -1,9 +1,9 @@
-"""Renders a mug, a pen and a ball as hands take hold of them: Knuckle's own hand, and MakeHuman's.
+"""Renders hands grasping a mug, a pen and a ball: Knuckle's own hand, and MakeHuman's.
 
     python tools/grasp_pictures.py [--out docs/pictures] [--pixels 240]
 
-A row a thing: three views of Knuckle's own hand, then two of MakeHuman's and one of its upper body. Needs bpy and,
-without a screen, Mesa's EGL; and ../shared.
+One row for each object: three views of Knuckle's own hand, then two of MakeHuman's and one of its upper body. Needs bpy
+and, without a screen, Mesa's EGL; and ../shared.
 """
 
 import argparse
@@ -45,16 +45,16 @@ VIEWS = {
     "tips": ((-0.7, 0.9, -0.6), (0.0, 0.0, 1.0)),
     "palm": ((-0.5, 0.0, -1.0), (0.0, 1.0, 0.0)),
 }
-"""Where the camera stands and what is up, in the frame of a right hand's wrist."""
+"""Direction to the camera and up vector, in the frame of a right hand's wrist."""
 BODY = ((-0.5, -1.0, 0.25), (0.0, 0.0, 1.0))
 """The same in the world."""
 BEFORE = (-0.1, -0.62, -0.35)
-"""Arm lengths from the shoulder to where a thing is before a person, for a right arm."""
+"""Position of an object in front of a person, from the right shoulder, in arm lengths."""
 TURNED = {"mug": (0.0, 0.0, -2.2), "pen": (0.5, 0.2, 0.0), "ball": (0.0, 0.0, 0.0)}
 
 
 def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
-    """Knuckle's own right hand, which comes to a thing at its side."""
+    """Knuckle's own right hand, which grasps an object beside it."""
     scene = hand_pictures.empty_scene()
     measures = proportions.adult("right")
     armature, _ = new_hand(measures, proportions.build(measures), scene.collection)
@@ -63,7 +63,7 @@ def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
 
 
 def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]:
-    """MakeHuman's rig, with a thing before it."""
+    """MakeHuman's rig with an object in front of it."""
     armature, _ = RIGS["MakeHuman"]()
     hand_pictures.set_up(bpy.context.scene)
     for obj in bpy.context.scene.objects:
@@ -96,7 +96,7 @@ def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) ->
 
 
 def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: float = 1.1) -> Floats:
-    """(pixels, pixels, 3) points (V, 3) from where a view (3,), (3,) stands; what is before them is cut off."""
+    """(pixels, pixels, 3) points (V, 3) seen from a direction (3,), with an up vector (3,); occluders are clipped."""
     scene = bpy.context.scene
     back, up = view
     back = back / np.linalg.norm(back)
@@ -120,7 +120,7 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
 
 
 def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
-    """The hand and what it holds, from its own sides."""
+    """Views of the hand and the object that it holds, in the hand's frame."""
     held = done.who.held
     armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
@@ -133,7 +133,7 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
 
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
-    """(1, J, 4, 4) the joints of a hand."""
+    """(1, J, 4, 4) joint frames of a hand."""
     frames: Doubles = joint_frames(done.who.held.hand, Pose(done.who.held.hand, root, angles))
     return frames
 

@@ -1,4 +1,4 @@
-"""Takes the documentation's pictures of Blender's window from what `make test-gui` left in build/gui."""
+"""Cuts the documentation's pictures of Blender's window out of the screenshots of `make test-gui` in build/gui."""
 
 import json
 import struct
@@ -14,11 +14,11 @@ GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 SHOWN = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
-"""In the order in which docs/how-to/live.md names them."""
+"""In the order of docs/how-to/live.md."""
 
 
 def main() -> None:
-    """A solved take, the sidebar's panels, a rig's hand, the asset shelf, what is set on some solvers."""
+    """Write all pictures."""
     left, top, width, height = json.loads((GUI / "solve.json").read_text())["result"]["sidebar"]
     panels = read_png(GUI / "solve_panels.png")
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
@@ -36,14 +36,14 @@ def main() -> None:
 
 
 def rig_hands() -> None:
-    """A hand of a rig with its axes, beside the panel that tells of it."""
+    """A hand of a rig with its axes, beside its panel."""
     left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "rig_hands_makehuman.png")
     write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
 
 
 def live() -> None:
-    """What every device moves: new hands above, MakeHuman's below."""
+    """Hands driven by every device: new hands above, MakeHuman's below."""
     rows = []
     for rig, (top, bottom) in {"new": (235, 805), "makehuman": (250, 670)}.items():
         for devices in (DEVICES[:5], DEVICES[5:]):
@@ -53,7 +53,7 @@ def live() -> None:
 
 
 def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
-    """A picture (H, W, 3) of which each `by` pixels in a row and in a column are one."""
+    """Downscale a picture (H, W, 3) by averaging blocks of `by` × `by` pixels."""
     height, width = (size // by for size in picture.shape[:2])
     parts = picture[: height * by, : width * by].reshape(height, by, width, by, 3)
     result: NDArray[np.uint8] = parts.mean(axis=(1, 3)).astype(np.uint8)
@@ -61,14 +61,14 @@ def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
 
 
 def sliders() -> None:
-    """A hand that a slider was dragged on, beside its sliders."""
+    """A hand posed with a slider, beside its sliders."""
     left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "posing_sliders_own_oppose.png")
     write_png(DOCS / "sliders-panel.png", seen[top : top + 520, max(left - 620, 0) : left + width])
 
 
 def algebra() -> None:
-    """Steps of the solver over the default hand, and a body's arm, two beside two, without the views' edges."""
+    """Steps of the solver over the default hand, and a body's arm, in two rows, without the views' edges."""
     left, top, width, height = json.loads((GUI / "algebra.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
     seen = [
@@ -79,7 +79,7 @@ def algebra() -> None:
 
 
 def touch_and_follow() -> None:
-    """A body's hand before and after it touched the 3D cursor, and as it goes around a ball."""
+    """A body's hand before and after it touches the 3D cursor, and following a ball."""
     left, top, width, height = json.loads((GUI / "touch_and_follow.json").read_text())["result"]["view"]
     middle, edge = left + width // 2, height // 10
     seen = [
@@ -90,13 +90,13 @@ def touch_and_follow() -> None:
 
 
 def dragged() -> None:
-    """A hand with the tool's rings: a fingertip that was dragged, and pinned ones under a palm that was."""
+    """A hand with the tool's rings: a dragged fingertip, and pinned fingertips under a dragged palm."""
     for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_right_palm")):
         write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[28:646, :820])
 
 
 def first_hand() -> None:
-    """The steps of docs/tutorials/first-hand.md, each with a frame around what is pressed."""
+    """The steps of docs/tutorials/first-hand.md, each with a frame around the buttons to press."""
     steps = json.loads((GUI / "first_hand.json").read_text())["result"]
     for number, step in ((int(number), step) for number, step in steps.items() if number.isdigit()):
         picture = read_png(GUI / f"first_hand_{number:02}.png").copy()
@@ -108,7 +108,7 @@ def first_hand() -> None:
 
 
 def frame(picture: NDArray[np.uint8], left: int, top: int, width: int, height: int) -> None:
-    """Draws a frame of two pixels into a picture (H, W, 3)."""
+    """Draw a frame of two pixels into a picture (H, W, 3), in place."""
     for edge in (
         np.s_[top : top + 2, left : left + width],
         np.s_[top + height - 2 : top + height, left : left + width],
@@ -119,12 +119,12 @@ def frame(picture: NDArray[np.uint8], left: int, top: int, width: int, height: i
 
 
 def fewer(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A picture in whose colours are fewer steps, which packs better: the eye does not see them."""
+    """Reduce the colour depth to 6 bits, which compresses better and is not visible."""
     return picture & np.uint8(0xFC)
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:
-    """The picture (H, W, 3) in a PNG as the tests write it: 8 bits, RGB, unfiltered, one IDAT."""
+    """Read a picture (H, W, 3) from a PNG as the tests write it: 8 bits, RGB, unfiltered, one IDAT."""
     data = path.read_bytes()
     width, height = struct.unpack(">2I", data[16:24])
     start = data.index(b"IDAT")
@@ -134,7 +134,7 @@ def read_png(path: Path) -> NDArray[np.uint8]:
 
 
 def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
-    """A PNG of a picture (H, W, 3), each row stored as its difference from the one above, which packs better."""
+    """Write a picture (H, W, 3) as PNG, each row as its difference from the one above, which compresses better."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))

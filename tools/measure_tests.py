@@ -1,4 +1,4 @@
-"""Writes tests/durations.tsv from the files that `pytest --measure` wrote: make measure."""
+"""Writes tests/durations.tsv from the files of `pytest --measure`: make measure."""
 
 import importlib.util
 import sys
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """All files named on the command line."""
+    """Collect all files named on the command line."""
     spec = importlib.util.spec_from_file_location("durations", ROOT / "tests" / "durations.py")
     assert spec and spec.loader
     durations = importlib.util.module_from_spec(spec)

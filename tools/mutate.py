@@ -1,4 +1,4 @@
-"""Breaks the code one operator at a time, and prints the breaks that no test notices.
+"""Mutation testing: breaks the code one operator at a time, and prints the mutants that no test detects.
 
     python tools/mutate.py [--seconds 1800] [--seed 0] [MODULE ...]  # by default the named breaks, then all of MODULES
     python tools/mutate.py --named                                    # the named breaks alone
@@ -39,7 +39,7 @@ class Break:
     old: str
     new: str
     tests: tuple[str, ...]
-    """What is tried, one stage after the other; each is files and folders between blanks."""
+    """Stages of tests, run one after the other; each is a list of files and folders, separated by blanks."""
 
     def __str__(self) -> str:
         return f"{self.module}: {self.old.strip().splitlines()[0]} -> {self.new.strip().splitlines()[0]}"
@@ -83,7 +83,7 @@ NAMED = [
         ("tests/pure/solvers/test_planar_passes.py",),
     ),
 ]
-"""Breaks that once no test noticed: the passes of FABRIK, and the joint that is known from both sides."""
+"""Breaks that no test detected in the past: the passes of FABRIK, and the joint between two known joints."""
 
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/keyframes.py")
 IN_BLENDER = {
@@ -115,7 +115,7 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def turned(node: ast.AST) -> str | None:
-    """The source of an expression with its operator turned around; None where it has none."""
+    """The source of an expression with its operator inverted; None if it has no operator."""
     other = copy.deepcopy(node)
     if isinstance(other, ast.BinOp) and type(other.op) in SUMS:
         other.op = SUMS[type(other.op)]()
@@ -133,7 +133,7 @@ def turned(node: ast.AST) -> str | None:
 
 
 def breaks(module: Path) -> Iterator[Break]:
-    """Every operator of a module's functions turned around, one at a time."""
+    """All mutants of a module: each operator of its functions inverted, one at a time."""
     text, tests = module.read_text(), tests_of(module)
     for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(function):
@@ -159,7 +159,7 @@ def tests_of(module: Path) -> tuple[str, ...]:
 
 
 def noticed(change: Break) -> bool:
-    """Whether a test fails. Raises ValueError where the module does not hold what is to be changed."""
+    """Whether a test detects the change. Raises ValueError if the module does not contain the text to change."""
     path = COPY / change.module
     text = path.read_text()
     if change.old not in text:
@@ -172,7 +172,7 @@ def noticed(change: Break) -> bool:
 
 
 def fails(tests: str) -> bool:
-    """Whether one of the tests fails in the copy, or they take too long."""
+    """Whether one of the tests fails in the copy, or they time out."""
     command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"]
     try:
         done = subprocess.run(
@@ -189,7 +189,7 @@ def fails(tests: str) -> bool:
 
 
 def main() -> int:
-    """See above."""
+    """Try the mutants; returns the number of survivors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1800.0)
     parser.add_argument("--seed", type=int, default=0)

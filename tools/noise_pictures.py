@@ -1,4 +1,4 @@
-"""Draws docs/pictures/noise.svg and noise-angle.svg: a fingertip's path and a finger's angle, smoothed and not.
+"""Draws docs/pictures/noise.svg and noise-angle.svg: a fingertip's path and a finger's angle, raw and smoothed.
 
 python tools/noise_pictures.py [--out docs/pictures]    Needs ../shared for the second.
 """
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = slice(100, 240)
-"""Frames drawn of the path, of 300 at 100 Hz."""
+"""Frames drawn of the path, which has 300 at 100 Hz."""
 OUTLIER = 170
 """The frame in which the marker jumps by 15 mm."""
 FINGER, LEAP = 4, slice(230, 350)
@@ -28,7 +28,7 @@ MODES = {"not smoothed": "off", "live": "live", "whole take": "whole"}
 
 
 def load_package() -> None:
-    """Makes this checkout importable as knuckle, whatever its folder is called."""
+    """Make this checkout importable as knuckle, whatever its folder is called."""
     if "knuckle" not in sys.modules:
         spec = spec_from_file_location("knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
         assert spec and spec.loader
@@ -37,7 +37,7 @@ def load_package() -> None:
 
 
 def paths() -> dict[str, Floats]:
-    """Millimetres over frames: rest, a tap and a slow swing, with one outlier."""
+    """Positions in mm over frames: rest, a tap and a slow swing, with one outlier."""
     load_package()
     from knuckle.solvers.smoothing.live_path import PathFilter, filter_frame, initial_history
     from knuckle.solvers.smoothing.motion_model import POSITION_SCALE, NoiseRules
@@ -62,7 +62,7 @@ def paths() -> dict[str, Floats]:
 
 
 def angles() -> dict[str, Floats]:
-    """Degrees over frames: the abduction of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
+    """Abduction in degrees over frames, of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
     sys.path[:0] = [str(ROOT.parent / "shared" / "bench"), str(ROOT / "tools" / "benchmarks")]
 
     noise = import_module("noise")
@@ -82,7 +82,7 @@ def chart(title: str, label: str, curves: dict[str, Floats], first: int) -> str:
 
 
 def main() -> None:
-    """Both pictures."""
+    """Write both pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     out: Path = parser.parse_args().out

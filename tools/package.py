@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def the_version() -> str:
-    """The version, which manifest and pyproject must agree on."""
+    """The version. Exits unless manifest and pyproject agree on it."""
     manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     if manifest != project:
@@ -41,7 +41,7 @@ def the_version() -> str:
 
 
 def stage_sources() -> None:
-    """Copy what git tracks, as it is in the work tree."""
+    """Copy the files that git tracks, as they are in the work tree."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in listed.split("\0"):
         if name and (ROOT / name).is_file():
@@ -50,7 +50,7 @@ def stage_sources() -> None:
 
 
 def stage_wheels() -> list[str]:
-    """Bring the wheels, checked against their hashes, beside the sources."""
+    """Download the wheels next to the sources, verified by their hashes; returns their names."""
     requirements = ROOT / "tools" / "wheels.txt"
     if all(line.startswith("#") for line in requirements.read_text().splitlines()):
         return []
@@ -65,7 +65,7 @@ def stage_wheels() -> list[str]:
 
 
 def list_wheels(names: list[str]) -> None:
-    """Name the wheels in the staged manifest."""
+    """Enter the wheels into the staged manifest."""
     manifest = STAGE / "blender_manifest.toml"
     text = manifest.read_text()
     if "\nwheels = []\n" not in text:
@@ -75,7 +75,7 @@ def list_wheels(names: list[str]) -> None:
 
 
 def make_repeatable(package: Path) -> None:
-    """Write the zip anew in the order of names, without the times and modes of this machine's files."""
+    """Rewrite the zip sorted by name, without timestamps and file modes, so that builds are reproducible."""
     with ZipFile(package) as built:
         contents = {name: built.read(name) for name in sorted(built.namelist())}
     with ZipFile(package, "w", compresslevel=9) as repeatable:

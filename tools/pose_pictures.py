@@ -2,8 +2,8 @@
 
     python tools/pose_pictures.py [--previews] [--sheets]
 
-Previews are data/poses.png, one below the other with clear ground; sheets are docs/pictures/poses*.png. Both where
-neither is named. Needs bpy and, without a screen, Mesa's EGL; ../shared for the sheet of a rig.
+Previews are data/poses.png, one below the other with a transparent background; sheets are docs/pictures/poses*.png.
+Makes both if neither is named. Needs bpy and, without a screen, Mesa's EGL; ../shared for the sheet of a rig.
 """
 
 import argparse
@@ -36,14 +36,14 @@ PREVIEW = 128
 """Pixels."""
 TILE = 230
 ACROSS = 6
-"""Poses in a row of a sheet."""
+"""Poses in each row of a sheet."""
 hand_pictures.VIEWS |= {"preview": ((-0.5, 0.1, -0.85), (0, 1, 0)), "aside": ((-0.9, 0.0, -0.45), (0, 1, 0))}
 ON_A_RIG = ("fist", "ok", "victory", "letter-y", "grip-pen", "letter-e", "letter-b", "thumbs-up")
 RIGS = ("MakeHuman", "Rigify generated")
 
 
 def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
-    """A picture of Knuckle's right hand in each pose, as the scene is set up."""
+    """A picture of Knuckle's right hand in each pose, with the present scene settings."""
     scene = bpy.context.scene
     measures = adult("right")
     armature, hand = add_hand(measures, "Hand", scene.collection), build(measures)
@@ -58,7 +58,7 @@ def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
 
 
 def previews() -> None:
-    """Colours from one picture, what is the hand from another on white ground and one on black."""
+    """Render previews with transparency, from one picture on a black background and one on white."""
     scene = hand_pictures.empty_scene()
     grounds = []
     for colour in ((0.0,) * 3, (1.0,) * 3):
@@ -72,7 +72,7 @@ def previews() -> None:
 
 
 def grid(tiles: list[Floats]) -> Floats:
-    """Pictures in rows of ACROSS; what is missing in the last row is ground."""
+    """Arrange pictures in rows of ACROSS; the last row is filled with background."""
     ground = np.broadcast_to(tiles[0][0, 0], tiles[0].shape)
     tiles = tiles + [ground] * (-len(tiles) % ACROSS)
     rows = [np.concatenate(tiles[first : first + ACROSS], axis=1) for first in range(0, len(tiles), ACROSS)]
@@ -102,7 +102,7 @@ def on_rig(name: str) -> Floats:
 
 
 def main() -> None:
-    """Makes what is asked for."""
+    """Make the requested pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--previews", action="store_true")
     parser.add_argument("--sheets", action="store_true")

@@ -1,5 +1,5 @@
-"""The picture and table of docs/explanation/proportions.md: a pinch on a hand of other proportions, kept in three ways,
-and what is left of the tests' recordings on the tests' rigs.
+"""Makes the picture and table of docs/explanation/proportions.md: a pinch retargeted in three ways to a hand of other
+proportions, and the errors of the tests' recordings on the tests' rigs.
 
     python tools/proportions_page.py
 
@@ -35,12 +35,12 @@ HEAD = (
 )
 SHOWN = ("WebXR, right", "MakeHuman", "MakeHuman for games", "Rigify metarig", "Rigify generated")
 SHAPE = np.array([1.3, 1.15, 1.0, 0.95, 0.9])[:, None]
-"""How much longer the bones of a large hand's digits are than an adult's, beside being twice as large."""
+"""Factors on the bone lengths of a large hand's digits, in addition to its scale of 2."""
 PIXELS = 420
 
 
 def main() -> None:
-    """The picture, then the table."""
+    """Write the picture, then the table."""
     hand_pictures.write_picture(PICTURE, picture())
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     rows = "".join(row(name, recording) for name in SHOWN for recording in ("glove", "gestures"))
@@ -59,7 +59,7 @@ def picture() -> hand_pictures.Floats:
 
 
 def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
-    """(2 · PIXELS, PIXELS, 3) one hand."""
+    """(2 · PIXELS, PIXELS, 3) a posed hand from two sides."""
     scene = hand_pictures.empty_scene()
     armature = add_hand(measures, "Hand", scene.collection)
     hand_pictures.pose_hand(armature, pose.rotations[0])

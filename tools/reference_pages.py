@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that follow from the code: cli.md, recipe.md and solver-settings.md.
+"""Writes the pages of docs/reference that are generated from the code: cli.md, recipe.md and solver-settings.md.
 
     python tools/reference_pages.py
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file's name."""
+    """File name -> text of each page."""
     return {"cli.md": command_page(), "recipe.md": recipe_page(), "solver-settings.md": settings_page()}
 
 
@@ -69,7 +69,7 @@ def command_section(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def usage_of(action: argparse.Action) -> str:
-    """An argument as the usage line has it."""
+    """An argument as in the usage line."""
     value = value_of(action)
     text = " ".join([action.option_strings[0], *value]) if action.option_strings else value[0]
     return text if action.required else f"[{text}]"
@@ -87,7 +87,7 @@ def meaning(action: argparse.Action) -> str:
 
 
 def value_of(action: argparse.Action) -> list[str]:
-    """What is typed behind an option: nothing, its choices or its metavar."""
+    """The value of an option in the usage line: none, its choices or its metavar."""
     if action.nargs == 0:
         return []
     if action.choices:
@@ -132,12 +132,12 @@ def fields_table(kind: type[Any]) -> str:
 
 
 def plain(value: object) -> object:
-    """A default as JSON has it; a dataclass stands for its own defaults."""
+    """A default as JSON; a dataclass becomes an empty object, which stands for its defaults."""
     return {} if dataclasses.is_dataclass(value) else value
 
 
 def type_name(hint: Any) -> str:
-    """A type in a reader's words."""
+    """A type in plain words."""
     words = {str: "string", float: "number", int: "integer", bool: "true or false", type(None): "null"}
     if hint in words:
         return words[hint]
@@ -148,7 +148,7 @@ def type_name(hint: Any) -> str:
 
 
 def field_docstrings(kind: type[Any]) -> dict[str, str]:
-    """The string below each field of a class, by the field's name."""
+    """Field name -> the docstring below it."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(tree, ast.ClassDef)
     result = {}
@@ -159,7 +159,7 @@ def field_docstrings(kind: type[Any]) -> dict[str, str]:
 
 
 def settings_page() -> str:
-    """What can be set on each solver and smoothing, from their registries."""
+    """The settings of each solver and smoothing method, from their registries."""
     intro = """
         # Solver and smoothing settings
 
@@ -173,7 +173,7 @@ def settings_page() -> str:
 
 
 def registry_sections(registry: Registry[Any]) -> Iterator[str]:
-    """A section for each kind that is registered."""
+    """A section for each registered kind."""
     for name, kind in registry.kinds.items():
         label = registry.label(name)
         yield f"### {name}\n\n{label.name}: {label.about}."
@@ -189,13 +189,13 @@ def registry_sections(registry: Registry[Any]) -> Iterator[str]:
 
 
 def cell(text: str | None) -> str:
-    """A sentence in a table's cell, with a capital."""
+    """A table cell with a sentence that starts with a capital."""
     sentence = line(text)
     return sentence[:1].upper() + sentence[1:]
 
 
 def line(text: str | None) -> str:
-    """A text on one line of a table."""
+    """A text on one line, escaped for a table."""
     return " ".join((text or "").split()).replace("|", "\\|")
 
 

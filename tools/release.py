@@ -97,7 +97,7 @@ def changes(root: Path, present: str, version: str, today: datetime.date) -> dic
 
 
 def notes(log: str, version: str) -> str:
-    """What the changelog says of a version."""
+    """The section of the changelog for a version."""
     part = re.search(rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", log, re.MULTILINE | re.DOTALL)
     if part is None:
         sys.exit(f"CHANGELOG.md: there is no part '## {version}'")
@@ -113,7 +113,7 @@ def version_of(root: Path) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """For comparing versions."""
+    """The version's numbers, for comparisons."""
     return tuple(int(part) for part in version.split("."))
 
 
@@ -123,7 +123,7 @@ def branch(root: Path) -> str:
 
 
 def output(root: Path, *command: str) -> str:
-    """What a command prints."""
+    """The output of a command."""
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -1,8 +1,8 @@
-"""Renders the hands of the rigs that the tests know: curled by 60 degrees beside at rest, and as recordings are baked.
+"""Renders the hands of the test rigs: at rest, curled by 60 degrees, and with baked recordings.
 
     python tools/rig_pictures.py [--out docs/pictures] [--pixels 200]
 
-A rig without skin is drawn by its bones. Needs bpy and, without a screen, Mesa's EGL; and ../shared.
+The bones of a rig without skin are drawn. Needs bpy and, without a screen, Mesa's EGL; and ../shared.
 """
 
 import argparse
@@ -39,7 +39,7 @@ CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 CURL = np.deg2rad(60.0)
 SKIN = (0.78, 0.6, 0.5)
 VIEWS = {"palm": ((0.0, 0.0, -1.0), (0.0, 1.0, 0.0)), "thumb": ((-0.9, 0.0, -0.45), (0.0, 1.0, 0.0))}
-"""Where the camera stands and what is up, in the frame of a right hand's wrist."""
+"""Direction to the camera and up vector, in the frame of a right hand's wrist."""
 SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "rigs-webxr": (None, ("WebXR, left", "WebXR, right")),
     "rigs-makehuman": (None, ("MakeHuman", "MakeHuman for games")),
@@ -48,16 +48,16 @@ SHEETS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "rigs-renamed": ("a hundredth, turned", ("WebXR, right", "MakeHuman", "Rigify metarig")),
     "rigs-mirrored": ("mirrored", ("WebXR, right", "MakeHuman", "Rigify metarig")),
 }
-"""Picture -> how its rigs are made strange, and which they are."""
+"""Picture -> how its rigs are modified, and their names."""
 BAKED = ("MakeHuman", "Rigify metarig", "Rigify generated")
 BAKES = ("asl s", "pinch", "grab", "asl l")
 """Poses of the headset."""
 GLOVE = 430
-"""The frame of the gloves that is shown."""
+"""The frame of the glove recording that is shown."""
 
 
 class Hand:
-    """A hand of an armature, and what is needed to look at it."""
+    """A hand of an armature, with its model and binding."""
 
     def __init__(self, armature: bpy.types.Object, found: FoundHand) -> None:
         self.armature, self.found, self.side = armature, found, found.side
@@ -67,7 +67,7 @@ class Hand:
         self.from_bone = np.linalg.inv(self.binding.rest_to_bone[wrist, :3, :3])
 
     def frame(self) -> Floats:
-        """(3, 3) the wrist's axes in the world as it stands, X to the little finger."""
+        """(3, 3) the wrist's present axes in the world, X towards the little finger."""
         pose = np.array(self._posed().pose.bones[self.found.bones["wrist"]].matrix)[:3, :3]
         axes = np.array(self._posed().matrix_world)[:3, :3] @ pose @ self.from_bone
         z, y = axes[:, 2] / np.linalg.norm(axes[:, 2]), axes[:, 1] / np.linalg.norm(axes[:, 1])
@@ -75,7 +75,7 @@ class Hand:
         return np.stack([x, y, z], axis=1)
 
     def segments(self) -> list[tuple[Floats, Floats]]:
-        """(3,) head and (3,) tail in the world of every bone of the digits and the palm, those that move the skin."""
+        """World head (3,) and tail (3,) of every bone of the digits and the palm that deforms the skin."""
         posed = self._posed()
         world = np.array(posed.matrix_world)
         joined = []
@@ -88,7 +88,7 @@ class Hand:
         return joined
 
     def curl(self) -> None:
-        """Keys frame 1: every joint of every digit bent by CURL, the wrist where it is."""
+        """Key frame 1 with every joint of every digit bent by CURL and the wrist unchanged."""
         bends = np.array([movement == "flexion" for movement in self.model.movements])
         thumb = np.array([self.model.joints[j] == CHAIN_JOINTS["thumb"][0] for j in self.model.axis_joint])
         angles = np.where(bends & ~thumb, CURL, self.model.neutral)
@@ -108,7 +108,7 @@ class Hand:
 
 
 def opened(name: str, *, odd: str | None = None) -> list[Hand]:
-    """The hands of a rig alone in the scene, made ready for pictures; made strange and placed where `odd` says so."""
+    """Open a rig in an empty scene, ready for pictures, and find its hands. odd: how the rig is modified and placed."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     armature, truth = RIGS[name]()
     if odd is not None:
@@ -131,7 +131,7 @@ def _is_skin(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
 
 
 def tile(hand: Hand, view: str, pixels: int) -> Floats:
-    """(pixels, pixels, 3) a hand as it stands."""
+    """(pixels, pixels, 3) a hand in its present pose."""
     scene = bpy.context.scene
     segments = hand.segments()
     points = np.array(segments).reshape(-1, 3)
@@ -147,7 +147,7 @@ def tile(hand: Hand, view: str, pixels: int) -> Floats:
     middle = (seen.min(0) + seen.max(0)) / 2
     camera: Any = scene.camera
     camera.data.ortho_scale = float(1.3 * np.ptp(seen[:, :2], axis=0).max())
-    # What is behind the hand, a belly say, is left out.
+    # Clip what is behind the hand, such as the body.
     camera.data.clip_start, camera.data.clip_end = 0.001 * size, 0.6 * size + float(np.ptp(seen[:, 2]))
     matrix = Matrix(axes.T.tolist()).to_4x4()
     matrix.translation = Vector((axes.T @ np.array([middle[0], middle[1], seen[:, 2].max() + 0.4 * size])).tolist())
@@ -201,7 +201,7 @@ def curled_row(name: str, pixels: int, *, odd: str | None = None) -> Floats:
 
 
 def baked_row(name: str, pixels: int, folder: Path) -> Floats:
-    """Poses of a headset and a frame of the gloves on a rig's right hand."""
+    """Poses of a headset and a frame of the glove recording on a rig's right hand."""
     pictures = []
     poses = {pose["names"][0]: pose for pose in baking.headset_poses(CAPTURES / "webxr_poses_right.js")}
     for capture, frame in [*_alone(folder, poses), (CAPTURES / "two_hands_glove.c3d", GLOVE)]:
@@ -213,7 +213,7 @@ def baked_row(name: str, pixels: int, folder: Path) -> Floats:
 
 
 def _alone(folder: Path, poses: dict[str, Any]) -> Iterator[tuple[Path, int]]:
-    """The poses that are shown, each a capture of one frame."""
+    """The poses in BAKES, each as a capture of one frame."""
     for name in BAKES:
         path = folder / f"{name}.json"
         path.write_text(json.dumps(poses[name]))
@@ -221,7 +221,7 @@ def _alone(folder: Path, poses: dict[str, Any]) -> Iterator[tuple[Path, int]]:
 
 
 def main() -> None:
-    """Writes a sheet for each family, one of rigs made strange, and one of what is baked."""
+    """Write a sheet for each family of rigs, for modified rigs, and for baked recordings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=160)

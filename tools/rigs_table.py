@@ -27,11 +27,11 @@ BAKED_HEAD = (
     "|---|---|---|---|---|---|---|---|---|---|\n"
 )
 GLOVES, POSES = slice(0, None, 10), slice(HELD // 2, None, HELD)
-"""The frames that are measured."""
+"""Frames that are measured."""
 
 
 def main() -> None:
-    """Opens every rig and writes a row for each into both tables."""
+    """Open every rig and write a row for each into both tables."""
     page = ROOT / "docs" / "reference" / "rigs.md"
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def filled(text: str, begin: str, table: str) -> str:
-    """The page with another table between its marks."""
+    """The page with the table between its marks replaced."""
     before, rest = text.split(begin)
     return before + begin + table + END + rest.split(END, 1)[1]
 
@@ -60,8 +60,8 @@ def baked(name: str, clip: Path) -> str:
 
 
 def apart(bones: list[Bone]) -> tuple[str, str]:
-    """The largest angle to what was to be kept, of all bones; and of the last ones to what was seen: half, 95 in 100,
-    most."""
+    """The largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
+    maximum of the last bones' angles to the observed directions."""
     if not bones:
         return "–", "–"
     seen = np.nanquantile([bone.seen for bone in bones if bone.last], [0.5, 0.95, 1.0])
@@ -69,7 +69,7 @@ def apart(bones: list[Bone]) -> tuple[str, str]:
 
 
 def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) -> list[Bone]:
-    """What is measured of a bake on a rig, as it is or made strange and hung on a parent that stands so."""
+    """Bake onto a rig and measure its bones. place: how the rig is modified and its parent placed, None for neither."""
     armature, truth = opened(name)
     if place is not None:
         strange(armature, truth, rolled=not any(bone.constraints for bone in armature.pose.bones))
@@ -92,19 +92,19 @@ def row(name: str) -> str:
 
 
 def told(whole: list[Curl]) -> tuple[str, str]:
-    """Of digits of which all joints are curled: the least that a tip comes nearer, and the largest angle aside."""
+    """For digits with all joints curled: the least approach of a tip, and the largest angle to the side."""
     aside = max(curl.aside for curl in whole if not curl.joint.startswith("thumb"))
     return f"{min(curl.nearer for curl in whole):.2f}", f"{aside:.0f}°"
 
 
 def opened(name: str) -> tuple[bpy.types.Object, Truth]:
-    """A rig alone in the file."""
+    """Open a rig in an empty file."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     return RIGS[name]()
 
 
 def found_when_strange(name: str, place: str) -> str:
-    """Digits that are right with other names, other rolls and the armature hung on a parent that stands so."""
+    """Correct digits with other bone names, other rolls and the armature on a parent placed like this."""
     armature, truth = opened(name)
     truth = strange(armature, truth)
     placed(armature, place)
@@ -115,7 +115,7 @@ def found_when_strange(name: str, place: str) -> str:
 
 
 def right(found: tuple[FoundHand, ...], truth: Truth) -> str:
-    """How many digits, of how many, have every bone right on the right side."""
+    """How many of the digits have every bone correct, on the correct side."""
     bones = {hand.side: hand.bones for hand in found}
     hits = []
     for side, wanted in truth.items():

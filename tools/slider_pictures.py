@@ -1,8 +1,9 @@
-"""Renders what the sliders of a posed hand do: a row a slider, three values, each from the palm and from aside.
+"""Renders the effect of the posing sliders: one row for each slider, with three values from two sides each.
 
     python tools/slider_pictures.py [--out docs/pictures] [--pixels 150]
 
-One picture a hand: Knuckle's own and, where ../shared is, MakeHuman's. Needs bpy and, without a screen, Mesa's EGL.
+One picture for each hand: Knuckle's own and, where ../shared is, MakeHuman's. Needs bpy and, without a screen, Mesa's
+EGL.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from knuckle.rig.posing.rig_hand import HandState, RigHand  # noqa: E402
 Floats = NDArray[np.float64]
 
 Shown = tuple[Slider, tuple[float, float, float], tuple[str, str]]
-"""A slider, its values, and from where it is seen."""
+"""A slider, its values, and the views."""
 SHOWN: tuple[Shown, ...] = (
     (Slider("curl"), (-1.0, 0.4, 1.0), ("palm", "thumb")),
     (Slider("curl", "index-finger"), (-1.0, 0.5, 1.0), ("palm", "thumb")),
@@ -59,7 +60,7 @@ def own() -> list[rig_pictures.Hand]:
 
 
 def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
-    """(size, 6·size, 3) a slider on a hand that is flat but for it."""
+    """(size, 6·size, 3) a slider on a hand with all other sliders at zero."""
     slider, values, views = shown
     held = held_hand(hand.armature, hand.side, detection_cache.look(hand.armature))
     sliders, before = Sliders(held.hand), held.read()
@@ -81,7 +82,7 @@ def _pose(held: RigHand, stands: HandState, angles: Floats) -> None:
 
 
 def main() -> None:
-    """A sheet for each hand."""
+    """Write a sheet for each hand."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=150)

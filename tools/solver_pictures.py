@@ -1,4 +1,4 @@
-"""The picture of docs/how-to/solvers.md: every solver on the same targets, an index finger from its side.
+"""Draws the picture of docs/how-to/solvers.md: every solver on the same targets, an index finger from its side.
 
 python tools/solver_pictures.py [--out docs/pictures]
 """
@@ -26,22 +26,22 @@ FINGER = CHAIN_JOINTS["index-finger"]
 PALM = ("wrist", *KNUCKLES)
 CELL = 118
 SCALE = 850.0
-"""Units of the picture a metre."""
+"""Picture units per metre."""
 NOISE = 0.001
 """m, the standard deviation along each axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is seen of a finger, in words, and how its markers differ from where its joints are."""
+    """A test case: the visible markers of a finger, a caption, and the markers' errors."""
 
     words: tuple[str, str]
     bent: tuple[float, float, float]
     """Degrees of MCP, PIP and DIP."""
     joints: tuple[str, ...]
-    """Those with markers, beside the palm's."""
+    """Joints with markers, in addition to the palm's."""
     moved: Callable[[Floats], Floats]
-    """Where the markers (F, T, 3) m are instead."""
+    """Moves the markers (F, T, 3) m."""
     frames: int = 1
 
 
@@ -78,7 +78,7 @@ SITUATIONS = (
 
 
 def drawn() -> str:
-    """A column a situation, a row a solver: grey the truth, coloured what was solved, circles the markers."""
+    """One column for each situation and one row for each solver: truth grey, solution coloured, markers as circles."""
     hand = build(adult("right"))
     left, top = 92, 44
     width, height = left + CELL * len(SITUATIONS), top + CELL * len(SOLVERS)
@@ -98,7 +98,7 @@ def drawn() -> str:
 
 
 def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
-    """The true pose, and what is seen of it."""
+    """The true pose and its targets."""
     angles = hand.neutral.copy()
     for joint, degrees in zip(FINGER, situation.bent, strict=False):
         dof = hand.dof(joint, "flexion")
@@ -135,7 +135,7 @@ def _cell(at: tuple[float, float], truth: Floats, solved: Floats, seen: Floats) 
 
 
 def main() -> None:
-    """Draws."""
+    """Write the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "pictures")
     svg.write(parser.parse_args().out / "solvers.svg", drawn())

@@ -1,4 +1,4 @@
-"""Charts for the docs as SVG: lines and bars, readable on a light and on a dark page."""
+"""Charts for the docs as SVG: lines and bars, readable on light and dark pages."""
 
 import math
 from collections.abc import Sequence
@@ -24,29 +24,29 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is along an axis, in words with the unit, and from where to where."""
+    """An axis: label with unit, and range."""
 
     label: str
     low: float
     high: float
     ticks: Sequence[float]
     names: Sequence[str] = field(default=())
-    """What the ticks are called; their numbers where empty."""
+    """Labels of the ticks; if empty, their numbers."""
 
     def share(self, value: float) -> float:
-        """Where a value is between the axis' ends, 0..1."""
+        """A value's position along the axis, 0..1."""
         return (value - self.low) / (self.high - self.low)
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two values, at most as many."""
+    """Round numbers between two values, at most `most`."""
     size = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(size * factor for factor in (1, 2, 5, 10) if (high - low) / (size * factor) <= most)
     return [round(k * step, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def axis(label: str, values: Sequence[float], zero: bool = False) -> Axis:
-    """An axis that holds all values, with a little room."""
+    """An axis that contains all values, with a small margin."""
     low, high = min(values), max(values)
     room = 0.04 * (high - low or abs(high) or 1.0)
     low, high = (0.0 if zero and low >= 0 else low - room), high + room
@@ -67,7 +67,7 @@ def lines(title: str, x: Axis, y: Axis, curves: Sequence[Series]) -> str:
 
 
 def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[float]]) -> str:
-    """Bars side by side: for each group one of every row."""
+    """A bar chart: each group has one bar for each row."""
     x = Axis("", 0, len(groups), [k + 0.5 for k in range(len(groups))], groups)
     marks = []
     wide = 0.8 / len(rows)
@@ -85,7 +85,7 @@ def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[fl
 
 
 def write(path: Path, drawing: str) -> None:
-    """A drawing as a file."""
+    """Write a drawing to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(drawing)
 
@@ -99,7 +99,7 @@ def _up(y: Axis, value: float) -> float:
 
 
 def text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
-    """Words at a point."""
+    """A text at a point."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
 
 
@@ -133,7 +133,7 @@ def _legend(names: Sequence[str]) -> list[str]:
 
 
 def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacity: float = 1.0) -> str:
-    """A line from point to point, with round ends."""
+    """A polyline with round ends."""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return (
         f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
@@ -142,7 +142,7 @@ def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacit
 
 
 def page(title: str, parts: Sequence[str], width: float = WIDTH, height: float = HEIGHT) -> str:
-    """A drawing of these parts; the title is for those who do not see it."""
+    """A drawing of these parts, with a title for screen readers."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'font-family="sans-serif" font-size="12" fill="{INK}">'

@@ -1,4 +1,4 @@
-"""The drawings of docs/explanation/table.md: two bends to one distance, and a joint as a circle.
+"""Draws the pictures of docs/explanation/table.md: two bends for one distance, and a joint as a circle.
 
 python tools/table_pictures.py [--out docs/pictures]
 """
@@ -23,7 +23,7 @@ TIP = ChainMarker(2, float(HAND.phalanges[1, 2]))
 
 
 def distances() -> str:
-    """How far the tip is from the knuckle as the middle joint bends."""
+    """The tip's distance from the knuckle over the middle joint's bend."""
     bends = np.linspace(LIMITS[1, 0], LIMITS[1, 1], 281)
     curves = []
     for name, radii in (("joints are points", np.zeros(3)), ("joints are circles", radii_by_size(HAND)[1])):
@@ -36,7 +36,7 @@ def distances() -> str:
 
 
 def indices() -> str:
-    """The bend along the table's index, and along the thesis's."""
+    """The bend over the table's index, and over the thesis's."""
     table = build(linkage(CHAIN, TIP, np.zeros(3)))
     branch = table.forwards
     index = branch.step * np.arange(len(branch.bends) - 1)
@@ -56,7 +56,7 @@ def circle() -> str:
     """A bent joint with markers on the back: the hidden link."""
     radius, bend, first, second = 46.0, np.deg2rad(70), 190.0, 160.0
     centre = complex(330, 150)
-    # Pictures count downwards, so a bend towards the palm turns clockwise: exp(i·bend) on the screen.
+    # The picture's y axis points down, so a bend towards the palm is clockwise: exp(i·bend).
     before, after = centre - 1j * radius, centre - 1j * radius * np.exp(1j * bend)
     ends = before - first, after + second * np.exp(1j * bend)
 
@@ -85,7 +85,7 @@ def circle() -> str:
 
 
 def main() -> None:
-    """Draws them."""
+    """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     out = parser.parse_args().out

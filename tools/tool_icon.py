@@ -1,4 +1,4 @@
-"""Makes the icon of the tool that drags hands, panels/icons/hand.dat: triangles, as Blender's own tools have them.
+"""Makes the icon of the tool that drags hands, panels/icons/hand.dat: triangles, as in Blender's own icons.
 
 The file: VCO, a version of 0, width, height, two zeros; three points of two bytes for each triangle; then a colour of
 four bytes for each point.
@@ -20,16 +20,16 @@ FINGERS = (
     ((144, 120), (154, 204), 13.5),
     ((168, 106), (196, 170), 12.5),
 )
-"""From where to where each digit goes, thumb first, and half how wide it is."""
+"""Start, end and half width of each digit, thumb first."""
 PALM = ((66, 44), (160, 36), (184, 70), (180, 112), (140, 132), (88, 130), (60, 92))
 TIP = (112, 218)
 RING = (20.0, 29.0)
 ROUND = 10
-"""Corners of half a circle."""
+"""Number of corners of a semicircle."""
 
 
 def fan(points: Floats) -> Floats:
-    """(N - 2, 3, 2) the triangles of a convex outline (N, 2)."""
+    """(N - 2, 3, 2) triangles of a convex outline (N, 2)."""
     return np.stack([np.broadcast_to(points[0], points[2:].shape), points[1:-1], points[2:]], axis=1)
 
 
@@ -45,7 +45,7 @@ def stroke(begin: tuple[float, float], end: tuple[float, float], half: float) ->
 
 
 def ring(centre: tuple[float, float], inner: float, outer: float) -> Floats:
-    """(T, 3, 2) a circle's line."""
+    """(T, 3, 2) triangles of a ring."""
     around = np.linspace(0, 2 * np.pi, 2 * ROUND + 1)
     way = np.stack([np.cos(around), np.sin(around)], -1)
     a, b = (np.array(centre) + radius * way for radius in (inner, outer))
@@ -61,7 +61,7 @@ def triangles() -> tuple[Floats, NDArray[np.uint8]]:
 
 
 def main() -> None:
-    """Writes the file."""
+    """Write the file."""
     points, colours = triangles()
     packed = np.clip(np.round(points), 0, 255).astype(np.uint8).tobytes()
     ICON.parent.mkdir(exist_ok=True)
