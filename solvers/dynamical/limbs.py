@@ -154,8 +154,8 @@ def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: Limb
         position = _point(back @ (transform[:3, :3] @ np.array(site.offset) + transform[:3, 3]))
         carrier = hand.parents[site.joint] if not any(site.offset) else site.joint
         translates = bool(carrier >= 0 and hand_topology(hand).affected_by[carrier].any())
-        rotation = _columns(back @ transform[:3, :3])
-        limb_sites.append(LimbSite(target, last, rotation, position, translates, moved_by[last]))
+        rest_rotation = _columns(back @ transform[:3, :3])
+        limb_sites.append(LimbSite(target, last, rest_rotation, position, translates, moved_by[last]))
     # The outermost first, as in the planar solvers.
     limb_sites.sort(key=lambda site: (-len(site.moved_by), -math.hypot(*site.offset)))
     couplings = tuple(

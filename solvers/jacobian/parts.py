@@ -83,8 +83,8 @@ def split(hand: HandModel, sites: TargetedSites, how: str) -> tuple[HandParts, .
     if how == "pairs":
         return _pairs(hand, sites, constrained)
     if how == "whole":
-        dofs, targets, couplings = range(hand.dofs), list(range(len(constrained))), list(range(len(hand.couplings)))
-        return (_parts(hand, sites, [frozenset(dofs)], [targets], [couplings]),)
+        dofs, numbers = frozenset(range(hand.dofs)), list(range(len(constrained)))
+        return (_parts(hand, sites, [dofs], [numbers], [list(range(len(hand.couplings)))]),)
     members = _merged(_dof_sets(constrained) + _coupled_dofs(hand, with_soft=True))
     members = [part for part in members if np.any(constrained[:, sorted(part)])]
     if not members:
@@ -119,8 +119,8 @@ def _pairs(hand: HandModel, sites: TargetedSites, constrained: Bools) -> tuple[H
     result = []
     for k in range(max(stage, default=-1) + 1):
         chosen = [part for part in range(len(members)) if stage[part] == k]
-        lists = ([entries[part] for part in chosen] for entries in (members, targets, couplings))
-        result.append(_parts(hand, sites, *lists))
+        own_members, own_targets = [members[part] for part in chosen], [targets[part] for part in chosen]
+        result.append(_parts(hand, sites, own_members, own_targets, [couplings[part] for part in chosen]))
     return tuple(result)
 
 
