@@ -34,8 +34,38 @@ class PalmMarkers:
     """Whether all of them together determine the palm's rotation."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
-        """See PalmStep and palm_roots."""
-        return palm_roots(self, targets, last)
+        """Fit the palm to its markers.
+
+        Three or more markers that are not in a line determine the palm's pose by least squares; for three this is the
+        plane of FABRIK-CGA (3.2). With fewer the palm keeps its last rotation and follows them; with none it stays.
+
+        Args:
+            targets: F frames.
+            last: (4, 4) T_world_wrist of the frame before the first.
+
+        Returns:
+            (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
+        """
+        if not self.columns:
+            return last[None]
+        weights = targets.weights[:, self.columns]
+        if self.determines_rotation and len(targets) == 1 and weights.min() > 0:
+            return _fit_root(self, targets.positions[0, self.columns].tolist(), weights[0].tolist())
+        if self.determines_rotation and weights.all():
+            roots = np.empty((len(targets), 4, 4))
+
+            def fit(chunk: slice) -> None:
+                roots[chunk] = fit_roots(self, targets.positions[chunk, self.columns], weights[chunk])
+
+            in_chunks(len(targets), fit)
+            return roots
+        positions = np.where(weights[..., None] > 0, targets.positions[:, self.columns], 0.0)
+        known = spans_a_plane(self.rest_positions, weights)
+        roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
+        if known.any():
+            roots[known] = fit_roots(self, positions[known], weights[known])
+        roots = hold_last(roots, known, last)
+        return follow_markers(roots, known, self.rest_positions, positions, weights)
 
 
 def palm_markers(hand: HandModel, sites: list[int]) -> PalmMarkers:
@@ -49,42 +79,6 @@ def palm_markers(hand: HandModel, sites: list[int]) -> PalmMarkers:
     return PalmMarkers(
         columns, rest_positions, [tuple(point) for point in rest_positions.tolist()], determines_rotation
     )
-
-
-def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
-    """Fit the palm to its markers.
-
-    Three or more markers that are not in a line determine the palm's pose by least squares; for three this is the plane
-    of FABRIK-CGA (3.2). With fewer the palm keeps its last rotation and follows them; with none it stays.
-
-    Args:
-        palm: the markers on the palm.
-        targets: F frames.
-        last: (4, 4) T_world_wrist of the frame before the first.
-
-    Returns:
-        (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
-    """
-    if not palm.columns:
-        return last[None]
-    weights = targets.weights[:, palm.columns]
-    if palm.determines_rotation and len(targets) == 1 and weights.min() > 0:
-        return _fit_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
-    if palm.determines_rotation and weights.all():
-        roots = np.empty((len(targets), 4, 4))
-
-        def fit(chunk: slice) -> None:
-            roots[chunk] = fit_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
-
-        in_chunks(len(targets), fit)
-        return roots
-    positions = np.where(weights[..., None] > 0, targets.positions[:, palm.columns], 0.0)
-    known = spans_a_plane(palm.rest_positions, weights)
-    roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
-    if known.any():
-        roots[known] = fit_roots(palm, positions[known], weights[known])
-    roots = hold_last(roots, known, last)
-    return follow_markers(roots, known, palm.rest_positions, positions, weights)
 
 
 def _fit_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:

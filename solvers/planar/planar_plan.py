@@ -161,21 +161,21 @@ def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: 
         abduction_limits=_limits(hand, digit.abduction),
         twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),
-        ends=tuple(_outermost_marker(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in markers),
+        ends=tuple(
+            OutermostMarker(
+                marker=marker,
+                bend=steps.bend(chain, marker),
+                dofs=dofs_moving(hand, digit, marker, x * mirror),
+                sideways=digit.side_bend >= 0 and marker.bone > 0,
+            )
+            for _, marker, x in markers
+        ),
     )
 
 
 def _distance_along(digit: PlanarDigit, marker: ChainMarker) -> float:
     """Return how far out on the digit a marker is, in bones."""
     return marker.bone + min(marker.along / float(digit.lengths[marker.bone]), 1.5) / 2
-
-
-def _outermost_marker(
-    hand: HandModel, digit: PlanarDigit, marker: ChainMarker, offset: float, bend: PlanarBend
-) -> OutermostMarker:
-    return OutermostMarker(
-        marker, bend, dofs_moving(hand, digit, marker, offset), digit.side_bend >= 0 and marker.bone > 0
-    )
 
 
 def _limits(hand: HandModel, dof: int) -> Bounds:
