@@ -11,7 +11,7 @@ PADDING = 9
 """Samples of odd reflection at each end: three times the filter's length, as in scipy.signal.filtfilt."""
 _BLOCK = 64
 """Samples filtered in one matrix product; only the state between blocks is computed sequentially."""
-_SIDE_BY_SIDE = 32
+_SIGNALS_AT_A_TIME = 32
 """Signals filtered at a time, so that the working set stays in the processor's cache."""
 
 
@@ -24,32 +24,32 @@ def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
     return b, a
 
 
-def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
+def filtfilt(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
     """(F, C) signals filtered in both directions, each padded by odd reflection at both ends.
 
     lengths (C,) >= 2: samples in each signal. Values beyond a signal's length are ignored, and undefined in the result.
     """
-    if signals.shape[1] > _SIDE_BY_SIDE:
-        cuts = range(_SIDE_BY_SIDE, signals.shape[1], _SIDE_BY_SIDE)
-        parts = zip(np.split(signals, cuts, axis=1), np.split(lengths, cuts), strict=True)
-        return np.concatenate([forwards_and_backwards(part, ends, b, a) for part, ends in parts], axis=1)
+    if signals.shape[1] > _SIGNALS_AT_A_TIME:
+        splits = range(_SIGNALS_AT_A_TIME, signals.shape[1], _SIGNALS_AT_A_TIME)
+        parts = zip(np.split(signals, splits, axis=1), np.split(lengths, splits), strict=True)
+        return np.concatenate([filtfilt(part, part_lengths, b, a) for part, part_lengths in parts], axis=1)
     column = np.arange(signals.shape[1])
     padding = min(PADDING, int(lengths.min()) - 1)
     last = lengths - 1
-    place = np.arange(len(signals) + 2 * padding)[:, None]
-    row = place - padding
+    index = np.arange(len(signals) + 2 * padding)[:, None]
+    row = index - padding
     mirrored = np.where(row < 0, -row, np.where(row > last, 2 * last - row, row))
     padded = signals[np.clip(mirrored, 0, last), column]
     padded = np.where(row < 0, 2 * signals[0] - padded, padded)
     padded = np.where(row > last, 2 * signals[last, column] - padded, padded)
-    backwards = np.maximum(lengths + 2 * padding - 1 - place, 0)
-    filtered = _forwards(padded, b, a)[backwards, column]
-    filtered = _forwards(filtered, b, a)[backwards, column]
+    backwards = np.maximum(lengths + 2 * padding - 1 - index, 0)
+    filtered = _filter(padded, b, a)[backwards, column]
+    filtered = _filter(filtered, b, a)[backwards, column]
     result: Floats = filtered[padding : padding + len(signals)]
     return result
 
 
-def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
+def _filter(signals: Floats, b: Floats, a: Floats) -> Floats:
     """(F, C) signals filtered once, starting from the steady state of each signal's first value.
 
     In state space x' = A x + B u, y = C x + b0 u (direct form II transposed). Over a block of L samples the outputs are
@@ -67,17 +67,17 @@ def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
         response[step] = b[0] if step == 0 else observe[step - 1] @ step_input
         power = step_state @ power
     lag = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
-    product = np.where(lag >= 0, response[np.abs(lag)], 0.0)
+    impulse_response = np.where(lag >= 0, response[np.abs(lag)], 0.0)
     blocks = -(-len(signals) // _BLOCK)
-    filled = np.zeros((blocks * _BLOCK, signals.shape[1]))
-    filled[: len(signals)] = signals
-    inputs = filled.reshape(blocks, _BLOCK, -1)
+    padded_signals = np.zeros((blocks * _BLOCK, signals.shape[1]))
+    padded_signals[: len(signals)] = signals
+    inputs = padded_signals.reshape(blocks, _BLOCK, -1)
     # The steady state for a constant input u is (I - A)^-1 B u.
     state = np.linalg.solve(np.eye(2) - step_state, step_input)[:, None] * signals[0]
-    outputs = product @ inputs
-    pushed = control @ inputs
+    outputs = impulse_response @ inputs
+    driven = control @ inputs
     for index in range(blocks):
         outputs[index] += observe @ state
-        state = power @ state + pushed[index]
+        state = power @ state + driven[index]
     result: Floats = outputs.reshape(-1, signals.shape[1])[: len(signals)]
     return result

@@ -14,9 +14,13 @@ from . import butterworth
 from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
 
-NEIGHBOURS = 3
+SPLINE_NEIGHBOURS = 3
 """Positions on each side of a gap that its spline passes through."""
-LOST_STEPS = 5.0
+MAD_TO_SIGMA = 1.4826
+"""Standard deviation of normal noise divided by its median absolute deviation."""
+MIN_CUTOFF = 1e-4
+"""Lowest cutoff of the low-pass filter, as a fraction of the frame rate."""
+BREAK_FACTOR = 5.0
 """A time step this many times the median is a break in the recording, across which nothing is filtered or resampled."""
 
 Ints = NDArray[np.intp]
@@ -43,10 +47,10 @@ class Cleaning:
 def clean(markers: Markers, settings: Cleaning) -> Markers:
     """Remove spikes, fill gaps and filter noise, in that order: each step needs the one before it."""
     if settings.spikes:
-        calm = remove_spikes(markers)
-        count = int(markers.seen.sum() - calm.seen.sum())
-        told = (f"{count} positions left their marker's way for a frame or two and were taken out as spikes",)
-        markers = replace(calm, warnings=calm.warnings + (told if count else ()))
+        despiked = remove_spikes(markers)
+        count = int(markers.seen.sum() - despiked.seen.sum())
+        warning = f"{count} positions left their marker's path for a frame or two and were removed as spikes"
+        markers = replace(despiked, warnings=(*despiked.warnings, warning) if count else despiked.warnings)
     if settings.gap_limit > 0:
         markers = fill_gaps(markers, settings.gap_limit)
     if settings.cutoff is not None:
@@ -82,9 +86,9 @@ def fill_gaps(markers: Markers, limit_s: float) -> Markers:
     frame = np.arange(len(gap)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start) + start[gap]
     ends = (times[start - 1], times[stop])
     step = (ends[1] - ends[0])[gap]
-    part = (times[frame] - ends[0][gap]) / step
+    fraction = (times[frame] - ends[0][gap]) / step
     values = (positions[start - 1, column][gap], positions[stop, column][gap])
-    positions[frame, column[gap]] = hermite(part, step, values, (left[gap], right[gap]))
+    positions[frame, column[gap]] = hermite(fraction, step, values, (left[gap], right[gap]))
     predicted[frame, column[gap]] = True
     return replace(markers, positions=positions, predicted=predicted)
 
@@ -96,11 +100,14 @@ def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats,
     last = np.searchsorted(owner, column, "right")
     # Index into `frames` of the first position after the gap.
     after = first + np.cumsum(markers.seen, axis=0)[start - 1, column]
-    on_left, on_right = np.minimum(NEIGHBOURS, after - first), np.minimum(NEIGHBOURS, last - after)
+    knots_before, knots_after = (
+        np.minimum(SPLINE_NEIGHBOURS, after - first),
+        np.minimum(SPLINE_NEIGHBOURS, last - after),
+    )
     left, right = np.zeros((len(column), 3)), np.zeros((len(column), 3))
-    for lefts in range(1, NEIGHBOURS + 1):
-        for rights in range(1, NEIGHBOURS + 1):
-            group = np.flatnonzero((on_left == lefts) & (on_right == rights))
+    for lefts in range(1, SPLINE_NEIGHBOURS + 1):
+        for rights in range(1, SPLINE_NEIGHBOURS + 1):
+            group = np.flatnonzero((knots_before == lefts) & (knots_after == rights))
             if len(group):
                 knots = frames[after[group, None] + np.arange(-lefts, rights)]
                 slopes = knot_slopes(markers.times[knots], markers.positions[knots, column[group, None]])
@@ -125,38 +132,34 @@ def remove_spikes(
         if len(frames) < 7:
             continue
         path, times = positions[frames, marker], markers.times[frames]
-        around = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
-        bound = np.maximum(deviation, acceleration / 2 * np.minimum(around, 10.0) ** 2)
-        window = _five(np.concatenate([path[2:0:-1], path, path[-2:-4:-1]]))
-        doubtful = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
-        if len(doubtful):
-            middle, usual = _from_line(path, times, doubtful)
-            spikes = doubtful[middle > np.maximum(bound[doubtful], factor * usual)]
+        interval = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
+        bound = np.maximum(deviation, acceleration / 2 * np.minimum(interval, 10.0) ** 2)
+        padded = np.concatenate([path[2:0:-1], path, path[-2:-4:-1]])
+        window = [padded[offset : offset + len(path)] for offset in range(5)]
+        candidates = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
+        if len(candidates):
+            residual, scale = _line_residuals(path, times, candidates)
+            spikes = candidates[residual > np.maximum(bound[candidates], factor * scale)]
             positions[frames[spikes], marker] = np.nan
     predicted = markers.predicted & np.isfinite(positions).all(axis=-1)
     return replace(markers, positions=positions, predicted=predicted)
 
 
-def _from_line(path: Floats, times: Floats, places: Ints) -> tuple[Floats, Floats]:
+def _line_residuals(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Floats]:
     """Residuals (D,) in m of positions from a line through the seven around them, and the scale (D,) of the seven.
 
     The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. At the ends of
-    the path its first or last seven positions are used. The scale is 1.4826 times the median residual.
+    the path its first or last seven positions are used. The scale is the standard deviation estimated from the median.
     """
-    rows = np.clip(places - 3, 0, len(path) - 7)[:, None] + np.arange(7)
-    near, when = path[rows], times[rows] - times[places, None]
+    rows = np.clip(indices - 3, 0, len(path) - 7)[:, None] + np.arange(7)
+    window, relative = path[rows], times[rows] - times[indices, None]
     others = np.array([[other for other in range(7) if other != each] for each in range(7)])
-    rises = (near[:, others] - near[:, :, None]) / (when[:, others] - when[:, :, None])[..., None]
-    slope = np.median(np.median(rises, axis=2), axis=1)
-    level = near - slope[:, None] * when[..., None]
-    away = np.linalg.norm(level - np.median(level, axis=1)[:, None], axis=2)
-    return away[np.arange(len(places)), places - rows[:, 0]], 1.4826 * np.median(away, axis=1)
-
-
-def _five(padded: Floats) -> list[Floats]:
-    """Each sample with its two neighbours on either side, as five arrays; the path is padded by two at both ends."""
-    count = len(padded) - 4
-    return [padded[offset : offset + count] for offset in range(5)]
+    steps = relative[:, others] - relative[:, :, None]
+    slopes = (window[:, others] - window[:, :, None]) / steps[..., None]
+    slope = np.median(np.median(slopes, axis=2), axis=1)
+    level = window - slope[:, None] * relative[..., None]
+    residuals = np.linalg.norm(level - np.median(level, axis=1)[:, None], axis=2)
+    return residuals[np.arange(len(indices)), indices - rows[:, 0]], MAD_TO_SIGMA * np.median(residuals, axis=1)
 
 
 def _median_of_five(values: list[Floats]) -> Floats:
@@ -169,7 +172,7 @@ def _median_of_five(values: list[Floats]) -> Floats:
     return median
 
 
-def _usual_step(times: Floats) -> float:
+def _median_step(times: Floats) -> float:
     return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
 
@@ -179,28 +182,30 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
     The two passes together attenuate by 6 dB at the cutoff. Frames are assumed to be evenly spaced. A cutoff at half
     the rate or above changes nothing. Raises CaptureError for a cutoff of 10^-4 of the rate or below.
     """
-    step = _usual_step(markers.times)
-    if not cutoff_hz * step > 1e-4:
-        raise CaptureError(f"{markers.source}: a cutoff of {cutoff_hz:g} Hz, expected more than {1e-4 / step:g} Hz")
+    step = _median_step(markers.times)
+    if not cutoff_hz * step > MIN_CUTOFF:
+        raise CaptureError(
+            f"{markers.source}: a cutoff of {cutoff_hz:g} Hz, expected more than {MIN_CUTOFF / step:g} Hz"
+        )
     if cutoff_hz * step >= 0.5 or len(markers.times) < 2:
         return markers
     b, a = butterworth.coefficients(cutoff_hz, 1 / step)
     positions = markers.positions.copy()
-    breaks = np.flatnonzero(np.diff(markers.times) > LOST_STEPS * step) + 1
+    breaks = np.flatnonzero(np.diff(markers.times) > BREAK_FACTOR * step) + 1
     parts = zip(np.concatenate([[0], breaks]), np.concatenate([breaks, [len(positions)]]), strict=True)
     for begin, end in parts:
         column, start, stop = runs(markers.seen[begin:end])
         length = stop - start
         # Stretches of similar length are filtered together; those too short for the full padding, by exact length.
-        kind = np.where(length > butterworth.PADDING, -np.ceil(np.log2(length)), length)
-        for each in np.unique(kind[length >= 2]):
-            group = np.flatnonzero(kind == each)
+        length_class = np.where(length > butterworth.PADDING, -np.ceil(np.log2(length)), length)
+        for each in np.unique(length_class[length >= 2]):
+            group = np.flatnonzero(length_class == each)
             longest = int(length[group].max())
             row = np.arange(longest)[:, None]
             frames = begin + start[group] + np.minimum(row, length[group] - 1)
             lengths = np.repeat(length[group], 3)
             stretches = positions[frames, column[group]].reshape(longest, -1)
-            filtered = butterworth.forwards_and_backwards(stretches, lengths, b, a).reshape(longest, len(group), 3)
+            filtered = butterworth.filtfilt(stretches, lengths, b, a).reshape(longest, len(group), 3)
             inside = row < length[group]
             positions[frames[inside], np.broadcast_to(column[group], inside.shape)[inside]] = filtered[inside]
     return replace(markers, positions=positions)
@@ -222,35 +227,35 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     if last - first > 100 * len(times) + 100_000:
         raise CaptureError(
             f"{markers.source}: {markers.duration:g} s at {rate_hz:g} Hz are {last - first:.0f} frames, "
-            f"expected at most a hundred times the {len(times)} there are"
+            f"expected at most a hundred times the {len(times)} recorded ones"
         )
     if last < first:
         return replace(markers.select(slice(0, 1)), rate=rate_hz)
     grid = np.arange(first, last + 1) / rate_hz
     before = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
     step = (times[before + 1] - times[before])[:, None]
-    part = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
-    part = np.where(np.abs(part - np.rint(part)) < 1e-6, np.rint(part), part)
+    fraction = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
+    fraction = np.where(np.abs(fraction - np.rint(fraction)) < 1e-6, np.rint(fraction), fraction)
     positions, slopes = markers.positions, _slopes(markers)
-    between = hermite(
-        part,
+    resampled = hermite(
+        fraction,
         step,
         (positions[before], positions[before + 1]),
         (slopes[before], slopes[before + 1]),
     )
-    between = np.where((part == 0)[..., None], positions[before], between)
-    between = np.where((part == 1)[..., None], positions[before + 1], between)
-    lost = (step > max(LOST_STEPS * _usual_step(times), 0.2)) & (part > 0) & (part < 1)
-    between[lost[:, 0]] = np.nan
-    predicted = (markers.predicted[before] & (part < 1)) | (markers.predicted[before + 1] & (part > 0))
-    predicted &= np.isfinite(between).all(axis=-1)
+    resampled = np.where((fraction == 0)[..., None], positions[before], resampled)
+    resampled = np.where((fraction == 1)[..., None], positions[before + 1], resampled)
+    across_break = (step > max(BREAK_FACTOR * _median_step(times), 0.2)) & (fraction > 0) & (fraction < 1)
+    resampled[across_break[:, 0]] = np.nan
+    predicted = (markers.predicted[before] & (fraction < 1)) | (markers.predicted[before + 1] & (fraction > 0))
+    predicted &= np.isfinite(resampled).all(axis=-1)
     rotations = None
     if markers.rotations is not None:
-        rotations = rot.slerp(markers.rotations[before], markers.rotations[before + 1], part[..., None])
-        rotations = np.where((part == 0)[..., None], markers.rotations[before], rotations)
-        rotations = np.where((part == 1)[..., None], markers.rotations[before + 1], rotations)
-        rotations[lost[:, 0]] = np.nan
-    return replace(markers, times=grid, positions=between, predicted=predicted, rotations=rotations, rate=rate_hz)
+        rotations = rot.slerp(markers.rotations[before], markers.rotations[before + 1], fraction[..., None])
+        rotations = np.where((fraction == 0)[..., None], markers.rotations[before], rotations)
+        rotations = np.where((fraction == 1)[..., None], markers.rotations[before + 1], rotations)
+        rotations[across_break[:, 0]] = np.nan
+    return replace(markers, times=grid, positions=resampled, predicted=predicted, rotations=rotations, rate=rate_hz)
 
 
 def _slopes(markers: Markers) -> Floats:

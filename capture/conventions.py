@@ -33,39 +33,39 @@ _TO_Z_UP = {
 
 def unit_from(text: str) -> str | None:
     """The unit m, dm, cm or mm that a file spells, even cut off as in `mete`; None if it is none of them."""
-    word = text.strip().strip("\"'").lower()
-    if word in METRES:
-        return word
-    if len(word) < 3:
+    spelled = text.strip().strip("\"'").lower()
+    if spelled in METRES:
+        return spelled
+    if len(spelled) < 3:
         return None
     for spelling, unit in _SPELLINGS.items():
-        if spelling.startswith(word) or word in {spelling + "s", spelling + "(s)"}:
+        if spelling.startswith(spelled) or spelled in {spelling + "s", spelling + "(s)"}:
             return unit
     return None
 
 
 def to_z_up(positions: Floats, up: str) -> Floats:
     """Positions (..., 3) rotated so that the axis `up` of the input becomes +Z."""
-    turned: Floats = np.empty_like(positions)
+    rotated: Floats = np.empty_like(positions)
     for new, row in enumerate(_TO_Z_UP[up]):
         old = next(index for index, sign in enumerate(row) if sign)
-        np.multiply(positions[..., old], row[old], out=turned[..., new])
-    return turned
+        np.multiply(positions[..., old], row[old], out=rotated[..., new])
+    return rotated
 
 
-def _cloud(positions: Floats, seen: Bools, nearest: float) -> tuple[Floats, Floats]:
+def _bounds(positions: Floats, seen: Bools, max_distance: float) -> tuple[Floats, Floats]:
     """Lowest and highest coordinates (N, 3) of the points seen, in up to 400 frames that have two or more.
 
-    Points farther than `nearest` from their frame's median are left out: some files store angles and forces as points.
+    Points farther than `max_distance` from their frame's median are left out: some files store angles as points.
     """
     frames = np.flatnonzero(seen.sum(axis=1) >= 2)
     frames = frames[:: max(1, len(frames) // 200)]
-    shown = np.where(seen[frames][..., None], positions[frames], np.nan)
+    visible = np.where(seen[frames][..., None], positions[frames], np.nan)
     if not len(frames):
         return np.empty((0, 3)), np.empty((0, 3))
-    middle = np.nanmedian(shown, axis=1, keepdims=True)
-    shown = np.where(np.abs(shown - middle) < nearest, shown, middle)
-    return np.nanmin(shown, axis=1), np.nanmax(shown, axis=1)
+    middle = np.nanmedian(visible, axis=1, keepdims=True)
+    visible = np.where(np.abs(visible - middle) < max_distance, visible, middle)
+    return np.nanmin(visible, axis=1), np.nanmax(visible, axis=1)
 
 
 def guess_unit(positions: Floats, seen: Bools) -> str:
@@ -73,7 +73,7 @@ def guess_unit(positions: Floats, seen: Bools) -> str:
 
     positions (F, M, 3), seen (F, M).
     """
-    low, high = _cloud(np.where(np.abs(positions) < 1e9, positions, 0.0), seen, np.inf)
+    low, high = _bounds(np.where(np.abs(positions) < 1e9, positions, 0.0), seen, np.inf)
     if not len(low):
         return "mm"
     size = float(np.median(np.linalg.norm(high - low, axis=1)))
@@ -86,14 +86,14 @@ def standing_axis(positions: Floats) -> str | None:
     positions (F, M, 3) in m. The body stands along the only one of the two axes on which the points span over 1 m and
     start at the floor, or else along the one on which they span much more than on the others.
     """
-    low, high = _cloud(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
+    low, high = _bounds(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
     if not len(low):
         return None
     x, y, z = np.median(high - low, axis=0).tolist()
-    tall = {"y": y, "z": z}
+    extents = {"y": y, "z": z}
     floor = dict(zip("xyz", np.median(low, axis=0).tolist(), strict=True))
-    standing = [axis for axis, spread in tall.items() if spread > 1.0 and -0.15 < floor[axis] < 0.3]
-    if len(standing) == 1 and tall[standing[0]] > 0.7 * max(x, y, z):
-        return standing[0]
-    taller = [axis for axis, spread in tall.items() if spread > 1.0 and spread > 1.4 * sorted((x, y, z))[1]]
-    return taller[0] if taller else None
+    candidates = [axis for axis, spread in extents.items() if spread > 1.0 and -0.15 < floor[axis] < 0.3]
+    if len(candidates) == 1 and extents[candidates[0]] > 0.7 * max(x, y, z):
+        return candidates[0]
+    tallest = [axis for axis, spread in extents.items() if spread > 1.0 and spread > 1.4 * sorted((x, y, z))[1]]
+    return tallest[0] if tallest else None

@@ -16,34 +16,34 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
     if count == 2:
         return np.repeat(chords, 2, axis=1)
     matrix = np.zeros((len(times), count, count))
-    right = np.zeros((len(times), count, 3))
+    right_hand_side = np.zeros((len(times), count, 3))
     # The second derivative is continuous at the inner knots.
     inner = np.arange(1, count - 1)
     before, after = steps[:, :-1], steps[:, 1:]
     matrix[:, inner, inner - 1] = after
     matrix[:, inner, inner] = 2 * (before + after)
     matrix[:, inner, inner + 1] = before
-    right[:, 1:-1] = 3 * (after[..., None] * chords[:, :-1] + before[..., None] * chords[:, 1:])
+    right_hand_side[:, 1:-1] = 3 * (after[..., None] * chords[:, :-1] + before[..., None] * chords[:, 1:])
     if count == 3:
         # The second derivative is constant.
         matrix[:, 0, :2] = matrix[:, 2, 1:] = 1.0
-        right[:, 0], right[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
-        return np.asarray(np.linalg.solve(matrix, right), np.float64)
+        right_hand_side[:, 0], right_hand_side[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
+        return np.asarray(np.linalg.solve(matrix, right_hand_side), np.float64)
     # The third derivative is continuous at the second knot and at the last but one.
     for end, near, knot, neighbour in ((0, 1, 0, 1), (-1, -2, -1, -2)):
         h, k = steps[:, end], steps[:, near]
         matrix[:, knot, knot], matrix[:, knot, neighbour] = k, h + k
         weight = ((h + 2 * (h + k)) * k)[:, None] * chords[:, end] + (h**2)[:, None] * chords[:, near]
-        right[:, knot] = weight / (h + k)[:, None]
-    return np.asarray(np.linalg.solve(matrix, right), np.float64)
+        right_hand_side[:, knot] = weight / (h + k)[:, None]
+    return np.asarray(np.linalg.solve(matrix, right_hand_side), np.float64)
 
 
-def hermite(part: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:
-    """(..., 3) cubic Hermite interpolation at the fraction `part` (...), 0 to 1, between two ends.
+def hermite(fraction: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:
+    """(..., 3) cubic Hermite interpolation at `fraction` (...), 0 to 1, between two ends.
 
     step (...): time between the ends in s. values, slopes: (..., 3) at each end.
     """
-    s = part[..., None]
+    s = fraction[..., None]
     h = step[..., None]
     first = values[0] * (1 + 2 * s) * (1 - s) ** 2 + slopes[0] * h * s * (1 - s) ** 2
     result: Floats = first + values[1] * s**2 * (3 - 2 * s) - slopes[1] * h * s**2 * (1 - s)

@@ -23,7 +23,7 @@ from .marker_labels import quoted
 from .markers import Markers
 from .recording import Recording, to_markers
 
-HEAD = 4096
+HEAD_SIZE = 4096
 """Bytes from the start of a file by which its format is recognised."""
 
 
@@ -36,7 +36,7 @@ class FileFormat:
     sniff: Callable[[bytes], bool]
     """Whether a file that starts with these bytes is of this format."""
     read: Callable[[bytes, str], Recording]
-    begins: str = ""
+    starts_with: str = ""
     """How a text file of this format starts, for error messages."""
 
 
@@ -44,7 +44,7 @@ def _looks_like_json(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in {b"{", b"["}
 
 
-_SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json, str], Recording]], ...] = (
+_JSON_FORMATS: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json, str], Recording]], ...] = (
     (leap_json.matches, leap_json.read),
     (webxr_json.matches, webxr_json.read),
     (mediapipe_json.matches, mediapipe_json.read),
@@ -54,9 +54,9 @@ _SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json,
 def _read_json(data: bytes, source: str) -> Recording:
     """Read JSON of any recorder, recognised by the structure of the document."""
     document = hand_json.load(data, source)
-    for matches, read_shape in _SHAPES:
+    for matches, read_document in _JSON_FORMATS:
         if matches(document):
-            return read_shape(document, source)
+            return read_document(document, source)
     raise CaptureError(
         f"{source}: JSON without hands, expected Leap frames, 25 or 26 WebXR joints or 21 MediaPipe world landmarks"
     )
@@ -90,19 +90,19 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
         raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
-    form, data = _opened(path, source)
-    return to_markers(form.read(data, source), source, unit, up)
+    file_format, data = _open(path, source)
+    return to_markers(file_format.read(data, source), source, unit, up)
 
 
-def _opened(path: Path, source: str) -> tuple[FileFormat, bytes]:
+def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
     """The format and all bytes of a file; a file of unknown format is not read beyond its head."""
     try:
         if path.exists() and not path.is_file():
             raise CaptureError(f"{source}: a folder or a device, expected a capture file")
         with path.open("rb") as file:
-            head = file.read(HEAD)
-            form = _format(head, path, source)
-            return form, head + file.read()
+            head = file.read(HEAD_SIZE)
+            file_format = _format(head, path, source)
+            return file_format, head + file.read()
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None
     except (OSError, ValueError) as error:
@@ -113,15 +113,17 @@ def _opened(path: Path, source: str) -> tuple[FileFormat, bytes]:
 def _format(head: bytes, path: Path, source: str) -> FileFormat:
     """The format by content. Raises CaptureError, naming the formats of the suffix, if no format matches."""
     if not head.strip(b"\0 \t\r\n"):
-        size = f"its first {HEAD} bytes are blank" if len(head) == HEAD else f"{len(head)} bytes"
+        size = f"its first {HEAD_SIZE} bytes are blank" if len(head) == HEAD_SIZE else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
     for each in FORMATS:
         if each.sniff(head):
             return each
     suffix = path.suffix.lower()
-    of_suffix = [each for each in FORMATS if suffix in each.suffixes]
-    if of_suffix:
-        named = " or ".join(f"{each.name} ({each.begins} …)" if each.begins else each.name for each in of_suffix)
-        raise CaptureError(f"{source}: of the name {suffix}, but it does not begin as {named} does")
+    with_suffix = [each for each in FORMATS if suffix in each.suffixes]
+    if with_suffix:
+        expected = " or ".join(
+            f"{each.name} ({each.starts_with} …)" if each.starts_with else each.name for each in with_suffix
+        )
+        raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
     known = ", ".join(each.name for each in FORMATS)
-    raise CaptureError(f"{source}: of no format that is known, expected {known}")
+    raise CaptureError(f"{source}: the format is not known, expected {known}")

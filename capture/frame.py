@@ -72,12 +72,12 @@ def unseen_hand() -> tuple[Floats, Floats]:
 def concatenate_frames(hands: "tuple[Frame, ...]") -> Frame:
     """Concatenate several frames into one, with the first one's time, number and timecode."""
     first = hands[0]
-    turned = any(hand.rotations is not None for hand in hands)
-    turns = [np.full((len(h.names), 4), np.nan) if h.rotations is None else h.rotations for h in hands]
+    any_rotations = any(hand.rotations is not None for hand in hands)
+    rotations = [np.full((len(hand.names), 4), np.nan) if hand.rotations is None else hand.rotations for hand in hands]
     return Frame(
         names=intern_names(tuple(name for hand in hands for name in hand.names)),
         positions=np.concatenate([hand.positions for hand in hands]),
-        rotations=np.concatenate(turns) if turned else None,
+        rotations=np.concatenate(rotations) if any_rotations else None,
         time=first.time,
         number=first.number,
         timecode=first.timecode,

@@ -14,7 +14,7 @@ MAX_TRACKS = 16
 """Most hands in one recording; more are noise or a damaged file."""
 MIN_SEEN = 0.05
 """A track seen in less than this fraction of the frames is a false detection."""
-STEP = 0.5
+MAX_STEP = 0.5
 """Farthest that a hand may move between detections while its claim changes, as a multiple of its size."""
 
 
@@ -51,25 +51,25 @@ class HandSample:
 @dataclass(slots=True, eq=False)
 class _Track:
     frames: list[int] = field(default_factory=list)
-    detections: list[HandSample] = field(default_factory=list)
+    samples: list[HandSample] = field(default_factory=list)
 
-    def cost(self, detection: HandSample, frame: int) -> float:
-        """Cost of continuing this track with a detection, in sizes of a hand; inf if it cannot be the same hand."""
-        last = self.detections[-1]
-        if last.position.shape != detection.position.shape:
+    def cost(self, sample: HandSample, frame: int) -> float:
+        """Cost of continuing this track with a sample, in sizes of a hand; inf if it cannot be the same hand."""
+        last = self.samples[-1]
+        if last.position.shape != sample.position.shape:
             return np.inf
-        away = min(math.dist(last.position.tolist(), detection.position.tolist()) / max(detection.size, 1e-9), 1e6)
-        if detection.hand_id and detection.hand_id == last.hand_id:
-            return away - 1e7
-        if detection.claim == last.claim:
-            return away
+        distance = min(math.dist(last.position.tolist(), sample.position.tolist()) / max(sample.size, 1e-9), 1e6)
+        if sample.hand_id and sample.hand_id == last.hand_id:
+            return distance - 1e7
+        if sample.claim == last.claim:
+            return distance
         # A different claim at the same position is an error of the source; elsewhere or later it is another hand.
-        return away + 1.0 if away < STEP and frame - self.frames[-1] <= 3 else np.inf
+        return distance + 1.0 if distance < MAX_STEP and frame - self.frames[-1] <= 3 else np.inf
 
     @property
     def claim(self) -> str:
         """The most frequent claim of the source."""
-        claims = [detection.claim for detection in self.detections]
+        claims = [sample.claim for sample in self.samples]
         return max(sorted(set(claims)), key=claims.count)
 
 
@@ -80,72 +80,72 @@ def track_hands(frames: list[list[HandSample]], source: str) -> tuple[tuple[str,
     CaptureError if no track remains or there are far too many.
     """
     tracks: list[_Track] = []
-    for index, detections in enumerate(frames):
-        if len(detections) > MAX_TRACKS or len(tracks) > 4 * MAX_TRACKS:
-            hands = max(len(detections), len(tracks))
+    for index, samples in enumerate(frames):
+        if len(samples) > MAX_TRACKS or len(tracks) > 4 * MAX_TRACKS:
+            hands = max(len(samples), len(tracks))
             raise CaptureError(f"{source}, frame {index + 1}: {hands} different hands, expected {MAX_TRACKS} at most")
-        _assign(tracks, detections, index)
+        _assign(tracks, samples, index)
     if not tracks:
         raise CaptureError(f"{source}: no hand in any of the {len(frames)} frames, expected at least one")
-    kept = [track for track in tracks if len(track.frames) >= MIN_SEEN * len(frames)]
+    valid_tracks = [track for track in tracks if len(track.frames) >= MIN_SEEN * len(frames)]
     warnings = tuple(
         f"a '{track.claim}' hand seen in only {len(track.frames)} of {len(frames)} frames was left out"
         for track in tracks
-        if track not in kept
+        if track not in valid_tracks
     )
-    if not kept:
+    if not valid_tracks:
         raise CaptureError(
             f"{source}: no hand is seen in {MIN_SEEN:.0%} of the {len(frames)} frames or more, expected at least one"
         )
-    kept.sort(key=lambda track: -len(track.frames))
-    joints = len(kept[0].detections[0].joints)
-    positions = np.full((len(frames), len(kept), joints, 3), np.nan)
-    for number, track in enumerate(kept):
-        positions[track.frames, number] = [detection.joints for detection in track.detections]
-    names, positions = _in_order(unique(track.claim for track in kept), positions)
-    return names, positions, _briefly(warnings) + _changes(kept)
+    valid_tracks.sort(key=lambda track: -len(track.frames))
+    joints = len(valid_tracks[0].samples[0].joints)
+    positions = np.full((len(frames), len(valid_tracks), joints, 3), np.nan)
+    for number, track in enumerate(valid_tracks):
+        positions[track.frames, number] = [sample.joints for sample in track.samples]
+    names, positions = _sorted_by_name(unique(track.claim for track in valid_tracks), positions)
+    return names, positions, _abbreviated(warnings) + _claim_changes(valid_tracks)
 
 
-def _assign(tracks: list[_Track], detections: list[HandSample], frame: int) -> None:
-    """Assign each detection of a frame to the track that it continues best, or start one. Greedy: hands are few."""
+def _assign(tracks: list[_Track], samples: list[HandSample], frame: int) -> None:
+    """Assign each sample of a frame to the track that it continues best, or start one. Greedy: hands are few."""
     costs = [
-        (track.cost(detection, frame), number, index)
-        for index, detection in enumerate(detections)
+        (track.cost(sample, frame), number, index)
+        for index, sample in enumerate(samples)
         for number, track in enumerate(tracks)
     ]
-    taken: set[int] = set()
-    given: set[int] = set()
+    used_tracks: set[int] = set()
+    used_samples: set[int] = set()
     for cost, number, index in sorted(costs):
-        if np.isfinite(cost) and number not in taken and index not in given:
-            taken.add(number)
-            given.add(index)
+        if np.isfinite(cost) and number not in used_tracks and index not in used_samples:
+            used_tracks.add(number)
+            used_samples.add(index)
             tracks[number].frames.append(frame)
-            tracks[number].detections.append(detections[index])
-    for index, detection in enumerate(detections):
-        if index not in given:
-            tracks.append(_Track([frame], [detection]))
+            tracks[number].samples.append(samples[index])
+    for index, sample in enumerate(samples):
+        if index not in used_samples:
+            tracks.append(_Track([frame], [sample]))
 
 
-def _in_order(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
+def _sorted_by_name(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
     """Tracks sorted by name: left before right, whichever was seen longer."""
     order: NDArray[np.intp] = np.array(sorted(range(len(names)), key=lambda index: names[index]), np.intp)
     return tuple(names[index] for index in order), positions[:, order]
 
 
-def _briefly(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
+def _abbreviated(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
     more = len(warnings) - most
     return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as shortly")
 
 
-def _changes(tracks: list[_Track]) -> tuple[str, ...]:
+def _claim_changes(tracks: list[_Track]) -> tuple[str, ...]:
     """A warning for each track whose claim changes."""
-    notes = []
+    warnings = []
     for track in tracks:
         claim = track.claim
-        other = sum(detection.claim != claim for detection in track.detections)
+        other = sum(sample.claim != claim for sample in track.samples)
         if other:
-            notes.append(f"the '{claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
-    return tuple(notes)
+            warnings.append(f"the '{claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
+    return tuple(warnings)
 
 
 def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:

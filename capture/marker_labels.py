@@ -15,23 +15,23 @@ _SEGMENTS = ("metacarpal", "proximal", "intermediate", "distal", "tip")
 
 def unique(labels: Iterable[str]) -> tuple[str, ...]:
     """Labels made unique: the second with the same spelling gets the suffix `#2`, the third `#3`."""
-    taken: set[str] = set()
+    used: set[str] = set()
     count: dict[str, int] = {}
     names = []
     for label in labels:
         name = label
-        while name in taken:
+        while name in used:
             count[label] = count.get(label, 1) + 1
             name = f"{label}#{count[label]}"
-        taken.add(name)
+        used.add(name)
         names.append(name)
     return tuple(names)
 
 
 def duplicate_warning(labels: Sequence[str]) -> tuple[str, ...]:
     """A warning if labels occur more than once."""
-    twice = len(labels) - len(set(labels))
-    return (f"{twice} labels occur more than once and were numbered, as in '#2'",) if twice else ()
+    repeated = len(labels) - len(set(labels))
+    return (f"{repeated} labels occur more than once and were numbered, as in '#2'",) if repeated else ()
 
 
 def quoted(text: str) -> str:

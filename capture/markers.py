@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def _nowhere() -> Bools:
+def _not_given() -> Bools:
     """Placeholder for `predicted`, replaced by (F, M) False when the Markers are made."""
     return np.zeros((0, 0), bool)
 
@@ -37,7 +37,7 @@ class Markers:
     """The unit of length in the source: m, dm, cm or mm."""
     format: str = ""
     """The format of the source: 'C3D', 'TRC', ..."""
-    predicted: Bools = field(default_factory=_nowhere)
+    predicted: Bools = field(default_factory=_not_given)
     """(F, M) True where a position was filled in rather than measured; all False by default."""
     rotations: Floats | None = None
     """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
@@ -54,8 +54,8 @@ class Markers:
                 f"{frames} frames of {count} markers need ({frames}, {count}, 3)"
             )
         if len(set(self.names)) != count:
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise CaptureError(f"{self.source}: the label '{twice}' occurs twice, each must occur once")
+            duplicate = next(name for name in self.names if self.names.count(name) > 1)
+            raise CaptureError(f"{self.source}: the label '{duplicate}' occurs twice, expected unique labels")
         if frames > 1 and not (np.diff(self.times) > 0).all():
             frame = int(np.argmin(np.diff(self.times) > 0)) + 1
             raise CaptureError(
@@ -66,12 +66,12 @@ class Markers:
             object.__setattr__(self, "predicted", np.zeros((frames, count), bool))
         if self.predicted.shape != (frames, count):
             raise CaptureError(
-                f"{self.source}: marks of predicted positions of shape {self.predicted.shape}, "
+                f"{self.source}: predicted flags of shape {self.predicted.shape}, "
                 f"{frames} frames of {count} markers need ({frames}, {count})"
             )
         if self.rotations is not None and self.rotations.shape != (frames, count, 4):
             raise CaptureError(
-                f"{self.source}: turns of shape {self.rotations.shape}, "
+                f"{self.source}: rotations of shape {self.rotations.shape}, "
                 f"{frames} frames of {count} markers need ({frames}, {count}, 4)"
             )
         for array in (self.times, self.positions, self.predicted, self.rotations):

@@ -50,73 +50,77 @@ class Recording:
     warnings: tuple[str, ...] = ()
 
 
-def to_markers(take: Recording, source: str, unit: str = "auto", up: str = "auto") -> Markers:
+def to_markers(recording: Recording, source: str, unit: str = "auto", up: str = "auto") -> Markers:
     """Convert to metres, seconds and Z up; damaged positions become gaps, and frames with disordered times are dropped.
 
     unit and up override those of the file unless they are 'auto'. Raises CaptureError if no usable position is left or
     the file's unit is unknown.
     """
-    frames, count = take.positions.shape[:2]
+    frames, count = recording.positions.shape[:2]
     if not count:
         raise CaptureError(f"{source}: no markers found, expected at least one")
     if not frames:
         raise CaptureError(f"{source}: no frames found, expected at least one")
-    said = take.unit or unit_from(take.unit_text)
-    if unit == "auto" and said is None and take.unit_text.strip():
+    stated_unit = recording.unit or unit_from(recording.unit_text)
+    if unit == "auto" and stated_unit is None and recording.unit_text.strip():
         raise CaptureError(
-            f"{source}: the unit of length is {quoted(take.unit_text)}, expected m, dm, cm or mm, or a unit given"
+            f"{source}: the unit of length is {quoted(recording.unit_text)}, expected m, dm, cm or mm, or a chosen unit"
         )
-    positions, unit, unit_notes = _in_metres(take, unit if unit != "auto" else said)
+    positions, unit, unit_notes = _in_metres(recording, unit if unit != "auto" else stated_unit)
     if not np.isfinite(positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
-    up, up_notes = _up(take, positions, up)
+    up, up_notes = _up(recording, positions, up)
     positions = to_z_up(positions, up)
     rotations = (
-        None if take.rotations is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.rotations)
+        None
+        if recording.rotations is None
+        else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), recording.rotations)
     )
-    clock: Timestamps = clean_timestamps(take.times, take.rate, frames, source)
+    clock: Timestamps = clean_timestamps(recording.times, recording.rate, frames, source)
     return Markers(
-        names=take.names,
+        names=recording.names,
         times=clock.times,
         positions=np.ascontiguousarray(positions[clock.frames]),
         source=source,
         rate=clock.rate,
         unit=unit,
-        format=take.format,
+        format=recording.format,
         rotations=None if rotations is None else np.ascontiguousarray(rotations[clock.frames]),
-        timecode=take.timecode,
-        warnings=take.warnings + unit_notes + up_notes + clock.warnings,
+        timecode=recording.timecode,
+        warnings=recording.warnings + unit_notes + up_notes + clock.warnings,
     )
 
 
-def _in_metres(take: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
+def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
     """Positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit; warnings."""
     notes: tuple[str, ...] = ()
-    raw = take.positions
-    seen = np.all(np.isfinite(raw), axis=-1)
+    raw = recording.positions
+    finite = np.all(np.isfinite(raw), axis=-1)
     if unit is None:
-        unit = take.default_unit or guess_unit(raw, seen)
+        unit = recording.default_unit or guess_unit(raw, finite)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
-    sane = seen & (np.abs(np.where(seen[..., None], raw, 0.0)) < MAX_COORDINATE_M / METRES[unit]).all(axis=-1)
-    far = int((seen & ~sane).sum())
-    if far:
-        notes += (f"{far} positions farther than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
-    return np.where(sane[..., None], raw, np.nan) * METRES[unit], unit, notes
+    valid = finite & (np.abs(np.where(finite[..., None], raw, 0.0)) < MAX_COORDINATE_M / METRES[unit]).all(axis=-1)
+    distant = int((finite & ~valid).sum())
+    if distant:
+        notes += (f"{distant} positions farther than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
+    return np.where(valid[..., None], raw, np.nan) * METRES[unit], unit, notes
 
 
-def _up(take: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
+def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
     """The axis that points up, and warnings about guesses."""
     if up != "auto":
         return up, ()
-    stated = take.up or take.default_up
-    if take.up_is_defined:
-        return stated, ()
-    standing = standing_axis(positions)
-    if standing is None and take.up is None and take.default_up != "z":
-        note = f"no up axis in the file: taken as {stated.upper()}, the custom of the format"
-        return stated, (note,)
-    if standing is None or standing == stated:
-        return stated, ()
-    says = f"the file says {take.up.upper()}" if take.up else f"the custom of the format is {stated.upper()}"
-    note = f"up is taken as {standing.upper()}, along which the recorded body stands, though {says}"
-    return standing, (note,)
+    stated_up = recording.up or recording.default_up
+    if recording.up_is_defined:
+        return stated_up, ()
+    found_up = standing_axis(positions)
+    if found_up is None and recording.up is None and recording.default_up != "z":
+        note = f"no up axis in the file: taken as {stated_up.upper()}, the format's convention"
+        return stated_up, (note,)
+    if found_up is None or found_up == stated_up:
+        return stated_up, ()
+    says = (
+        f"the file says {recording.up.upper()}" if recording.up else f"the format's convention is {stated_up.upper()}"
+    )
+    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {says}"
+    return found_up, (note,)

@@ -22,7 +22,7 @@ class Timestamps:
     """The frames that have a valid time, and their times."""
 
     frames: NDArray[np.intp]
-    """(K,) indices of the frames that are kept, in order."""
+    """(K,) indices of the frames that are frame_indices, in order."""
     times: Floats
     """(K,) in s, strictly increasing."""
     rate: float
@@ -39,23 +39,23 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
     if rate is not None and not 0 < rate <= MAX_RATE_HZ:
         rate = None
     if times is None:
-        return _by_rate(rate, frames)
-    sane = np.isfinite(times) & (np.abs(np.where(np.isfinite(times), times, 0.0)) < MAX_TIME_S)
-    if not sane.any():
+        return _from_rate(rate, frames)
+    valid = np.isfinite(times) & (np.abs(np.where(np.isfinite(times), times, 0.0)) < MAX_TIME_S)
+    if not valid.any():
         if rate is None:
             raise CaptureError(f"{source}: none of the {frames} frames has a time, expected seconds")
-        return _by_rate(rate, frames, ("no frame has a time: the nominal rate is used",))
-    kept = np.flatnonzero(sane)
-    kept = kept[_longest_increasing(times[kept])]
-    warnings = _dropped(frames, kept, times)
-    increasing = times[kept]
-    if len(kept) == 1:
-        return Timestamps(kept, increasing, rate or 1.0, warnings)
-    increasing = _unrounded(increasing, rate)
-    return Timestamps(kept, increasing, _measured(increasing), warnings)
+        return _from_rate(rate, frames, ("no frame has a time: the nominal rate is used",))
+    frame_indices = np.flatnonzero(valid)
+    frame_indices = frame_indices[_longest_increasing(times[frame_indices])]
+    warnings = _dropped_frames_warning(frames, frame_indices, times)
+    increasing = times[frame_indices]
+    if len(frame_indices) == 1:
+        return Timestamps(frame_indices, increasing, rate or 1.0, warnings)
+    increasing = _snapped_to_grid(increasing, rate)
+    return Timestamps(frame_indices, increasing, _measured_rate(increasing), warnings)
 
 
-def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
+def _from_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
     if rate is None and frames > 1:
         warnings += (f"neither times nor a frame rate in the file: taken as {DEFAULT_RATE_HZ:g} Hz",)
         rate = DEFAULT_RATE_HZ
@@ -71,27 +71,27 @@ def _longest_increasing(values: Floats) -> NDArray[np.intp]:
     ends: list[int] = []
     before = [-1] * len(values)
     for index, value in enumerate(values.tolist()):
-        place = bisect_left(tails, value)
-        before[index] = ends[place - 1] if place else -1
-        tails[place : place + 1] = [value]
-        ends[place : place + 1] = [index]
+        length = bisect_left(tails, value)
+        before[index] = ends[length - 1] if length else -1
+        tails[length : length + 1] = [value]
+        ends[length : length + 1] = [index]
     chain = [ends[-1]]
     while before[chain[-1]] >= 0:
         chain.append(before[chain[-1]])
     return np.array(chain[::-1], np.intp)
 
 
-def _dropped(frames: int, kept: NDArray[np.intp], times: Floats) -> tuple[str, ...]:
-    if len(kept) == frames:
+def _dropped_frames_warning(frames: int, frame_indices: NDArray[np.intp], times: Floats) -> tuple[str, ...]:
+    if len(frame_indices) == frames:
         return ()
-    first = int(np.setdiff1d(np.arange(frames), kept)[0])
+    first = int(np.setdiff1d(np.arange(frames), frame_indices)[0])
     return (
-        f"{frames - len(kept)} of {frames} frames were dropped for a time that is missing or not after the one "
+        f"{frames - len(frame_indices)} of {frames} frames were dropped for a time that is missing or not after the one "
         f"before (the first is frame {first + 1}, at {times[first]:g} s)",
     )
 
 
-def _unrounded(times: Floats, rate: float | None) -> Floats:
+def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
     """Times snapped back to the nominal grid if they are that grid rounded to 2 to 6 decimals; others unchanged.
 
     A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would mistake for motion.
@@ -110,10 +110,10 @@ def _unrounded(times: Floats, rate: float | None) -> Floats:
     return times
 
 
-def _measured(times: Floats) -> float:
+def _measured_rate(times: Floats) -> float:
     """Frames per second, measured over the steps between consecutive frames; steps over lost frames are left out."""
-    gaps = np.diff(times)
-    usual = float(np.median(gaps))
-    near = gaps[gaps < 1.5 * usual]
+    steps = np.diff(times)
+    usual = float(np.median(steps))
+    near = steps[steps < 1.5 * usual]
     rate = float(len(near) / near.sum())
     return float(round(rate, 6)) if rate > 1e-3 else rate

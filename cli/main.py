@@ -52,89 +52,57 @@ def command_parser() -> argparse.ArgumentParser:
         prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_info(commands)
-    _add_calibrate(commands)
-    _add_solve(commands)
-    _add_pose(commands)
-    _add_solvers(commands)
-    _add_devices(commands)
-    _add_demo(commands)
-    return parser
 
+    def add_command(name: str, text: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EPILOG)
+        command.set_defaults(run=run)
+        return command
 
-def _command(commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EPILOG)
-    parser.set_defaults(run=run)
-    return parser
-
-
-def _add_info(commands: Any) -> None:
-    parser = _command(commands, "info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
-    cli_options.add_reading(parser)
-    cli_options.add_hand(parser)
-    cli_options.add_labels(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to correct them"
-    )
-
-
-def _add_calibrate(commands: Any) -> None:
-    parser = _command(commands, "calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
-    cli_options.add_calibrate(parser)
-
-
-def _add_solve(commands: Any) -> None:
-    parser = _command(commands, "solve", "Solve a capture and save a file with the keyed hand.", _solve)
-    cli_options.add_solve(parser)
-
-
-def _add_pose(commands: Any) -> None:
-    parser = _command(commands, "pose", "Put a rig's hands into a named pose, and save the file.", _pose)
-    poses.add_pose(parser)
-
-
-def _add_solvers(commands: Any) -> None:
-    _command(commands, "solvers", "Print the solvers and smoothings with their settings.", _solvers)
-
-
-def _add_devices(commands: Any) -> None:
-    _command(commands, "devices", "Print the devices that can be followed live.", streams.devices)
-    listen = _command(commands, "listen", "Print what arrives from a device.", streams.listen)
+    info = add_command("info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
+    cli_options.add_info(info)
+    calibrate = add_command("calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
+    cli_options.add_calibrate(calibrate)
+    solve = add_command("solve", "Solve a capture and save a file with the keyed hand.", _solve)
+    cli_options.add_solve(solve)
+    pose = add_command("pose", "Put a rig's hands into a named pose, and save the file.", _pose)
+    poses.add_pose(pose)
+    add_command("solvers", "Print the solvers and smoothings with their settings.", _solvers)
+    add_command("devices", "Print the devices that can be followed live.", streams.devices)
+    listen = add_command("listen", "Print what arrives from a device.", streams.listen)
     streams.add_listen(listen)
-    stream = _command(commands, "stream", "Solve a capture and send it as a device would.", _stream)
+    stream = add_command("stream", "Solve a capture and send it as a device would.", _stream)
     cli_options.add_reading(stream)
     cli_options.add_hands(stream)
     streams.add_stream(stream)
-
-
-def _add_demo(commands: Any) -> None:
-    parser = _command(commands, "demo", "Solve the bundled recording, and save the take, pictures and a video.", _demo)
-    parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder to write to")
+    demo = add_command("demo", "Solve the bundled recording, and save the take, pictures and a video.", _demo)
+    demo.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder to write to")
+    return parser
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
     """The input files of a command line, none of which may be overwritten."""
-    named = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
-    return [Path(name) for name in (*named, *getattr(options, "mapping", ())) if name is not None]
+    paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
+    return [Path(path) for path in (*paths, *getattr(options, "mapping", ())) if path is not None]
 
 
 def _info(options: argparse.Namespace) -> None:
     if options.save_markers is not None:
         expect_writable(options.save_markers, ".json", unlike=_inputs(options))
-    chosen = cli_options.recipe_of(options)
-    markers = assigning.read(chosen)
+    recipe = cli_options.recipe_of(options)
+    markers = assigning.read(recipe)
     try:
-        labels = assigning.labelled(chosen, markers)
-        found = assigning.assignment(chosen, labels.markers)
+        labels = assigning.labelled(recipe, markers)
+        found = assigning.assignment(recipe, labels.markers)
     except KnuckleError as problem:
-        tips = assigning.tips_alone(chosen, markers) if chosen.labels != "names" else {}
-        if not tips and (chosen.labels != "auto" or options.save_markers is not None):
+        tips = assigning.tips_alone(recipe, markers) if recipe.labels != "names" else {}
+        if not tips and (recipe.labels != "auto" or options.save_markers is not None):
             raise
         facts = summary(markers) | {"markers": {"problem": str(problem), "tips": tip_facts(tips)}}
         if options.save_markers is not None:
-            named = {hand: {label: tip for label, (tip, _) in own.items()} for hand, own in tips.items()}
-            write_json(options.save_markers, named)
+            tip_names = {
+                hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()
+            }
+            write_json(options.save_markers, tip_names)
     else:
         counts = {str(side): len(spots) for side, spots in found.hands.items()}
         facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
@@ -148,20 +116,20 @@ def _solvers(_options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    span, other = motion_of(options.motion)
-    inputs = [*_inputs(options), *([Path(other)] if other is not None else [])]
+    span, motion_capture = motion_of(options.motion)
+    inputs = [*_inputs(options), *([Path(motion_capture)] if motion_capture is not None else [])]
     expect_writable(options.out, ".json", unlike=inputs)
     choices = CalibrationChoices(
         still=Span.parse(options.still) if options.still is not None else None,
         motion=span,
-        motion_capture=other,
+        motion_capture=motion_capture,
         fit=options.fit,
         radii=typed_radii(options.radii),
     )
     job = calibration.CalibrationJob(cli_options.recipe_of(options), choices)
-    with progress_bar() as show:
+    with progress_bar() as update_progress:
         for progress in job.steps():
-            show(progress.fraction, progress.doing)
+            update_progress(progress.fraction, progress.doing)
     assert job.performer is not None
     write_json(options.out, performer.to_dict(job.performer))
     for side, measured in job.performer.hands.items():
@@ -175,8 +143,8 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 def _stream(options: argparse.Namespace) -> None:
     def solved() -> pipeline.Take:
-        with progress_bar() as show:
-            return _run(replace(cli_options.recipe_of(options), fps=options.rate), show)
+        with progress_bar() as update_progress:
+            return _run(replace(cli_options.recipe_of(options), fps=options.rate), update_progress)
 
     streams.stream(options, solved)
 
@@ -185,16 +153,16 @@ def _solve(options: argparse.Namespace) -> None:
     for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
         if path is not None:
             expect_writable(path, suffix, unlike=_inputs(options))
-    chosen = cli_options.recipe_of(options)
+    recipe = cli_options.recipe_of(options)
     api.expect_blender()
     from ..rig import blend_file
 
-    wanted = blend_file.RigChoice.of(chosen)
-    rig = blend_file.check_rig(chosen.rig, chosen.arm, wanted)
-    with progress_bar() as show:
-        take = _run(chosen, show, rig)
-        show(0.9, "Keying")
-        written = blend_file.new_scene_with_take(take, chosen.rig, wanted)
+    rig_choice = blend_file.RigChoice.of(recipe)
+    rig = blend_file.check_rig(recipe.rig, recipe.arm, rig_choice)
+    with progress_bar() as update_progress:
+        take = _run(recipe, update_progress, rig)
+        update_progress(0.9, "Keying")
+        written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
         report = _with_keying(take.report, written)
         # Either all files are written or none.
         with ExitStack() as files:
@@ -203,7 +171,7 @@ def _solve(options: argparse.Namespace) -> None:
             if options.report is not None:
                 write_json(files.enter_context(written_whole(options.report)), report)
             blend_file.save(files.enter_context(written_whole(options.out)))
-        show(1.0, "Done")
+        update_progress(1.0, "Done")
     print(report_text(report, options.out))
 
 
@@ -217,10 +185,10 @@ def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
     return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
 
 
-def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
-    job = pipeline.SolveJob(chosen, rig)
+def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
+    job = pipeline.SolveJob(recipe, rig)
     for progress in job.steps():
-        show(0.9 * progress.fraction, progress.doing)
+        update_progress(0.9 * progress.fraction, progress.doing)
     assert job.take is not None
     return job.take
 
@@ -230,19 +198,19 @@ def _demo(options: argparse.Namespace) -> None:
     from ..rig import blend_file, render
 
     make_folder(options.out)
-    with progress_bar() as show:
-        take = _run(Recipe(str(DEMO_CAPTURE)), show)
-        show(0.3, "Keying")
+    with progress_bar() as update_progress:
+        take = _run(Recipe(str(DEMO_CAPTURE)), update_progress)
+        update_progress(0.3, "Keying")
         written = blend_file.new_scene_with_take(take)
         blend_file.save(options.out / "take.blend")
         report = _with_keying(take.report, written)
         write_json(options.out / "report.json", report)
         picture = render.usable_picture()
-        show(0.4, "Rendering the video")
+        update_progress(0.4, "Rendering the video")
         render.take_video(options.out / "take.mp4", take, picture)
-        show(0.8, "Rendering pictures")
+        update_progress(0.8, "Rendering pictures")
         render.pose_pictures(options.out, picture)
-        show(1.0, "Done")
+        update_progress(1.0, "Done")
     print(report_text(report, options.out))
 
 

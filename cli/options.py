@@ -43,6 +43,17 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_info(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `info`."""
+    add_reading(parser)
+    add_hand(parser)
+    add_labels(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to correct them"
+    )
+
+
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibrate`."""
     parser.description = (
@@ -56,7 +67,9 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
     )
     parser.add_argument(
-        "--still", metavar="A-B", help="frames of FILE in which the hand is still; by default the calmest 30"
+        "--still",
+        metavar="A-B",
+        help="frames of FILE in which the hand is still; by default the 30 with the least motion",
     )
     parser.add_argument(
         "--motion",
@@ -189,10 +202,11 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
     # Settings in the recipe belong to its own solver and smoothing.
-    kept = base.settings if chosen.solver == base.solver else {}
-    calm = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
+    solver_settings = base.settings if chosen.solver == base.solver else {}
+    smoothing_settings = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
     return replace(
         chosen,
-        settings=kept | SOLVER.parse(chosen.solver, getattr(options, "set", ())),
-        smoothing_settings=calm | SMOOTHING.parse(chosen.smoothing, getattr(options, "set_smoothing", ())),
+        settings=solver_settings | SOLVER.parse(chosen.solver, getattr(options, "set", ())),
+        smoothing_settings=smoothing_settings
+        | SMOOTHING.parse(chosen.smoothing, getattr(options, "set_smoothing", ())),
     )

@@ -17,13 +17,13 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
     """Show a progress bar if stderr is a terminal; it is erased at the end."""
     terminal = sys.stderr.isatty()
 
-    def show(fraction: float, doing: str) -> None:
+    def update(fraction: float, doing: str) -> None:
         if terminal:
             filled = round(30 * fraction)
             print(f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {doing}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield show
+        yield update
     finally:
         if terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -49,11 +49,11 @@ def report_text(report: dict[str, Any], out: Path) -> str:
         rig = hand.get("rig")
         if rig and rig["left_mm"]["mean"] is not None:
             what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
-            left = f"{rig['left_mm']['mean']:.2f} mm from the performer's on average, {rig['left_mm']['max']:.2f} mm"
-            lines.append(f"    on the rig {rig['keep']} are kept: {what} {left} at most")
+            error = f"{rig['left_mm']['mean']:.2f} mm from the performer's on average, {rig['left_mm']['max']:.2f} mm"
+            lines.append(f"    on the rig {rig['keep']} are kept: {what} {error} at most")
         if rig and rig["keep"] == "directions" and rig["left_deg"]["mean"] is not None:
-            turned = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
-            lines.append(f"    bones point beside the ways between their markers by {turned}")
+            error = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
+            lines.append(f"    bones deviate from the directions between their markers by {error}")
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 
@@ -61,8 +61,10 @@ def report_text(report: dict[str, Any], out: Path) -> str:
 def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
     """JSON-ready: hand -> label -> joint and confidence, for hands of which only fingertips were recognised."""
     return {
-        hand: {label: {"joint": tip, "confidence": round(sure, 3)} for label, (tip, sure) in own.items()}
-        for hand, own in tips.items()
+        hand: {
+            label: {"joint": tip, "confidence": round(confidence, 3)} for label, (tip, confidence) in hand_tips.items()
+        }
+        for hand, hand_tips in tips.items()
     }
 
 
@@ -72,13 +74,13 @@ def hands_text(facts: dict[str, Any]) -> str:
     if "problem" in markers:
         lines = [f"  no hand: {markers['problem']}"]
         for hand, tips in markers["tips"].items():
-            lines.append(f"  {hand}: only fingertips are told, too little to be solved")
+            lines.append(f"  {hand}: only fingertips are recognised, too few markers to solve")
             lines += [f"    {label}  {tip['confidence']:.2f}  {tip['joint']}" for label, tip in tips.items()]
         return "\n".join(lines)
     counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
     lines = [f"  {counts}, by {markers['by']}: {markers['set']}"]
     for hand in markers.get("hands_found", ()):
-        lines.append(f"  {hand['side']} hand ({hand['set']}), side told with a confidence of {hand['sure']:.2f}")
+        lines.append(f"  {hand['side']} hand ({hand['set']}), side found with a confidence of {hand['sure']:.2f}")
         width = max(len(name) for name in hand["markers"])
         for name, entry in hand["markers"].items():
             origin = ", ".join(f"{each['label']} ({each['first']}-{each['last']})" for each in entry["from"][:4])

@@ -32,7 +32,7 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
 def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     """Print the poses, or pose a rig and save the file. Raises KnuckleError, before anything is written."""
     if options.list:
-        print(_told())
+        print(_pose_list())
         return
     if options.out is None or (options.name is None and not options.assets):
         raise KnuckleError("pose: expected the NAME of a pose and --out OUT.blend, or --list")
@@ -46,21 +46,21 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     from ..rig import blend_file
     from ..rig.posing import posed_file
 
-    wanted = blend_file.RigChoice(options.armature, mappings)
+    rig_choice = blend_file.RigChoice(options.armature, mappings)
     sides = SIDES if options.hand == BOTH else (options.hand,)
     rig = options.rig or blend_file.DEFAULT_RIG
-    made = posed_file.new_file_posed(rig, wanted, sides, options.name, all_assets=options.assets)
-    with written_whole(options.out) as half:
-        blend_file.save(half)
+    posed = posed_file.new_file_posed(rig, rig_choice, sides, options.name, all_assets=options.assets)
+    with written_whole(options.out) as temporary_path:
+        blend_file.save(temporary_path)
     what = POSES[options.name].label if options.name else f"{len(POSES)} pose assets"
-    hands = " and ".join(f"the {side} hand of {armature}" for armature, side in made.hands)
-    print("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in made.notes)]))
+    hands = " and ".join(f"the {side} hand of {armature}" for armature, side in posed.hands)
+    print("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in posed.notes)]))
 
 
-def _told() -> str:
+def _pose_list() -> str:
     width = max(map(len, POSES))
     lines = []
     for group, title in GROUPS.items():
         lines.append(f"{title}:")
-        lines += [f"  {name:<{width}}  {one.about}" for name, one in POSES.items() if one.group == group]
+        lines += [f"  {name:<{width}}  {pose.about}" for name, pose in POSES.items() if pose.group == group]
     return "\n".join(lines)

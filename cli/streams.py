@@ -18,7 +18,7 @@ from ..errors import StreamError
 from ..pipeline.job import Take
 from ..pipeline.live import capture_player
 
-EVERY = 1.0
+PRINT_INTERVAL_S = 1.0
 """s between lines about the stream."""
 
 
@@ -78,8 +78,8 @@ def listen(options: argparse.Namespace) -> None:
     end = time.monotonic() + (options.seconds if options.seconds is not None else float("inf"))
     try:
         while time.monotonic() < end:
-            time.sleep(min(EVERY, max(end - time.monotonic(), 0.0)))
-            _tell(receiver, options.points)
+            time.sleep(min(PRINT_INTERVAL_S, max(end - time.monotonic(), 0.0)))
+            _print_state(receiver, options.points)
     except KeyboardInterrupt:
         print(file=sys.stderr)
     finally:
@@ -91,58 +91,61 @@ def listen(options: argparse.Namespace) -> None:
             raise StreamError(recorder.problem or f"nothing was recorded: {receiver.state()}")
 
 
-def _await(sender: Sender) -> None:
+def _wait_for_client(sender: Sender) -> None:
     """Wait until a client has connected, if the sender is a server."""
     if sender.has_no_client:
-        print("waits for somebody to connect", flush=True)
+        print("waiting for a client to connect", flush=True)
     while sender.has_no_client:
         time.sleep(TICK)
 
 
-def _tell(receiver: Receiver, points: bool) -> None:
+def _print_state(receiver: Receiver, points: bool) -> None:
     """Print a line about the last second, and its last frame."""
-    came, stats = receiver.drain(), receiver.stats
+    frames, stats = receiver.drain(), receiver.stats
     counts = f"{stats.packets} packets, {stats.frames} frames"
-    odd = {"lost": stats.lost, "late": stats.late, "not understood": stats.malformed}
-    told = ", ".join(f"{count} {name}" for name, count in odd.items() if count)
-    print(f"{receiver.state()} ({counts}{', ' + told if told else ''}, jitter {1000 * stats.jitter():.1f} ms)")
+    problems = {"lost": stats.lost, "late": stats.late, "not understood": stats.malformed}
+    problem_counts = ", ".join(f"{count} {name}" for name, count in problems.items() if count)
+    figures = ", ".join(filter(None, [counts, problem_counts, f"jitter {1000 * stats.jitter():.1f} ms"]))
+    print(f"{receiver.state()} ({figures})")
     if stats.malformed:
         print(f"  not understood: {stats.problem}")
     if receiver.recording is not None and receiver.recording.problem:
         print(f"  {receiver.recording.problem}")
-    if came:
-        print("\n".join(_lines(came[-1].frame, points)), flush=True)
+    if frames:
+        print("\n".join(_frame_lines(frames[-1].frame, points)), flush=True)
 
 
-def _lines(frame: Frame, points: bool) -> list[str]:
+def _frame_lines(frame: Frame, points: bool) -> list[str]:
     """Lines that describe a frame; `points` adds all positions."""
     seen = np.all(np.isfinite(frame.positions), axis=1)
-    owners = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
+    hands = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []
-    for owner in owners:
-        rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == owner]
-        turned = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
-        lines.append(f"  {owner or 'markers'}: {seen[rows].sum()} of {len(rows)} points seen, {turned} turns")
+    for hand in hands:
+        rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == hand]
+        rotation_count = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
+        lines.append(
+            f"  {hand or 'markers'}: {seen[rows].sum()} of {len(rows)} points seen, {rotation_count} rotations"
+        )
     if points:
         lines += [
-            f"    {name}: {', '.join(f'{value:.4f}' for value in place)} m"
-            for name, place, there in zip(frame.names, frame.positions, seen, strict=True)
-            if there
+            f"    {name}: {', '.join(f'{value:.4f}' for value in position)} m"
+            for name, position, is_seen in zip(frame.names, frame.positions, seen, strict=True)
+            if is_seen
         ]
     return lines
 
 
-def stream(options: argparse.Namespace, solved: Callable[[], Take]) -> None:
+def stream(options: argparse.Namespace, solve: Callable[[], Take]) -> None:
     """Solve a capture and send it as a device would, until its end or until Ctrl-C is pressed."""
     if not 0.01 <= options.speed <= 100:
         raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
-    moments = capture_player.moments(solved())
+    moments = capture_player.moments(solve())
     address, device = address_of(options), DEVICES[options.device]
     print(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it", flush=True)
     sent = 0
     try:
         with device.sender(address) as sender:
-            _await(sender)
+            _wait_for_client(sender)
             for moment in capture_player.played(moments, options.speed, options.repeat):
                 sender.send(moment)
                 sent += 1

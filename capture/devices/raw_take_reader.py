@@ -71,7 +71,7 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
-    names = dict.fromkeys(own[row] for own, is_seen in seen.items() for row in np.flatnonzero(is_seen))
+    names = dict.fromkeys(frame_names[row] for frame_names, visible in seen.items() for row in np.flatnonzero(visible))
     if len(names) > MAX_POINTS:
         raise CaptureError(f"{source}: {len(names)} different points, expected {MAX_POINTS} at most")
     if len(names) * len(frames) > MAX_SAMPLES:
@@ -85,20 +85,25 @@ def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
     """(F, M, 4) wxyz, NaN where a frame has no rotation; None if no frame has any."""
     if all(frame.rotations is None for frame in frames):
         return None
-    missing = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
-    return _stacked(
-        frames, names, [missing[frame.names] if frame.rotations is None else frame.rotations for frame in frames]
-    )
+    missing = {size: np.full((size, 4), np.nan) for size in {len(frame.names) for frame in frames}}
+    rotations = [missing[len(frame.names)] if frame.rotations is None else frame.rotations for frame in frames]
+    return _stacked(frames, names, rotations)
 
 
 def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
-    """(F, M, K) array of the frames' values (own M, K) in the columns of `names`, NaN where a frame lacks a point."""
-    column = {name: index for index, name in enumerate(names)}
-    named = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
+    """(F, M, K) array of the frames' values in the columns of `names`, NaN where a frame lacks a point.
+
+    values: for each frame (N, K), in the order of its own N names.
+    """
+    columns = {name: index for index, name in enumerate(names)}
+    rows_of = {
+        frame_names: [row for row, name in enumerate(frame_names) if name in columns]
+        for frame_names in {frame.names for frame in frames}
+    }
     stacked = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
-    for number, (frame, own) in enumerate(zip(frames, values, strict=True)):
-        rows = named[frame.names]
-        stacked[number, [column[frame.names[row]] for row in rows]] = own[rows]
+    for index, (frame, frame_values) in enumerate(zip(frames, values, strict=True)):
+        rows = rows_of[frame.names]
+        stacked[index, [columns[frame.names[row]] for row in rows]] = frame_values[rows]
     return stacked
 
 

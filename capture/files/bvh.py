@@ -14,14 +14,14 @@ from ..markers import Floats
 from ..recording import Recording
 from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
-HAND = 0.185
+ADULT_HAND_LENGTH_M = 0.185
 """m: an adult's hand, from the wrist along the bones to the tip of the longest finger."""
-BODY = 1.7
+ADULT_HEIGHT_M = 1.7
 """m: largest extent of a standing skeleton."""
 _CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
 """Channel in lower case -> (position or rotation, its axis)."""
 _FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
-_FAR = 1e9
+MAX_NUMBER = 1e9
 """Numbers beyond it, in any unit, are damaged."""
 
 
@@ -44,8 +44,8 @@ def sniff(head: bytes) -> bool:
 def read(data: bytes, source: str) -> Recording:
     """Read the joints of a BVH file. Raises CaptureError, naming the line."""
     lines = text_lines(data)
-    joints, columns, motion_at = _hierarchy(lines, source)
-    said, step, first = _motion_head(lines, motion_at, source)
+    joints, columns, motion_line = _hierarchy(lines, source)
+    stated_frames, frame_time, first = _motion_header(lines, motion_line, source)
     if columns == 0:
         raise CaptureError(f"{source}: no channels in the hierarchy, expected at least one")
     values, notes = _rows(lines, first, columns, source)
@@ -59,11 +59,11 @@ def read(data: bytes, source: str) -> Recording:
         format="BVH",
         names=unique(labels),
         positions=_positions(joints, values),
-        rate=_rate(step),
-        default_unit=_likely_unit(joints),
+        rate=_rate(frame_time),
+        default_unit=_guess_unit(joints),
         up="y",
         up_is_defined=True,
-        warnings=notes + count_warnings({"frames": (said, len(values))}) + duplicate_warning(labels),
+        warnings=notes + count_warnings({"frames": (stated_frames, len(values))}) + duplicate_warning(labels),
     )
 
 
@@ -75,22 +75,22 @@ class _Hierarchy:
     columns: int = 0
     """Number of channels of all joints, the columns of the motion."""
     open_joints: list[int] = field(default_factory=list)
-    named: int | None = None
+    pending_joint: int | None = None
     """The joint whose opening bracket is still to come."""
 
-    def line(self, words: list[str], where: str) -> None:
+    def parse_line(self, words: list[str], where: str) -> None:
         """Parse one line. Raises CaptureError if it is not part of a hierarchy."""
         match [words[0].upper(), *words[1:]]:
             case ["ROOT" | "JOINT" | "END", *_]:
-                self._joint(words, where)
-            case ["{"] if self.named is not None:
-                self.open_joints.append(self.named)
-                self.named = None
+                self._add_joint(words, where)
+            case ["{"] if self.pending_joint is not None:
+                self.open_joints.append(self.pending_joint)
+                self.pending_joint = None
             case ["}"] if self.open_joints:
                 self.open_joints.pop()
             case ["OFFSET", x, y, z, *_] if self.open_joints:
                 numbers = [parse_number(word) for word in (x, y, z)]
-                known = [number for number in numbers if number is not None and abs(number) < _FAR]
+                known = [number for number in numbers if number is not None and abs(number) < MAX_NUMBER]
                 if len(known) < 3:
                     raise CaptureError(f"{where}: an offset of {quoted(' '.join(words[1:]))}, expected three numbers")
                 self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
@@ -98,23 +98,23 @@ class _Hierarchy:
                 self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
                 self.columns += len(names)
             case _:
-                found = quoted(" ".join(words))
-                raise CaptureError(f"{where}: {found}, expected a joint, its OFFSET, its CHANNELS or a bracket")
+                text = quoted(" ".join(words))
+                raise CaptureError(f"{where}: {text}, expected a joint, its OFFSET, its CHANNELS or a bracket")
 
-    def _joint(self, words: list[str], where: str) -> None:
+    def _add_joint(self, words: list[str], where: str) -> None:
         """Add a ROOT, JOINT or End Site; its opening bracket may be on the same line."""
-        opened = words[-1] == "{"
+        has_bracket = words[-1] == "{"
         parent = self.open_joints[-1] if self.open_joints else -1
-        name = " ".join(words[1 : len(words) - opened]) or f"joint_{len(self.joints) + 1}"
+        name = " ".join(words[1 : len(words) - has_bracket]) or f"joint_{len(self.joints) + 1}"
         if words[0].upper() == "END":
             if parent < 0:
                 raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
             name = f"{self.joints[parent].name}_end"
         self.joints.append(_Joint(name, parent))
-        self.named = len(self.joints) - 1
-        if opened:
-            self.open_joints.append(self.named)
-            self.named = None
+        self.pending_joint = len(self.joints) - 1
+        if has_bracket:
+            self.open_joints.append(self.pending_joint)
+            self.pending_joint = None
 
 
 def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
@@ -128,52 +128,52 @@ def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
             if not hierarchy.joints:
                 raise CaptureError(f"{source}, line {index + 1}: MOTION before any joint, expected ROOT and its joints")
             return hierarchy.joints, hierarchy.columns, index
-        hierarchy.line(words, f"{source}, line {index + 1}")
+        hierarchy.parse_line(words, f"{source}, line {index + 1}")
     raise CaptureError(f"{source}: no line MOTION after the hierarchy, expected the frames of the motion")
 
 
 def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
     """The channels of a joint, the first of which is in `column` of the motion."""
     if parse_number(count) != len(names):
-        raise CaptureError(f"{where}: {quoted(count)} channels said and {len(names)} named, expected as many")
+        raise CaptureError(f"{where}: {quoted(count)} channels stated, but {len(names)} named, expected equal numbers")
     channels = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name.lower() not in _CHANNELS:
             raise CaptureError(f"{where}: a channel {quoted(name)}, expected one such as Xposition or Zrotation")
-        channels.append((*_CHANNELS[name.lower()], column + place))
+        channels.append((*_CHANNELS[name.lower()], column + index))
     return channels
 
 
-def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float | None, float | None, int]:
+def _motion_header(lines: list[str], motion_line: int, source: str) -> tuple[float | None, float | None, int]:
     """The stated number of frames, the frame time in s, and the index of the first row of numbers."""
     frames: float | None = None
-    for index in range(motion_at + 1, len(lines)):
+    for index in range(motion_line + 1, len(lines)):
         key, _, value = lines[index].partition(":")
         if key.strip().lower() == "frames":
             frames = parse_number(value)
         elif key.strip().lower() == "frame time":
-            step = parse_number(value)
-            if step is None:
+            frame_time = parse_number(value)
+            if frame_time is None:
                 raise CaptureError(f"{source}, line {index + 1}: a frame time of {quoted(value)}, expected seconds")
-            return frames, step, index + 1
+            return frames, frame_time, index + 1
         elif not is_blank(lines[index]):
             break
-    raise CaptureError(f"{source}, line {motion_at + 1}: no Frame Time after MOTION, expected seconds a frame")
+    raise CaptureError(f"{source}, line {motion_line + 1}: no Frame Time after MOTION, expected seconds a frame")
 
 
 def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
     """The motion (F, columns), whose numbers may be separated by any white space, and warnings."""
     tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
-    values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_be_short=False).numbers()
-    return np.where(np.abs(values) < _FAR, values, np.nan), notes
+    values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_omit_cells=False).numbers()
+    return np.where(np.abs(values) < MAX_NUMBER, values, np.nan), notes
 
 
-def _rate(step: float | None) -> float | None:
+def _rate(frame_time: float | None) -> float | None:
     """The rate in Hz, rounded if the frame time is: 0.0333333 means 30 Hz."""
-    if not step or step <= 0 or step < 1e-6:
+    if not frame_time or frame_time <= 0 or frame_time < 1e-6:
         return None
-    whole = round(1.0 / step)
-    return float(whole) if whole and abs(whole * step - 1.0) < 2e-5 else 1.0 / step
+    whole = round(1.0 / frame_time)
+    return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
 def _positions(joints: list[_Joint], values: Floats) -> Floats:
@@ -181,11 +181,11 @@ def _positions(joints: list[_Joint], values: Floats) -> Floats:
     frames = len(values)
     positions = np.empty((frames, len(joints), 3))
     # Joints are in depth-first order, so only the rotations on the path from the root are needed.
-    way: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
+    ancestors: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
     for index, joint in enumerate(joints):
-        while way[-1][0] != joint.parent:
-            way.pop()
-        world = way[-1][1]
+        while ancestors[-1][0] != joint.parent:
+            ancestors.pop()
+        world = ancestors[-1][1]
         offset = np.tile(np.array(joint.offset), (frames, 1))
         for kind, axis, column in joint.channels:
             if kind == "position":
@@ -196,7 +196,7 @@ def _positions(joints: list[_Joint], values: Floats) -> Floats:
         for kind, axis, column in joint.channels:
             if kind == "rotation":
                 world = world @ _rotation(axis, values[:, column])
-        way.append((index, world))
+        ancestors.append((index, world))
     return positions
 
 
@@ -212,34 +212,34 @@ def _rotation(axis: int, degrees: Floats) -> Floats:
     return matrix
 
 
-def _likely_unit(joints: list[_Joint]) -> str:
+def _guess_unit(joints: list[_Joint]) -> str:
     """The unit in which the hand, or else the body, is closest to its usual size."""
     offsets = np.array([joint.offset for joint in joints])
     lengths = np.linalg.norm(offsets, axis=1).tolist()
-    reach = _named_reach(joints, lengths) or _branched_reach(joints, lengths)
-    if reach > 0:
-        ratio = reach / HAND
+    finger_length = _named_finger_length(joints, lengths) or _branched_finger_length(joints, lengths)
+    if finger_length > 0:
+        ratio = finger_length / ADULT_HAND_LENGTH_M
     else:
         rest = np.zeros((len(joints), 3))
         for index, joint in enumerate(joints):
             rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
-        ratio = float(np.ptp(rest, axis=0).max()) / BODY
+        ratio = float(np.ptp(rest, axis=0).max()) / ADULT_HEIGHT_M
     if ratio <= 0:
         return "m"
-    powers = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
-    return min(powers, key=lambda unit: abs(np.log10(ratio) - powers[unit]))
+    exponents = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
+    return min(exponents, key=lambda unit: abs(np.log10(ratio) - exponents[unit]))
 
 
-def _named_reach(joints: list[_Joint], lengths: list[float]) -> float:
+def _named_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
     """Length of the longest chain of joints that are named as fingers; 0 if there is none."""
-    reach = [0.0] * len(joints)
+    finger_length = [0.0] * len(joints)
     for index, joint in enumerate(joints):
         if any(word in joint.name.lower() for word in _FINGERS):
-            reach[index] = lengths[index] + (reach[joint.parent] if joint.parent >= 0 else 0.0)
-    return max(reach)
+            finger_length[index] = lengths[index] + (finger_length[joint.parent] if joint.parent >= 0 else 0.0)
+    return max(finger_length)
 
 
-def _branched_reach(joints: list[_Joint], lengths: list[float]) -> float:
+def _branched_finger_length(joints: list[_Joint], lengths: list[float]) -> float:
     """Longest finger on a joint from which four or more unbranched chains of two or more bones start; 0 without one."""
     children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
     chains: list[list[tuple[float, int]]] = [[] for _ in joints]

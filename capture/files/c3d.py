@@ -15,7 +15,7 @@ from ..markers import Floats
 from ..recording import Recording
 from .c3d_parameters import BLOCK, MIPS, C3dParameters, float_values, read_parameters
 
-MOST_IN_HEADER = 65535
+MAX_HEADER_FRAME = 65535
 """The last frame in the header's 16 bits, where they saturate."""
 
 
@@ -65,13 +65,13 @@ def read(data: bytes, source: str) -> Recording:
     frames, notes = _frames(data, header, parameters, layout, source)
     labels, label_notes = _labels(parameters, layout.count)
     rate, rate_notes = _rate(header, parameters)
-    screen = parameters.word("POINT", "Y_SCREEN").lower().replace("+", "")
+    screen = parameters.string("POINT", "Y_SCREEN").lower().replace("+", "")
     return Recording(
         format="C3D",
         names=unique(labels),
         positions=_positions(data, layout, processor, frames),
         rate=rate,
-        unit_text=parameters.word("POINT", "UNITS"),
+        unit_text=parameters.string("POINT", "UNITS"),
         up=screen if screen in UPS else None,
         # Only Z is trusted: many programs write X_SCREEN +X and Y_SCREEN +Y whatever the axes are.
         up_is_defined=screen == "z",
@@ -81,19 +81,19 @@ def read(data: bytes, source: str) -> Recording:
 
 def _header(data: bytes, processor: int) -> _Header:
     words = struct.unpack_from((">" if processor == MIPS else "<") + "10H", data, 0)
-    scale, rate = (float(float_values(data[place : place + 4], processor)[0]) for place in (12, 20))
+    scale, rate = (float(float_values(data[offset : offset + 4], processor)[0]) for offset in (12, 20))
     return _Header(words[1], words[2], words[3], words[4], scale, words[8], rate)
 
 
 def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
     """The layout by the header, with which the data was written; parameters replace what it leaves out."""
-    count = header.points or parameters.whole("POINT", "USED") or 0
+    count = header.points or parameters.integer("POINT", "USED") or 0
     if not count:
         raise CaptureError(f"{source}: the header names no points, expected at least one")
     scale = parameters.number("POINT", "SCALE") or header.scale
     if not np.isfinite(scale) or not scale:
         raise CaptureError(f"{source}: the scale of the points is {scale:g}, expected a number that is not 0")
-    block = header.data_block or parameters.whole("POINT", "DATA_START") or 0
+    block = header.data_block or parameters.integer("POINT", "DATA_START") or 0
     start = (block - 1) * BLOCK
     if start < BLOCK or start >= len(data):
         raise CaptureError(
@@ -112,10 +112,10 @@ def _frames(
     """
     named = [
         header.last - header.first + 1,
-        parameters.whole("POINT", "FRAMES"),
-        parameters.whole("POINT", "LONG_FRAMES"),
+        parameters.integer("POINT", "FRAMES"),
+        parameters.integer("POINT", "LONG_FRAMES"),
     ]
-    first, last = parameters.whole("TRIAL", "ACTUAL_START_FIELD"), parameters.whole("TRIAL", "ACTUAL_END_FIELD")
+    first, last = parameters.integer("TRIAL", "ACTUAL_START_FIELD"), parameters.integer("TRIAL", "ACTUAL_END_FIELD")
     if first is not None and last is not None:
         named.append(last - first + 1)
     counts = [number for number in named if number is not None and number > 0]
@@ -124,17 +124,17 @@ def _frames(
             f"{source}: the header counts from frame {header.first} to {header.last}, expected at least one frame"
         )
     stride = layout.words * layout.size
-    room = (len(data) - layout.start) // stride
-    fitting = [number for number in counts if number <= room]
+    frames_in_file = (len(data) - layout.start) // stride
+    fitting = [number for number in counts if number <= frames_in_file]
     if not fitting:
         raise CaptureError(
             f"{source}: {min(counts)} frames of {layout.count} points need {min(counts) * stride} bytes, "
             f"the file holds {len(data) - layout.start} behind its header"
         )
     frames = max(fitting)
-    if len(set(counts)) > 1 and max(counts) < MOST_IN_HEADER:
-        said = ", ".join(str(number) for number in dict.fromkeys(counts))
-        return frames, (f"the file names different numbers of frames ({said}): {frames} were read",)
+    if len(set(counts)) > 1 and max(counts) < MAX_HEADER_FRAME:
+        stated = ", ".join(str(number) for number in dict.fromkeys(counts))
+        return frames, (f"the file names different numbers of frames ({stated}): {frames} were read",)
     return frames, ()
 
 
@@ -154,10 +154,10 @@ def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Flo
 
 def _labels(parameters: C3dParameters, count: int) -> tuple[list[str], tuple[str, ...]]:
     """One label per point; points without a label are named point_1 and so on by their index."""
-    named = parameters.long_list("POINT", "LABELS")[:count]
+    named = parameters.all_strings("POINT", "LABELS")[:count]
     named += [""] * (count - len(named))
     blank = sum(not label for label in named)
-    labels = [label or f"point_{place + 1}" for place, label in enumerate(named)]
+    labels = [label or f"point_{index + 1}" for index, label in enumerate(named)]
     return labels, (f"{blank} of {count} points have no label and were numbered",) if blank else ()
 
 

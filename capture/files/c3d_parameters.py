@@ -47,7 +47,7 @@ class Parameter:
             return [float(value) for value in np.frombuffer(self.raw[: len(self.raw) // 2 * 2], order)]
         return [float(value) for value in self.raw] if self.kind == 1 else []
 
-    def words(self) -> list[str]:
+    def strings(self) -> list[str]:
         """The strings without their padding; empty if they are numbers."""
         if self.kind != -1 or not self.raw:
             return []
@@ -55,10 +55,10 @@ class Parameter:
         if not length:
             return []
         cells = [self.raw[start : start + length] for start in range(0, len(self.raw), length)]
-        return [_text(cell).strip(" \0\t\r\n") for cell in cells]
+        return [_decode(cell).strip(" \0\t\r\n") for cell in cells]
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ class C3dParameters:
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         return numbers[0] if numbers and np.isfinite(numbers[0]) else None
 
-    def whole(self, group: str, name: str) -> int | None:
+    def integer(self, group: str, name: str) -> int | None:
         """A count: a float, a 16-bit integer, or two that are the low and high words of a 32-bit one; None without."""
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         if not numbers or not np.isfinite(numbers[:2]).all() or abs(numbers[0]) > 2**53:
@@ -84,19 +84,19 @@ class C3dParameters:
         halves = self.values[group, name].kind == 2 and len(numbers) == 2
         return int(numbers[0]) + (int(numbers[1]) << 16 if halves else 0)
 
-    def word(self, group: str, name: str) -> str:
+    def string(self, group: str, name: str) -> str:
         """The first string, empty if there is none."""
-        words = self.values[group, name].words() if (group, name) in self.values else []
+        words = self.values[group, name].strings() if (group, name) in self.values else []
         return words[0] if words else ""
 
-    def long_list(self, group: str, name: str) -> list[str]:
+    def all_strings(self, group: str, name: str) -> list[str]:
         """The strings of NAME, NAME2, NAME3 and so on: a parameter holds 255 at most."""
         words: list[str] = []
         for number in range(1, 1000):
             key = (group, name if number == 1 else f"{name}{number}")
             if key not in self.values:
                 break
-            words += self.values[key].words()
+            words += self.values[key].strings()
         return words
 
 
@@ -112,17 +112,17 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters
         raise CaptureError(
             f"{source}: processor type {processor} in the parameter section, expected 84 (Intel), 85 (DEC) or 86 (MIPS)"
         )
-    walk = _Walk(data[: _end(data, start, processor)], processor, source)
-    place: int | None = start + 4
-    while place is not None:
-        place = walk.record(place)
+    reader = _RecordReader(data[: _section_end(data, start, processor)], processor, source)
+    position: int | None = start + 4
+    while position is not None:
+        position = reader.read_record(position)
     values: dict[tuple[str, str], Parameter] = {}
-    for number, name, parameter in walk.found:
-        values.setdefault((walk.groups.get(number, ""), name), parameter)
+    for number, name, parameter in reader.parameters:
+        values.setdefault((reader.groups.get(number, ""), name), parameter)
     return C3dParameters(values), processor
 
 
-def _end(data: bytes, start: int, processor: int) -> int:
+def _section_end(data: bytes, start: int, processor: int) -> int:
     """Byte offset where the section ends: after its stated blocks, or at the first point if that is sooner."""
     ends = [len(data)]
     if data[start + 2]:
@@ -134,51 +134,51 @@ def _end(data: bytes, start: int, processor: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _RecordReader:
     """Walks over the records of a section and collects their groups and parameters."""
 
     section: bytes
     processor: int
     source: str
     groups: dict[int, str] = field(default_factory=dict)
-    found: list[tuple[int, str, Parameter]] = field(default_factory=list)
+    parameters: list[tuple[int, str, Parameter]] = field(default_factory=list)
     """(group number, name, value)"""
 
-    def record(self, place: int) -> int | None:
-        """Read the group or parameter at byte offset `place`; return the offset of the next one, None at the end."""
+    def read_record(self, position: int) -> int | None:
+        """Read the group or parameter at byte offset `position`; return the offset of the next one, None at the end."""
         section = self.section
-        length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)
+        length, number = struct.unpack_from("bb", section, position) if position + 2 <= len(section) else (0, 0)
         if length == 0 or number == 0:
             return None
-        after = place + 2 + abs(length)
-        offset = _offset(section, after, self.processor)
+        name_end = position + 2 + abs(length)
+        offset = _next_record_offset(section, name_end, self.processor)
         if offset is None:
             raise CaptureError(
-                f"{self.source}: the parameter section is damaged at byte {place}, "
+                f"{self.source}: the parameter section is damaged at byte {position}, "
                 f"the record there runs past the section's end at byte {len(section)}"
             )
-        name = _text(section[place + 2 : after]).strip(" \0").upper()
+        name = _decode(section[position + 2 : name_end]).strip(" \0").upper()
         if number < 0:
             self.groups.setdefault(-number, name)
         else:
-            end = after + offset if offset else len(section)
-            parameter = _parameter(section[after + 2 : end], self.processor)
+            end = name_end + offset if offset else len(section)
+            parameter = _parameter(section[name_end + 2 : end], self.processor)
             if parameter:
-                self.found.append((number, name, parameter))
-        return after + offset if offset else None
+                self.parameters.append((number, name, parameter))
+        return name_end + offset if offset else None
 
 
-def _offset(section: bytes, place: int, processor: int) -> int | None:
-    """Bytes from `place` to the next record, 0 after the last; None if that is outside the section.
+def _next_record_offset(section: bytes, position: int, processor: int) -> int | None:
+    """Bytes from `position` to the next record, 0 after the last; None if that is outside the section.
 
     AMASS wrote the offset of its last record in Intel order whatever the file's order (sample_02, sgi), so the other
     order is tried, too.
     """
-    if place + 2 > len(section):
+    if position + 2 > len(section):
         return None
     for order in (">h", "<h") if processor == MIPS else ("<h", ">h"):
-        (offset,) = struct.unpack_from(order, section, place)
-        if offset == 0 or (offset >= 2 and place + offset <= len(section)):
+        (offset,) = struct.unpack_from(order, section, position)
+        if offset == 0 or (offset >= 2 and position + offset <= len(section)):
             return int(offset)
     return None
 

@@ -37,10 +37,10 @@ def load(data: bytes, source: str) -> Json:
 def _depth(data: bytes) -> int:
     """Upper bound of the nesting of brackets, found without recursion; brackets inside strings are counted, too."""
     codes = np.frombuffer(data, np.uint8)
-    places = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
-    if not len(places):
+    brackets = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
+    if not len(brackets):
         return 0
-    return int(np.cumsum(np.where((codes[places] == 91) | (codes[places] == 123), 1, -1)).max())
+    return int(np.cumsum(np.where((codes[brackets] == 91) | (codes[brackets] == 123), 1, -1)).max())
 
 
 def point_from(value: Json) -> tuple[float, float, float] | None:
@@ -64,16 +64,16 @@ def point_from(value: Json) -> tuple[float, float, float] | None:
     return None
 
 
-_LISTS = ("frames", "samples", "recording", "data", "results", "detections", "poses", "sequence")
-_TIMES = {
+_FRAME_KEYS = ("frames", "samples", "recording", "data", "results", "detections", "poses", "sequence")
+_TIME_KEYS = {
     1.0: ("t_s", "time_s", "timestamp_s", "timesec", "seconds", "ptsseconds", "timeseconds", "timestampseconds"),
     1e-3: ("t_ms", "tms", "time_ms", "timems", "timestamp_ms", "timestampms", "offsetms", "elapsedms", "elapsed_ms"),
     1e-6: ("timestamp_us", "timestampus", "time_us", "timeus"),
     1e-9: ("timestamp_ns", "timestampns", "time_ns", "timens"),
 }
-_SCALES = {key: scale for scale, keys in _TIMES.items() for key in keys}
-_PLAIN_TIMES = ("t", "time", "timestamp", "ts")
-_RATES = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "samplingrate", "hz")
+_TIME_UNITS = {key: scale for scale, keys in _TIME_KEYS.items() for key in keys}
+_PLAIN_TIME_KEYS = ("t", "time", "timestamp", "ts")
+_RATE_KEYS = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "samplingrate", "hz")
 
 
 def frames_of(document: Json) -> list[Json]:
@@ -81,7 +81,7 @@ def frames_of(document: Json) -> list[Json]:
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
-        for key in _LISTS:
+        for key in _FRAME_KEYS:
             if isinstance(document.get(key), list):
                 return list(document[key])
     return [document]
@@ -91,7 +91,7 @@ def rate_of(document: Json) -> float | None:
     """The frame rate in Hz that the document states, None if it states none."""
     if isinstance(document, dict):
         for key, value in document.items():
-            if key.lower() in _RATES and isinstance(value, float):
+            if key.lower() in _RATE_KEYS and isinstance(value, float):
                 return value
         for key in ("metadata", "meta", "info", "header"):
             if isinstance(document.get(key), dict) and (rate := rate_of(document[key])) is not None:
@@ -107,12 +107,12 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
     raw = np.full(len(frames), math.nan)
     scale: float | None = None
     for index, frame in enumerate(frames):
-        found = _time(frame)
-        if found:
-            raw[index], scale = found
+        time_and_unit = _time_and_unit(frame)
+        if time_and_unit:
+            raw[index], scale = time_and_unit
     seen = np.flatnonzero(np.isfinite(raw))
     if not len(seen):
-        return _counted(frames, rate)
+        return _times_by_number(frames, rate)
     if scale is None:
         steps = np.abs(np.diff(raw[seen]))
         step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
@@ -123,25 +123,25 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
 
 def time_of(frame: Json) -> float | None:
     """The time of a single frame in s, the unit assumed if the key names none; None if the frame has no time."""
-    found = _time(frame)
-    return found[0] * (found[1] or 1.0) if found else None
+    time_and_unit = _time_and_unit(frame)
+    return time_and_unit[0] * (time_and_unit[1] or 1.0) if time_and_unit else None
 
 
-def _time(frame: Json) -> tuple[float, float | None] | None:
+def _time_and_unit(frame: Json) -> tuple[float, float | None] | None:
     """The time of a frame and its unit in seconds, None if the key does not name it; None if the frame has no time."""
     if not isinstance(frame, dict):
         return None
     for key, value in frame.items():
         if isinstance(value, float) and math.isfinite(value) and abs(value) < 1e30:
             name = key.lower()
-            if name in _SCALES:
-                return value, _SCALES[name]
-            if name in _PLAIN_TIMES:
+            if name in _TIME_UNITS:
+                return value, _TIME_UNITS[name]
+            if name in _PLAIN_TIME_KEYS:
                 return value, None
     return None
 
 
-def _counted(frames: list[Json], rate: float | None) -> Floats | None:
+def _times_by_number(frames: list[Json], rate: float | None) -> Floats | None:
     """(F,) in s by the frames' numbers, so that omitted frames leave a gap in time."""
     if not rate or rate <= 0:
         return None
@@ -153,8 +153,8 @@ def _counted(frames: list[Json], rate: float | None) -> Floats | None:
     ]
     if not numbers or not all(isinstance(number, float) and abs(number) < 1e15 for number in numbers):
         return None
-    counted = np.array(numbers, np.float64)
-    times: Floats = (counted - counted[0]) / rate
+    frame_numbers = np.array(numbers, np.float64)
+    times: Floats = (frame_numbers - frame_numbers[0]) / rate
     return times
 
 

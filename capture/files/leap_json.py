@@ -35,16 +35,16 @@ def read(document: Json, source: str) -> Recording:
     """Read the joints of every hand. Raises CaptureError if there is no hand."""
     template = _template(document)
     frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
-    stamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
+    timestamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
     names, positions, warnings = track_hands([hands_in(frame) for frame in frames], source)
     labels, positions = marker_names(names, LEAP_JOINTS, positions)
-    known = np.isfinite(stamps)
-    first = stamps[known][0] if known.any() else 0.0
+    known = np.isfinite(timestamps)
+    first = timestamps[known][0] if known.any() else 0.0
     return Recording(
         format="Leap JSON",
         names=labels,
         positions=positions,
-        times=(stamps - first) * 1e-6 if known.any() else None,
+        times=(timestamps - first) * 1e-6 if known.any() else None,
         unit="mm",
         up="y",
         up_is_defined=True,
@@ -95,14 +95,14 @@ def hands_in(frame: dict[str, Json]) -> list[HandSample]:
     for pointable in pointables:
         if isinstance(pointable, dict) and not pointable.get("tool"):
             fingers.setdefault(str(pointable.get("handId")), []).append(pointable)
-    found = []
+    samples = []
     for hand in hands[:MAX_HANDS]:
         if isinstance(hand, dict):
             hand_id = str(hand.get("id"))
             joints = _joints(hand, fingers.get(hand_id, []))
             if np.isfinite(joints).all(axis=-1).any():
-                found.append(HandSample.of(claim_from(hand.get("type")), joints, hand_id))
-    return found
+                samples.append(HandSample.of(claim_from(hand.get("type")), joints, hand_id))
+    return samples
 
 
 def _joints(hand: dict[str, Json], fingers: list[dict[str, Json]]) -> Floats:

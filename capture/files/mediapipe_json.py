@@ -21,7 +21,7 @@ LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values
 CAMERA_RATE = 30.0
 """Hz, assumed for frames without times: the rate of most cameras and videos."""
 
-_WORLD = (
+_WORLD_KEYS = (
     "world_landmarks",
     "worldLandmarks",
     "hand_world_landmarks",
@@ -29,21 +29,30 @@ _WORLD = (
     "multi_hand_world_landmarks",
     "multiHandWorldLandmarks",
 )
-_IMAGE = ("landmarks", "hand_landmarks", "handLandmarks", "multi_hand_landmarks", "multiHandLandmarks", "keypoints")
-_PLAIN = ("landmarks", "keypoints3D", "keypoints", "points", "joints", "positions")
-_CLAIMS = ("handedness", "handednesses", "multi_handedness", "multiHandedness", "label", "hand", "side")
+_IMAGE_KEYS = (
+    "landmarks",
+    "hand_landmarks",
+    "handLandmarks",
+    "multi_hand_landmarks",
+    "multiHandLandmarks",
+    "keypoints",
+)
+_PLAIN_KEYS = ("landmarks", "keypoints3D", "keypoints", "points", "joints", "positions")
+_CLAIM_KEYS = ("handedness", "handednesses", "multi_handedness", "multiHandedness", "label", "hand", "side")
 
 
 def matches(document: Json) -> bool:
     """True if one of the first frames has world or image landmarks of a hand."""
-    return _is_hand(document) or any(hands_in(frame) or _image_only(frame) for frame in frames_of(document)[:200])
+    return _is_hand(document) or any(
+        hands_in(frame) or _has_only_image_landmarks(frame) for frame in frames_of(document)[:200]
+    )
 
 
 def read(document: Json, source: str) -> Recording:
     """Read the landmarks of every hand. Raises CaptureError if there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
-    if not any(hands) or _of_the_image(hands):
+    if not any(hands) or _are_image_landmarks(hands):
         raise CaptureError(
             f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
         )
@@ -78,41 +87,41 @@ def _points(value: Json) -> Floats | None:
     return points_from(value, (len(LANDMARKS),))
 
 
-def _each(value: Json) -> list[Floats]:
+def _hands_from(value: Json) -> list[Floats]:
     """(21, 3) landmarks of each hand, from one hand or a list of hands."""
-    one = _points(value)
-    if one is not None:
-        return [one]
-    several = [_points(item) for item in value[:MAX_HANDS]] if isinstance(value, list) else []
-    return [points for points in several if points is not None]
+    single = _points(value)
+    if single is not None:
+        return [single]
+    candidates = [_points(item) for item in value[:MAX_HANDS]] if isinstance(value, list) else []
+    return [points for points in candidates if points is not None]
 
 
-def _found(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
+def _first_value(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
     return next((frame[key] for key in keys if frame.get(key)), None)
 
 
 def hands_in(frame: Json) -> list[HandSample]:
     """The hands of a frame in any of the supported structures."""
     if isinstance(frame, list):
-        plain = _each(frame)
+        plain = _hands_from(frame)
         if plain:
-            return [_detection("hand", points, None) for points in plain]
-        return [detection for hand in frame[:MAX_HANDS] if isinstance(hand, dict) for detection in hands_in(hand)]
+            return [_sample("hand", points, None) for points in plain]
+        return [sample for hand in frame[:MAX_HANDS] if isinstance(hand, dict) for sample in hands_in(hand)]
     if not isinstance(frame, dict):
         return []
     if isinstance(frame.get("hands"), list):
-        return [detection for hand in frame["hands"][:MAX_HANDS] for detection in hands_in(hand)]
+        return [sample for hand in frame["hands"][:MAX_HANDS] for sample in hands_in(hand)]
     holder = frame["hands"] if isinstance(frame.get("hands"), dict) else frame
     sides = [key for key in holder if key.lower() in {"left", "right", "left_hand", "right_hand"}]
     if sides:
-        return [detection for key in sides for detection in _side(holder[key], claim_from(key))]
-    world = _each(_found(frame, _WORLD))
-    image = _each(_found(frame, _IMAGE)) if world else []
-    if not world and not _image_only(frame):
-        world = _each(_found(frame, _PLAIN))
-    claims = _claims(_found(frame, _CLAIMS), len(world))
+        return [sample for key in sides for sample in _side(holder[key], claim_from(key))]
+    world = _hands_from(_first_value(frame, _WORLD_KEYS))
+    image = _hands_from(_first_value(frame, _IMAGE_KEYS)) if world else []
+    if not world and not _has_only_image_landmarks(frame):
+        world = _hands_from(_first_value(frame, _PLAIN_KEYS))
+    claims = _claims(_first_value(frame, _CLAIM_KEYS), len(world))
     return [
-        _detection(claim, points, seen)
+        _sample(claim, points, seen)
         for claim, points, seen in zip_longest(claims, world, image[: len(world)])
         if points is not None
     ]
@@ -121,8 +130,8 @@ def hands_in(frame: Json) -> list[HandSample]:
 def _side(value: Json, claim: str) -> list[HandSample]:
     """The hand stored under the name of its side."""
     if isinstance(value, dict):
-        value = _found(value, (*_WORLD, *_PLAIN))
-    return [_detection(claim, points, None) for points in _each(value)[:1]]
+        value = _first_value(value, (*_WORLD_KEYS, *_PLAIN_KEYS))
+    return [_sample(claim, points, None) for points in _hands_from(value)[:1]]
 
 
 def _claims(value: Json, count: int) -> list[str]:
@@ -131,28 +140,28 @@ def _claims(value: Json, count: int) -> list[str]:
     return [claim_from(value)] * count
 
 
-def _image_only(frame: Json) -> bool:
+def _has_only_image_landmarks(frame: Json) -> bool:
     """True for MediaPipe's own results that were saved without their world landmarks."""
-    if not isinstance(frame, dict) or _found(frame, _WORLD):
+    if not isinstance(frame, dict) or _first_value(frame, _WORLD_KEYS):
         return False
-    return bool(_each(_found(frame, _IMAGE[1:])))
+    return bool(_hands_from(_first_value(frame, _IMAGE_KEYS[1:])))
 
 
-def _of_the_image(frames: list[list[HandSample]]) -> bool:
+def _are_image_landmarks(frames: list[list[HandSample]]) -> bool:
     """True if the points are image landmarks, whatever their key: between 0 and 1, with the wrist at depth 0."""
     joints = np.array([hand.joints for hands in frames for hand in hands])
-    flat = joints[:, 0, 2]
-    across = joints[..., :2][np.isfinite(joints[..., :2])]
+    wrist_depths = joints[:, 0, 2]
+    image_coordinates = joints[..., :2][np.isfinite(joints[..., :2])]
     return bool(
-        (np.abs(np.where(np.isfinite(flat), flat, 0.0)) < 1e-5).all()
-        and len(across)
-        and across.min() > -0.5
-        and across.max() < 1.5
-        and np.median(across) > 0.15
+        (np.abs(np.where(np.isfinite(wrist_depths), wrist_depths, 0.0)) < 1e-5).all()
+        and len(image_coordinates)
+        and image_coordinates.min() > -0.5
+        and image_coordinates.max() < 1.5
+        and np.median(image_coordinates) > 0.15
     )
 
 
-def _detection(claim: str, points: Floats, image: Floats | None) -> HandSample:
+def _sample(claim: str, points: Floats, image: Floats | None) -> HandSample:
     """A hand, located by its image landmarks if there are any, else by its shape: world landmarks have no position."""
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())

@@ -12,10 +12,10 @@ from ..marker_labels import duplicate_warning, unique
 from ..recording import Recording
 from .text_table import Table, count_warnings, parse_number, text_lines
 
-_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
+_MARKER_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
 """Types of column that are markers: `marker` is measured, the others are placed on the solved body."""
-_KINDS = _TYPES | {"rigid body", "bone", "skeleton"}
-_HEADER = 20
+_COLUMN_TYPES = _MARKER_TYPES | {"rigid body", "bone", "skeleton"}
+_HEADER_LINES = 20
 """Lines that are searched for the description of the columns."""
 
 
@@ -37,19 +37,19 @@ def sniff(head: bytes) -> bool:
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a Motive export. Raises CaptureError, naming the line."""
     lines = text_lines(data)
-    rows = [_cells(line) for line in lines[:_HEADER]]
-    titles_at = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
-    if titles_at is None:
+    rows = [_cells(line) for line in lines[:_HEADER_LINES]]
+    titles_line = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
+    if titles_line is None:
         raise CaptureError(f"{source}: no line that begins with Frame, expected the titles of the columns")
-    titles = [title.lower() for title in rows[titles_at]]
-    markers = _markers(rows[:titles_at], titles)
+    titles = [title.lower() for title in rows[titles_line]]
+    markers = _markers(rows[:titles_line], titles)
     if not markers:
-        raise CaptureError(f"{source}, line {titles_at + 1}: no columns of the type Marker, expected markers exported")
+        raise CaptureError(f"{source}, line {titles_line + 1}: no columns of type Marker, expected exported markers")
     labels = [marker.label for marker in markers]
-    texts = frozenset(place for place, title in enumerate(titles) if title == "timecode")
-    table = Table(source, lines, titles_at + 1, ",", len(titles), f"{len(labels)} markers", texts)
+    text_columns = frozenset(column for column, title in enumerate(titles) if title == "timecode")
+    table = Table(source, lines, titles_line + 1, ",", len(titles), f"{len(labels)} markers", text_columns)
     numbers, notes = table.numbers()
-    time_at = next((place for place, title in enumerate(titles) if title.startswith("time (")), None)
+    time_column = next((column for column, title in enumerate(titles) if title.startswith("time (")), None)
     order = [marker.axes[axis] for marker in markers for axis in "xyz"]
     settings = _settings(rows[0])
     frames = parse_number(settings.get("total exported frames", ""))
@@ -57,7 +57,7 @@ def read(data: bytes, source: str) -> Recording:
         format="Motive CSV",
         names=unique(labels),
         positions=numbers[:, order].reshape(len(numbers), len(labels), 3),
-        times=numbers[:, time_at] if time_at is not None else None,
+        times=numbers[:, time_column] if time_column is not None else None,
         rate=parse_number(settings.get("export frame rate", settings.get("capture frame rate", ""))),
         unit_text=settings.get("length units", ""),
         up="y",
@@ -83,21 +83,21 @@ def _settings(row: list[str]) -> dict[str, str]:
 
 def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
     """The markers with X, Y and Z positions; of a label that is both measured and solved, the measured one."""
-    kinds_at = next((index for index, row in enumerate(rows) if _KINDS & {cell.lower() for cell in row}), None)
-    if kinds_at is None:
+    types_line = next((index for index, row in enumerate(rows) if _COLUMN_TYPES & {cell.lower() for cell in row}), None)
+    if types_line is None:
         return []
-    kinds, below = rows[kinds_at], rows[kinds_at + 1 :]
+    types, below = rows[types_line], rows[types_line + 1 :]
     names = _row(below, {"name"}) or (below[0] if below else [])
     identities = _row(below, {"id"})
-    parts = _row(below, {"position"})
-    found: dict[tuple[str, str, str], _Column] = {}
-    for place, title in enumerate(titles):
-        kind, part = _at(kinds, place).lower(), _at(parts, place).lower()
-        if kind in _TYPES and part == "position" and title in {"x", "y", "z"}:
-            label = _at(names, place) or f"marker_{len(found) + 1}"
-            key = (kind, label, _at(identities, place))
-            found.setdefault(key, _Column(label, kind == "marker")).axes.setdefault(title, place)
-    whole = [marker for marker in found.values() if len(marker.axes) == 3]
+    components = _row(below, {"position"})
+    markers: dict[tuple[str, str, str], _Column] = {}
+    for column, title in enumerate(titles):
+        column_type, component = _cell(types, column).lower(), _cell(components, column).lower()
+        if column_type in _MARKER_TYPES and component == "position" and title in {"x", "y", "z"}:
+            label = _cell(names, column) or f"marker_{len(markers) + 1}"
+            key = (column_type, label, _cell(identities, column))
+            markers.setdefault(key, _Column(label, column_type == "marker")).axes.setdefault(title, column)
+    whole = [marker for marker in markers.values() if len(marker.axes) == 3]
     measured = {marker.label for marker in whole if marker.measured}
     return [marker for marker in whole if marker.measured or marker.label not in measured]
 
@@ -107,5 +107,5 @@ def _row(rows: list[list[str]], words: set[str]) -> list[str]:
     return next((row for row in rows if words & {cell.lower() for cell in row}), [])
 
 
-def _at(row: list[str], place: int) -> str:
-    return row[place] if place < len(row) else ""
+def _cell(row: list[str], column: int) -> str:
+    return row[column] if column < len(row) else ""

@@ -25,15 +25,15 @@ def read(data: bytes, source: str) -> Recording:
     while titles and not titles[-1]:
         titles.pop()
     columns: dict[str, dict[str, int]] = {}
-    for place, title in enumerate(titles[1:], start=1):
+    for column, title in enumerate(titles[1:], start=1):
         name, _, axis = title.rpartition(".")
         if not name or axis.lower() not in _AXES:
             raise CaptureError(
-                f"{source}, line {top + 1}, column {place + 1}: {quoted(title)}, expected a label with .x, .y or .z"
+                f"{source}, line {top + 1}, column {column + 1}: {quoted(title)}, expected a label with .x, .y or .z"
             )
         if axis.lower() in columns.setdefault(name, {}):
             raise CaptureError(f"{source}, line {top + 1}: the column {quoted(title)} occurs twice, expected it once")
-        columns[name][axis.lower()] = place
+        columns[name][axis.lower()] = column
     for name, axes in columns.items():
         if len(axes) < 3:
             missing = next(axis for axis in _AXES if axis not in axes)

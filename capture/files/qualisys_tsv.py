@@ -25,17 +25,17 @@ def read(data: bytes, source: str) -> Recording:
     lines = text_lines(data)
     header, first = _header(lines)
     if not header.get("MARKER_NAMES"):
-        raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one a marker")
+        raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one per marker")
     included = _value(header, "DATA_INCLUDED").upper()
     if included not in {"", "3D", "2D3D"}:
         raise CaptureError(f"{source}: the data included is {quoted(included)}, expected 3D markers")
     labels = [name.strip() or f"marker_{index + 1}" for index, name in enumerate(header["MARKER_NAMES"])]
     titles = [cell.strip() for cell in lines[first].split("\t")] if first < len(lines) else []
-    lead = _lead(titles, 3 * len(labels))
+    leading = _lead_columns(titles, 3 * len(labels))
     first += bool(titles) and parse_number(titles[0]) is None
-    width = lead + 3 * len(labels)
+    width = leading + 3 * len(labels)
     table, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
-    positions = table[:, lead:].reshape(len(table), len(labels), 3)
+    positions = table[:, leading:].reshape(len(table), len(labels), 3)
     missing = (positions == 0).all(axis=-1)
     counts = count_warnings(
         {
@@ -47,7 +47,7 @@ def read(data: bytes, source: str) -> Recording:
         format="Qualisys TSV",
         names=unique(labels),
         positions=np.where(missing[..., None], np.nan, positions),
-        times=table[:, lead - 1] if lead == 2 else None,
+        times=table[:, leading - 1] if leading == 2 else None,
         rate=parse_number(_value(header, "FREQUENCY")),
         unit="mm",
         up="z",
@@ -77,7 +77,7 @@ def _value(header: dict[str, list[str]], key: str) -> str:
     return next(iter(header.get(key, [])), "").strip()
 
 
-def _lead(titles: list[str], width: int) -> int:
+def _lead_columns(titles: list[str], width: int) -> int:
     """The number of columns before the markers: 0, or 2 for Frame and Time."""
     while titles and not titles[-1]:
         titles.pop()

@@ -10,7 +10,7 @@ from ...errors import CaptureError
 from ..marker_labels import quoted
 from ..markers import Floats
 
-_BLANKS = {
+_BLANK_WORDS = {
     "",
     "nan",
     "-nan",
@@ -55,11 +55,11 @@ class Table:
     separator: str
     width: int
     """Columns in a full row."""
-    need: str
+    required_by: str
     """What requires that width, for error messages: `21 markers`."""
-    texts: frozenset[int] = frozenset()
+    text_columns: frozenset[int] = frozenset()
     """Columns that are not numbers, such as a timecode; NaN in the result."""
-    may_be_short: bool = True
+    may_omit_cells: bool = True
     """True if blank cells at the end of a row may be omitted."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
@@ -73,37 +73,37 @@ class Table:
         warnings: tuple[str, ...] = ()
         for index in filled:
             # A file without a line break at the end may have been truncated.
-            may_be_cut = index == len(self.lines) - 1 and index != filled[0]
+            may_be_truncated = index == len(self.lines) - 1 and index != filled[0]
             try:
-                values.extend(self._row(index, self.may_be_short and not may_be_cut))
+                values.extend(self._row(index, self.may_omit_cells and not may_be_truncated))
             except CaptureError:
-                if not may_be_cut:
+                if not may_be_truncated:
                     raise
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
-        if filled and not any(len(self._parts(index)) >= self.width for index in filled):
+        if filled and not any(len(self._split(index)) >= self.width for index in filled):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
-            raise self._wrong(filled[0], len(self._parts(filled[0])))
+            raise self._wrong_width(filled[0], len(self._split(filled[0])))
         table = np.frombuffer(values, np.float64) if values else np.empty(0)
         return table.reshape(-1, self.width), warnings
 
-    def _row(self, index: int, may_be_short: bool) -> list[float]:
-        cells = self._cells(index, may_be_short)
+    def _row(self, index: int, may_omit_cells: bool) -> list[float]:
+        cells = self._cells(index, may_omit_cells)
         try:
             return list(map(float, cells))
         except ValueError:
             return [self._number(cell, index, column) for column, cell in enumerate(cells)]
 
-    def _cells(self, index: int, may_be_short: bool) -> list[str]:
+    def _cells(self, index: int, may_omit_cells: bool) -> list[str]:
         """The cells of a line, padded or trimmed to `width`."""
-        cells = self._parts(index)
+        cells = self._split(index)
         while len(cells) > self.width and is_blank(cells[-1]):
             cells.pop()
         short = self.width - len(cells)
-        if short < 0 or 2 * short > self.width or short % 3 or (short and not may_be_short):
-            raise self._wrong(index, len(cells))
+        if short < 0 or 2 * short > self.width or short % 3 or (short and not may_omit_cells):
+            raise self._wrong_width(index, len(cells))
         return cells + [""] * short
 
-    def _parts(self, index: int) -> list[str]:
+    def _split(self, index: int) -> list[str]:
         """The cells of a line; split at white space if only that yields the full width."""
         cells = self.lines[index].split(self.separator)
         if len(cells) != self.width and self.separator == "\t":
@@ -111,12 +111,12 @@ class Table:
             return words if len(words) == self.width else cells
         return cells
 
-    def _wrong(self, index: int, columns: int) -> CaptureError:
-        return CaptureError(f"{self.source}, line {index + 1}: {columns} columns, {self.need} need {self.width}")
+    def _wrong_width(self, index: int, columns: int) -> CaptureError:
+        return CaptureError(f"{self.source}, line {index + 1}: {columns} columns, {self.required_by} need {self.width}")
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")
-        if column in self.texts or text.lower() in _BLANKS:
+        if column in self.text_columns or text.lower() in _BLANK_WORDS:
             return math.nan
         try:
             return float(text)
@@ -135,10 +135,10 @@ def parse_number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def count_warnings(says: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
-    """A warning for each count on which header and data disagree; `says`: thing -> (count in header, in data)."""
+def count_warnings(counts: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
+    """A warning for each count on which header and data disagree; `counts`: thing -> (count in header, in data)."""
     return tuple(
         f"the header says {stated:g} {thing}, the data holds {found}"
-        for thing, (stated, found) in says.items()
+        for thing, (stated, found) in counts.items()
         if stated is not None and stated != found
     )

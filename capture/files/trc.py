@@ -20,15 +20,17 @@ def sniff(head: bytes) -> bool:
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a TRC file. Raises CaptureError, naming the line."""
     lines = text_lines(data)
-    fields, place = _fields(lines, source)
-    names_at = next((index for index in range(place, len(lines)) if lines[index].lower().startswith("frame")), None)
-    if names_at is None:
+    fields, next_line = _fields(lines, source)
+    labels_line = next((row for row in range(next_line, len(lines)) if lines[row].lower().startswith("frame")), None)
+    if labels_line is None:
         raise CaptureError(f"{source}: no line that begins with Frame#, expected the labels of the markers")
-    labels = _labels(lines[names_at])
-    first = _first_row(lines, names_at + 1)
+    labels = _labels(lines[labels_line])
+    first = _first_row(lines, labels_line + 1)
     labels, extra = _with_unnamed(labels, lines[first : first + 50])
     if not labels:
-        raise CaptureError(f"{source}, line {names_at + 1}: no labels after Frame# and Time, expected one a marker")
+        raise CaptureError(
+            f"{source}, line {labels_line + 1}: no labels after Frame# and Time, expected one per marker"
+        )
     width = 2 + 3 * len(labels)
     numbers, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
     counts = count_warnings(
@@ -66,7 +68,7 @@ def _labels(line: str) -> list[str]:
         cells.pop()
     named = [index for index, cell in enumerate(cells) if cell]
     if named and all(index % 3 == 0 for index in named):
-        return [cell or f"marker_{place + 1}" for place, cell in enumerate(cells[::3])]
+        return [cell or f"marker_{index + 1}" for index, cell in enumerate(cells[::3])]
     return [cells[index] for index in named] or line.split()[2:]
 
 
@@ -84,8 +86,8 @@ def _first_row(lines: list[str], start: int) -> int:
 def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """The labels, with numbered ones for further markers in the rows, and warnings."""
     columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not is_blank(row)), default=0)
-    more = (columns - 2) // 3 - len(labels)
-    if more <= 0 or (columns - 2) % 3:
+    unnamed = (columns - 2) // 3 - len(labels)
+    if unnamed <= 0 or (columns - 2) % 3:
         return labels, ()
-    numbered = [f"marker_{len(labels) + index + 1}" for index in range(more)]
-    return labels + numbered, (f"{more} markers have no label and were numbered",)
+    numbered = [f"marker_{len(labels) + index + 1}" for index in range(unnamed)]
+    return labels + numbered, (f"{unnamed} markers have no label and were numbered",)

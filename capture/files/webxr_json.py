@@ -37,7 +37,7 @@ def read(document: Json, source: str) -> Recording:
     times = times_of(frames, rate)
     hands = [_hands(frame) for frame in frames]
     if times is not None:
-        times, hands = _merged(times, hands)
+        times, hands = _merge_equal_times(times, hands)
     names, positions, warnings = track_hands(hands, source)
     labels, positions = marker_names(names, OPENXR_JOINTS, positions)
     unit = _unit(hands)
@@ -60,7 +60,7 @@ def _frames(document: Json) -> list[Json]:
     return [document] if _joints(document) is not None else frames_of(document)
 
 
-def _merged(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[list[HandSample]]]:
+def _merge_equal_times(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[list[HandSample]]]:
     """Merge consecutive rows of equal time into one frame: some recorders write each hand in its own row."""
     rows = zip(times.tolist(), hands, strict=True)
     groups = [
@@ -75,16 +75,16 @@ def _hands(frame: Json) -> list[HandSample]:
         joints = _joints(frame)
         if joints is not None:
             return [HandSample.of("hand", joints)]
-        return [detection for hand in frame[:MAX_HANDS] for detection in _hand(hand, claim_from(hand))]
+        return [sample for hand in frame[:MAX_HANDS] for sample in _hand(hand, claim_from(hand))]
     if not isinstance(frame, dict):
         return []
     inside = frame.get("hands", frame.get("data"))
     if isinstance(inside, list):
-        return [detection for hand in inside[:MAX_HANDS] for detection in _hand(hand, claim_from(hand))]
+        return [sample for hand in inside[:MAX_HANDS] for sample in _hand(hand, claim_from(hand))]
     holder = inside if isinstance(inside, dict) else frame
     sides = [key for key in holder if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
     if sides:
-        return [detection for key in sides for detection in _hand(holder[key], claim_from(key))]
+        return [sample for key in sides for sample in _hand(holder[key], claim_from(key))]
     return _hand(holder, claim_from(frame))
 
 
@@ -148,11 +148,11 @@ def read_pose(data: bytes, source: str) -> Recording:
     if len(data) != need:
         raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
     values = float32_values(data)[1 : 1 + 2 * _POSE_FLOATS]
-    places = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
+    positions = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
     return Recording(
         format="WebXR handpose",
         names=tuple(f"{side}:{joint}" for side in ("left", "right") for joint in JOINTS),
-        positions=places,
+        positions=positions,
         unit="m",
         up="y",
         up_is_defined=True,

@@ -124,7 +124,9 @@ def test_cleaning_and_selecting_leave_turns_as_they_were() -> None:
 
 
 def test_turns_of_another_shape_are_refused() -> None:
-    with pytest.raises(CaptureError, match=r"turns of shape \(40, 2, 3\), 40 frames of 2 markers need \(40, 2, 4\)"):
+    with pytest.raises(
+        CaptureError, match=r"rotations of shape \(40, 2, 3\), 40 frames of 2 markers need \(40, 2, 4\)"
+    ):
         replace(turning(), rotations=np.zeros((40, 2, 3)))
 
 

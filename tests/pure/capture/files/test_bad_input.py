@@ -81,30 +81,30 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "notes.docx",
         text("Dear all,"),
-        "notes.docx: of no format that is known, expected C3D, WebXR handpose, TRC, "
+        "notes.docx: the format is not known, expected C3D, WebXR handpose, TRC, "
         "Qualisys TSV, Motive CSV, BVH, JSON, raw take, table",
     ),
     (
         "junk.trc",
         lambda: bytes(range(1, 256)) * 40,
-        "junk.trc: of the name .trc, but it does not begin as TRC (PathFileType …) does",
+        "junk.trc: the suffix is .trc, but the content does not start as TRC (PathFileType …) does",
     ),
     (
         "hand.tsv",
         text("hello\tworld\n"),
-        "hand.tsv: of the name .tsv, but it does not begin as Qualisys TSV (NO_OF_FRAMES …) or table "
+        "hand.tsv: the suffix is .tsv, but the content does not start as Qualisys TSV (NO_OF_FRAMES …) or table "
         "(time,wrist.x,wrist.y,wrist.z …) does",
     ),
     (
         "take.csv",
         text("a,b\n1,2\n"),
-        "take.csv: of the name .csv, but it does not begin as Motive CSV (Format Version …) or table "
+        "take.csv: the suffix is .csv, but the content does not start as Motive CSV (Format Version …) or table "
         "(time,wrist.x,wrist.y,wrist.z …) does",
     ),
     (
         "photo.bvh",
         lambda: b"\x89PNG\r\n\x1a\n" + bytes(99),
-        "photo.bvh: of the name .bvh, but it does not begin as BVH (HIERARCHY …) does",
+        "photo.bvh: the suffix is .bvh, but the content does not start as BVH (HIERARCHY …) does",
     ),
     # C3D
     ("short.c3d", cut(samples.c3d, 300), "short.c3d: 300 bytes, a C3D file has at least a header of 512"),
@@ -161,7 +161,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "inches.c3d",
         c3d_with(units="inches"),
-        "inches.c3d: the unit of length is 'inches', expected m, dm, cm or mm, or a unit given",
+        "inches.c3d: the unit of length is 'inches', expected m, dm, cm or mm, or a chosen unit",
     ),
     ("lost.c3d", lost_c3d, "lost.c3d: no marker has a position in any of the 12 frames, expected at least one"),
     (
@@ -202,7 +202,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "unit.trc",
         edited(samples.trc, "\tmm\t", "\tfurlongs\t"),
-        "unit.trc: the unit of length is 'furlongs', expected m, dm, cm or mm, or a unit given",
+        "unit.trc: the unit of length is 'furlongs', expected m, dm, cm or mm, or a chosen unit",
     ),
     (
         "rows.trc",
@@ -223,7 +223,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "names.tsv",
         edited(samples.qualisys, "MARKER_NAMES", "MARKER_TITLES"),
-        "names.tsv: no names in a line MARKER_NAMES of the header, expected one a marker",
+        "names.tsv: no names in a line MARKER_NAMES of the header, expected one per marker",
     ),
     (
         "bodies.tsv",
@@ -255,12 +255,12 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "bodies.csv",
         edited(samples.motive, "Marker,", "Bone,"),
-        "bodies.csv, line 8: no columns of the type Marker, expected markers exported",
+        "bodies.csv, line 8: no columns of type Marker, expected exported markers",
     ),
     (
         "units.csv",
         edited(samples.motive, "Units,Meters", "Units,Parsecs"),
-        "units.csv: the unit of length is 'Parsecs', expected m, dm, cm or mm, or a unit given",
+        "units.csv: the unit of length is 'Parsecs', expected m, dm, cm or mm, or a chosen unit",
     ),
     ("word.csv", line_of(samples.motive, 10, lambda line: line[:-8] + "left"), "word.csv, line 10, column 22: "),
     # Plain tables
@@ -305,7 +305,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "channels.bvh",
         edited(samples.bvh, "CHANNELS 6", "CHANNELS 7"),
-        "channels.bvh, line 5: '7' channels said and 6 named, expected as many",
+        "channels.bvh, line 5: '7' channels stated, but 6 named, expected equal numbers",
     ),
     ("row.bvh", line_of(samples.bvh, 24, lambda line: line[:-4]), "row.bvh, line 24: 11 columns, 12 channels need 12"),
     (
