@@ -86,7 +86,7 @@ def _dropped_frames_warning(frames: int, frame_indices: NDArray[np.intp], times:
         return ()
     first = int(np.setdiff1d(np.arange(frames), frame_indices)[0])
     return (
-        f"{frames - len(frame_indices)} of {frames} frames were dropped for a time that is missing or not after the one "
+        f"{frames - len(frame_indices)} of {frames} frames were dropped: their time is missing or not after the one "
         f"before (the first is frame {first + 1}, at {times[first]:g} s)",
     )
 
