@@ -42,13 +42,13 @@ class TimedFrame:
 class Receiver:
     """Receives from one device. `start` and `stop` may be called once each."""
 
-    def __init__(self, device: str, kind: Device, address: Address, pre_roll: float = 0.0) -> None:
-        """device: key in DEVICES of `kind`; pre_roll: s of earlier packets that a recording starts with."""
+    def __init__(self, device: str, device_type: Device, address: Address, pre_roll: float = 0.0) -> None:
+        """device: key in DEVICES of `device_type`; pre_roll: s of earlier packets that a recording starts with."""
         self.stats = StreamStats()
         self._clock = DeviceClock()
-        self._name, self._device, self._parser = device, kind, kind.parser()
-        self._transport = kind.open(address)
-        self._inbox: deque[TimedFrame] = deque(maxlen=QUEUE_LENGTH)
+        self._name, self._device, self._parser = device, device_type, device_type.parser()
+        self._transport = device_type.open(address)
+        self._frame_queue: deque[TimedFrame] = deque(maxlen=QUEUE_LENGTH)
         self._pre_roll, self._pre_roll_packets, self._pre_roll_bytes = pre_roll, deque[tuple[float, bytes]](), 0
         self._recorder: Recorder | None = None
         self._recording_start = 0.0
@@ -73,7 +73,7 @@ class Receiver:
 
     def drain(self, max_frames: int = RECORDING_QUEUE_LENGTH) -> list[TimedFrame]:
         """Take up to `max_frames` frames from the queue, oldest first."""
-        return [self._inbox.popleft() for _ in range(min(max_frames, len(self._inbox)))]
+        return [self._frame_queue.popleft() for _ in range(min(max_frames, len(self._frame_queue)))]
 
     def record(self, path: Path, name: str = "") -> None:
         """Start recording a raw take, beginning with the last pre_roll s. Raises StreamError as Recorder does."""
@@ -86,13 +86,13 @@ class Receiver:
             for arrival, packet in self._pre_roll_packets:
                 recorder.add(Packet(arrival - start, packet))
             self._recorder, self._recording_start = recorder, start
-            self._inbox = deque(self._inbox, RECORDING_QUEUE_LENGTH)
+            self._frame_queue = deque(self._frame_queue, RECORDING_QUEUE_LENGTH)
 
     def end_recording(self, timeout: float | None = None) -> Recorder | None:
         """End the recording and return its recorder, None if there was none. `timeout` is that of Recorder.close."""
         with self._lock:
             recorder, self._recorder = self._recorder, None
-            self._inbox = deque(self._inbox, QUEUE_LENGTH)
+            self._frame_queue = deque(self._frame_queue, QUEUE_LENGTH)
         if recorder is not None:
             recorder.close(timeout)
         return recorder
@@ -127,7 +127,7 @@ class Receiver:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                self._listen()
+                self._read_packets()
             except StreamError as error:
                 self._failure = f"{error}; trying again"
                 self._stop.wait(RETRY_DELAYS_S[min(self._failed_attempts, len(RETRY_DELAYS_S) - 1)])
@@ -136,7 +136,7 @@ class Receiver:
                 self._failure = "receiving stopped after an internal error, which the console shows"
                 raise
 
-    def _listen(self) -> None:
+    def _read_packets(self) -> None:
         """Read packets until `stop` is called."""
         packets = self._transport.packets()
         self.stats.reset()
@@ -166,9 +166,9 @@ class Receiver:
                 return
             for frame in frames:
                 if self.stats.add(frame, arrival):
-                    self.stats.overrun += len(self._inbox) == self._inbox.maxlen
+                    self.stats.overrun += len(self._frame_queue) == self._frame_queue.maxlen
                     time_s = self._clock.frame_time(frame.time, arrival)
-                    self._inbox.append(TimedFrame(replace(frame, time=time_s), arrival))
+                    self._frame_queue.append(TimedFrame(replace(frame, time=time_s), arrival))
 
     def _record(self, packet: bytes, arrival: float) -> None:
         """Pass a packet to the recorder and keep it for the pre-roll of the next recording."""

@@ -69,20 +69,20 @@ class Table:
         A truncated last line is skipped. Raises CaptureError, naming the line.
         """
         values = array("d")
-        filled = [index for index in range(self.first, len(self.lines)) if not is_blank(self.lines[index])]
+        data_lines = [index for index in range(self.first, len(self.lines)) if not is_blank(self.lines[index])]
         warnings: tuple[str, ...] = ()
-        for index in filled:
+        for index in data_lines:
             # A file without a line break at the end may have been truncated.
-            may_be_truncated = index == len(self.lines) - 1 and index != filled[0]
+            may_be_truncated = index == len(self.lines) - 1 and index != data_lines[0]
             try:
                 values.extend(self._row(index, self.may_omit_cells and not may_be_truncated))
             except CaptureError:
                 if not may_be_truncated:
                     raise
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
-        if filled and not any(len(self._split(index)) >= self.width for index in filled):
+        if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
-            raise self._wrong_width(filled[0], len(self._split(filled[0])))
+            raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))
         table = np.frombuffer(values, np.float64) if values else np.empty(0)
         return table.reshape(-1, self.width), warnings
 
@@ -98,10 +98,10 @@ class Table:
         cells = self._split(index)
         while len(cells) > self.width and is_blank(cells[-1]):
             cells.pop()
-        short = self.width - len(cells)
-        if short < 0 or 2 * short > self.width or short % 3 or (short and not may_omit_cells):
+        missing = self.width - len(cells)
+        if missing < 0 or 2 * missing > self.width or missing % 3 or (missing and not may_omit_cells):
             raise self._wrong_width(index, len(cells))
-        return cells + [""] * short
+        return cells + [""] * missing
 
     def _split(self, index: int) -> list[str]:
         """The cells of a line; split at white space if only that yields the full width."""

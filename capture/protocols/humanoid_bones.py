@@ -20,7 +20,7 @@ DIGIT_BONES = ("Thumb", "Index", "Middle", "Ring", "Little")
 PHALANGES = ("Proximal", "Intermediate", "Distal")
 
 
-def _hand(side: Side) -> dict[str, str]:
+def _hand_bones(side: Side) -> dict[str, str]:
     """The 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the CMC."""
     name = side.capitalize()
     bones = {f"{name}Hand": "wrist"}
@@ -29,7 +29,7 @@ def _hand(side: Side) -> dict[str, str]:
     return bones
 
 
-def _parents() -> dict[str, str]:
+def _parent_bones() -> dict[str, str]:
     """Bone -> its parent, parents first."""
     parents = dict(zip(TRUNK, (ROOT, *TRUNK), strict=False))
     for name in (side.capitalize() for side in SIDES):
@@ -41,10 +41,10 @@ def _parents() -> dict[str, str]:
     return parents
 
 
-HAND_BONES: dict[Side, dict[str, str]] = {side: _hand(side) for side in SIDES}
+HAND_BONES: dict[Side, dict[str, str]] = {side: _hand_bones(side) for side in SIDES}
 JOINT_INDICES = [JOINT_INDEX[joint] for joint in HAND_BONES["left"].values()]
 """(16,) index of each bone's joint among the 25."""
-PARENTS = _parents()
+PARENTS = _parent_bones()
 
 
 def world_transforms(local: Mapping[str, Transform]) -> dict[str, Transform]:

@@ -34,7 +34,7 @@ Version = tuple[int, int]
 OLDEST_VERSION: Version = (3, 0)
 MARKER_SET, RIGID_BODY, SKELETON = 0, 1, 2
 TRACKED = 1
-"""The bit of a rigid body's flags for a valid tracking."""
+"""The bit of a rigid body's flags that is set if it was tracked."""
 ALL_MARKERS = "all"
 """The marker set that repeats the markers of all others."""
 MAX_POINTS = 4096
