@@ -178,7 +178,7 @@ def test_info_tells_of_fingertips_alone_and_saves_what_a_map_begins_with(tmp_pat
     assert main(["info", str(file), *options, "--save-markers", str(saved)]) == 0
     told = capsys.readouterr().out
     assert "5 labels" in told
-    assert "too little to be solved" in told and "add three markers" in told
+    assert "too few markers to solve" in told and "add three markers" in told
     hand = "left" if "left" in options else "hand"
     tips = {f"m{index}": tip for index, tip in zip(range(3, 8), TIPS, strict=True)}
     (own,) = [named for called, named in json.loads(saved.read_text()).items() if called == hand]
