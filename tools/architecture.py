@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
-APART = ("tests", "tools", "docs", "data", "build")
+EXCLUDED = ("tests", "tools", "docs", "data", "build")
 """Folders that are not part of the extension."""
 BLENDER = {"bpy", "bpy_extras", "mathutils", "gpu", "gpu_extras", "blf"}
 WIDTH, BOX, GAP, HEIGHT, RISE = 760, 232, 16, 104, 46
@@ -46,7 +46,7 @@ class Room:
     """The first sentence of its docstring."""
     parts: tuple[str, ...]
     """Its folders."""
-    knows_blender: bool
+    uses_blender: bool
     imports: Mapping[str, tuple[str, ...]]
     """Rooms that it imports -> where, as path:line."""
 
@@ -59,23 +59,23 @@ def main() -> None:
 
 def read_rooms(root: Path) -> dict[str, Room]:
     """All rooms of a checkout by name."""
-    folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in APART)
+    folders = sorted(init.parent for init in root.glob("*/__init__.py") if init.parent.name not in EXCLUDED)
     return {folder.name: read_room(root, folder, {each.name for each in folders}) for folder in folders}
 
 
 def read_room(root: Path, folder: Path, names: set[str]) -> Room:
     """Read a room from its files."""
     imports: dict[str, list[str]] = {}
-    knows_blender = False
+    uses_blender = False
     for path in sorted(folder.rglob("*.py")):
         for line, imported, inside in imports_of(path, root):
-            knows_blender |= not inside and imported in BLENDER
+            uses_blender |= not inside and imported in BLENDER
             if inside and imported in names - {folder.name}:
                 imports.setdefault(imported, []).append(f"{path.relative_to(root)}:{line}")
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     about = re.split(r"[.;](?:\s|$)", " ".join(docstring.split()))[0].replace("`", "")
     parts = tuple(sorted(init.parent.name for init in folder.glob("*/__init__.py")))
-    return Room(folder.name, about, parts, knows_blender, {name: tuple(where) for name, where in imports.items()})
+    return Room(folder.name, about, parts, uses_blender, {name: tuple(where) for name, where in imports.items()})
 
 
 def imports_of(path: Path, root: Path) -> Iterator[tuple[int, str, bool]]:
@@ -98,19 +98,19 @@ def rows_of(rooms: Mapping[str, Room]) -> list[list[str]]:
     while left:
         row = [name for name, room in left.items() if not room.imports.keys() & left.keys()]
         if not row:
-            sys.exit("imports go in a circle:\n" + "\n".join(circle(left)))
+            sys.exit("the imports form a cycle:\n" + "\n".join(cycle(left)))
         rows.append(row)
         left = {name: room for name, room in left.items() if name not in row}
     return rows
 
 
-def circle(left: Mapping[str, Room]) -> Iterator[str]:
+def cycle(left: Mapping[str, Room]) -> Iterator[str]:
     """Describe an import cycle: where each room imports the next."""
-    way = [next(iter(left))]
-    while way[-1] not in way[:-1]:
-        way.append(next(name for name in left[way[-1]].imports if name in left))
-    way = way[way.index(way[-1]) :]
-    for importer, imported in pairwise(way):
+    path = [next(iter(left))]
+    while path[-1] not in path[:-1]:
+        path.append(next(name for name in left[path[-1]].imports if name in left))
+    path = path[path.index(path[-1]) :]
+    for importer, imported in pairwise(path):
         yield f"  {importer} imports {imported} in {left[importer].imports[imported][0]}"
 
 
@@ -165,7 +165,7 @@ def box(room: Room, x: float, y: float) -> str:
     words += [f'<text x="{x + 10}" y="{y + 40 + 15 * k}">{escape(line)}</text>' for k, line in enumerate(lines)]
     parts = textwrap.shorten(", ".join(room.parts), 40, placeholder=" …")
     words.append(f'<text class="parts" x="{x + 10}" y="{y + HEIGHT - 10}">{escape(parts)}</text>')
-    kind = "room blender" if room.knows_blender else "room"
+    kind = "room blender" if room.uses_blender else "room"
     return f'<g class="{kind}"><rect x="{x}" y="{y}" width="{BOX}" height="{HEIGHT}" rx="6"/>{"".join(words)}</g>'
 
 

@@ -48,8 +48,8 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 def axis(label: str, values: Sequence[float], zero: bool = False) -> Axis:
     """An axis that contains all values, with a small margin."""
     low, high = min(values), max(values)
-    room = 0.04 * (high - low or abs(high) or 1.0)
-    low, high = (0.0 if zero and low >= 0 else low - room), high + room
+    margin = 0.04 * (high - low or abs(high) or 1.0)
+    low, high = (0.0 if zero and low >= 0 else low - margin), high + margin
     return Axis(label, low, high, ticks(low, high))
 
 
@@ -70,12 +70,12 @@ def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[fl
     """A bar chart: each group has one bar for each row."""
     x = Axis("", 0, len(groups), [k + 0.5 for k in range(len(groups))], groups)
     marks = []
-    wide = 0.8 / len(rows)
+    width = 0.8 / len(rows)
     for number, values in enumerate(rows.values()):
         for k, value in enumerate(values):
             if math.isnan(value):
                 continue
-            left, right = (_across(x, k + 0.1 + wide * (number + side)) for side in (0, 1))
+            left, right = (_across(x, k + 0.1 + width * (number + side)) for side in (0, 1))
             top = _up(y, min(value, y.high))
             marks.append(
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left - 1:.1f}" '

@@ -4,7 +4,7 @@ The plane is the complex numbers: the real axis points along the straight digit,
 and a bone rotated by θ is its link times exp(iθ).
 
 The thesis puts a marker on the back of each joint and models the joint as a circle of radius r, so that bending moves
-the two bones distance by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
+the two bones apart by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
 
     2 r sin(θ/2) exp(iθ/2) = i r - i r exp(iθ)
 
@@ -69,8 +69,8 @@ def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
     """
     ends = [complex(length) for length in chain.lengths[: rider.bone]] + [complex(rider.along, -rider.dorsal)]
     for joint, end in enumerate(ends):
-        beyond = float(radii[joint + 1]) if joint + 1 < len(ends) else 0.0
-        ends[joint] = end + 1j * (beyond - float(radii[joint]))
+        end_radius = float(radii[joint + 1]) if joint + 1 < len(ends) else 0.0
+        ends[joint] = end + 1j * (end_radius - float(radii[joint]))
     return Linkage(tuple(ends), chain.limits, chain.ratio, chain.lead)
 
 

@@ -17,7 +17,7 @@ from .linkage import Floats, Linkage, straight_tip
 from .nearest_bend import limit_faces, nearest
 
 ROWS = 1024
-"""Rows of a branch, about 0.1 mm of s distance for a finger; between them a bend is accurate to some 1e-6 rad."""
+"""Rows of a branch, about 0.1 mm of s apart for a finger; between them a bend is accurate to some 1e-6 rad."""
 SEARCH_SAMPLES = 257
 """Samples in each round of the search for the farthest reach."""
 MIN_WIDTH = 1e-6

@@ -46,10 +46,8 @@ def _random_pose(plan: TreePlan, number: int) -> Floats:
     round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)
     angles[:, ::2] = round_disc * np.minimum(swing_twist_limits.semi_axes(plan.cone, round_disc), MAX_RANDOM_ANGLE)
     middle = swing_twist_limits.clamp_twist(plan.twist, np.zeros(len(angles)))
-    low, high = (
-        np.maximum(plan.twist[:, 0], middle - MAX_RANDOM_ANGLE),
-        np.minimum(plan.twist[:, 1], middle + MAX_RANDOM_ANGLE),
-    )
+    low = np.maximum(plan.twist[:, 0], middle - MAX_RANDOM_ANGLE)
+    high = np.minimum(plan.twist[:, 1], middle + MAX_RANDOM_ANGLE)
     angles[:, 1] = (low + high) / 2 + unit[:, 1] * (high - low) / 2
     return angles
 
@@ -60,34 +58,34 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     Only for a single chain without limits. Too far: straight towards the goal (1.8). Too near, if the longest bone is
     longer than all others together: that bone towards the goal and the others back.
     """
-    nothing = np.zeros(len(rows.angles), bool)
+    none = np.zeros(len(rows.angles), bool)
     if not plan.has_closed_form:
-        return rows.angles, nothing
+        return rows.angles, none
     lengths = np.linalg.norm(plan.rest_offsets[1:], axis=-1)
     if not lengths.any():
-        return rows.angles, nothing
-    way = rows.goals[:, 0] - rows.root_position
-    distance = np.linalg.norm(way, axis=-1)
+        return rows.angles, none
+    to_goal = rows.goals[:, 0] - rows.root_position
+    distance = np.linalg.norm(to_goal, axis=-1)
     longest = int(lengths.argmax())
-    inner = 2 * lengths[longest] - lengths.sum()
-    far, near = distance >= lengths.sum(), distance <= inner
+    inner_reach = 2 * lengths[longest] - lengths.sum()
+    far, near = distance >= lengths.sum(), distance <= inner_reach
     chosen = np.flatnonzero(far | near)
     if not len(chosen):
-        return rows.angles, nothing
-    some = rows.select(chosen)
-    _, _, posed = measure(plan, some)
+        return rows.angles, none
+    selected = rows.select(chosen)
+    _, _, posed = measure(plan, selected)
     count = len(plan.links)
     # A goal at the root itself has no direction: use the present one of the longest bone.
-    now = posed.points[:, longest + 1] - posed.points[:, longest]
-    towards = np.where(distance[chosen, None] > 1e-12 * plan.reach, way[chosen], now)
-    towards = towards / np.linalg.norm(towards, axis=-1, keepdims=True)
-    back = np.where(np.arange(len(lengths)) == longest, 1.0, -1.0)
-    signed = np.where(far[chosen, None], lengths, lengths * back)
+    present = posed.points[:, longest + 1] - posed.points[:, longest]
+    direction = np.where(distance[chosen, None] > 1e-12 * plan.reach, to_goal[chosen], present)
+    direction = direction / np.linalg.norm(direction, axis=-1, keepdims=True)
+    signs = np.where(np.arange(len(lengths)) == longest, 1.0, -1.0)
+    signed = np.where(far[chosen, None], lengths, lengths * signs)
     along = np.concatenate([np.zeros((len(chosen), 1)), np.cumsum(signed, axis=-1)], 1)
-    wanted = some.root_position[:, None] + along[..., None] * towards[:, None]
-    wanted = np.concatenate([wanted, some.goals], 1)
+    wanted = selected.root_position[:, None] + along[..., None] * direction[:, None]
+    wanted = np.concatenate([wanted, selected.goals], 1)
     angles = rows.angles.copy()
-    angles[chosen] = outward_pass(plan, posed, some, wanted, np.ones((len(chosen), count + 1)))
+    angles[chosen] = outward_pass(plan, posed, selected, wanted, np.ones((len(chosen), count + 1)))
     return angles, far | near
 
 
@@ -98,9 +96,9 @@ def error_bound(plan: TreePlan, rows: TreeProblems) -> Floats:
     along = np.zeros(len(plan.links))
     for n, link in enumerate(plan.links[1:], 1):
         along[n] = along[link.parent] + np.linalg.norm(plan.rest_offsets[n])
-    has_goal = len(plan.site_joints) - plan.loop_pairs.size
-    reach = (along[plan.site_joints] + np.linalg.norm(plan.site_offsets, axis=-1))[:has_goal]
-    beyond = np.linalg.norm(rows.goals[:, :has_goal] - rows.root_position[:, None], axis=-1) - reach
-    beyond = np.where(plan.relative[:has_goal], 0.0, np.maximum(beyond, 0.0))
-    least: Floats = np.sqrt((rows.weights[:, :has_goal] * beyond**2).sum(-1))
-    return least
+    goal_count = len(plan.site_joints) - plan.loop_pairs.size
+    reach = (along[plan.site_joints] + np.linalg.norm(plan.site_offsets, axis=-1))[:goal_count]
+    beyond = np.linalg.norm(rows.goals[:, :goal_count] - rows.root_position[:, None], axis=-1) - reach
+    beyond = np.where(plan.relative[:goal_count], 0.0, np.maximum(beyond, 0.0))
+    bound: Floats = np.sqrt((rows.weights[:, :goal_count] * beyond**2).sum(-1))
+    return bound

@@ -78,15 +78,15 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
     One entry for each goal, then one for each loop: the vector between the two joints that should coincide.
     """
     sites = posed.points[:, len(plan.links) :] - posed.points[:, plan.site_joints] * plan.relative[:, None]
-    has_goal = sites.shape[1] - plan.loop_pairs.size
+    goal_count = sites.shape[1] - plan.loop_pairs.size
     apart = np.concatenate(
         [
-            sites[:, :has_goal] - rows.goals[:, :has_goal],
+            sites[:, :goal_count] - rows.goals[:, :goal_count],
             sites[:, plan.loop_pairs[:, 0]] - sites[:, plan.loop_pairs[:, 1]],
         ],
         axis=1,
     )
-    scale = np.sqrt(np.concatenate([rows.weights[:, :has_goal], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
+    scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
     farthest: Floats = np.linalg.norm(apart, axis=-1).max(-1, initial=0.0)
     return scale[..., None] * apart, farthest
 
