@@ -54,9 +54,9 @@ def main() -> None:
             path.write_bytes(make())
             try:
                 capture.read(path)
-            except CaptureError as told:
-                rows.append(f"| `{name}` | {cell(str(told))} |")
-        rigs = [f"| {name} | {cell(of_rig(Path(folder), make, options))} |" for name, make, options, _ in BAD_RIGS]
+            except CaptureError as error:
+                rows.append(f"| `{name}` | {cell(str(error))} |")
+        rigs = [f"| {name} | {cell(rig_message(Path(folder), make, options))} |" for name, make, options, _ in BAD_RIGS]
     text = HEAD + "\n".join(rows) + "\n" + RIGS + "\n".join(rigs) + "\n"
     (ROOT / "docs" / "reference" / "bad-inputs.md").write_text(text, encoding="utf-8")
     print(f"{len(rows)} bad files, {len(rigs)} bad rigs")
@@ -67,18 +67,18 @@ def cell(text: str) -> str:
     return text.replace("|", chr(92) + "|")
 
 
-def of_rig(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
+def rig_message(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
     """The message of `knuckle solve` about a rig, without its leading path."""
-    file, told = folder / "rig.blend", io.StringIO()
+    file, messages = folder / "rig.blend", io.StringIO()
     with quiet():
         bpy.ops.wm.read_factory_settings(use_empty=True)
         make()
         bpy.ops.wm.save_as_mainfile(filepath=str(file))
-    with contextlib.redirect_stderr(told):
+    with contextlib.redirect_stderr(messages):
         knuckle(
             ["solve", str(DEMO_CAPTURE), "--rig", str(file), "--out", str(folder / "out.blend"), "--end", "5", *options]
         )
-    return told.getvalue().strip().removeprefix("knuckle: ").removeprefix(f"{file}: ")
+    return messages.getvalue().strip().removeprefix("knuckle: ").removeprefix(f"{file}: ")
 
 
 if __name__ == "__main__":

@@ -39,18 +39,18 @@ def main() -> None:
     shutil.rmtree(SITE, ignore_errors=True)
     zensical = Path(sys.executable).with_name("zensical")
     subprocess.run([str(zensical), "build", "--strict", "--clean"], cwd=ROOT, check=True)
-    bring_worker()
+    use_local_worker()
     print("build/site/index.html")
 
 
-def bring_worker() -> None:
+def use_local_worker() -> None:
     """Make pages load our own replacement for web workers instead of the remote one of the offline plugin."""
-    ours = SITE / "assets" / "offline-search.js"
+    replacement = SITE / "assets" / "offline-search.js"
     pages = [page for page in SITE.rglob("*.html") if WORKER in page.read_text(encoding="utf-8")]
-    if not pages or not ours.is_file():
-        sys.exit(f"build/site: expected {ours.name} and pages that load {WORKER}")
+    if not pages or not replacement.is_file():
+        sys.exit(f"build/site: expected {replacement.name} and pages that load {WORKER}")
     for page in pages:
-        text = page.read_text(encoding="utf-8").replace(WORKER, os.path.relpath(ours, page.parent))
+        text = page.read_text(encoding="utf-8").replace(WORKER, os.path.relpath(replacement, page.parent))
         page.write_text(text, encoding="utf-8")
 
 
@@ -76,8 +76,8 @@ def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
         if "://" in match[1] or not target.exists():
             return match[0]
         inside = target.is_relative_to(ROOT / "docs")
-        there = moved.get(target, PAGES / target.relative_to(ROOT / "docs") if inside else target)
-        return f"]({os.path.relpath(there, page.parent)}"
+        target_page = moved.get(target, PAGES / target.relative_to(ROOT / "docs") if inside else target)
+        return f"]({os.path.relpath(target_page, page.parent)}"
 
     return re.sub(r"\]\(([^)#\s]+)", link, (ROOT / original).read_text(encoding="utf-8"))
 
@@ -102,9 +102,9 @@ def check_nav() -> None:
     """Exit if the nav names a page that does not exist, or a page is not in the nav."""
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
     named = nav_pages(nav)
-    there = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
-    if named != there:
-        sys.exit(f"zensical.toml, nav: not there {sorted(named - there)}, not named {sorted(there - named)}")
+    existing = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
+    if named != existing:
+        sys.exit(f"zensical.toml, nav: no such pages {sorted(named - existing)}, not named {sorted(existing - named)}")
 
 
 def nav_pages(entry: Any) -> set[str]:

@@ -143,16 +143,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=240)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     rows = []
     for thing in THINGS:
-        row = of_hand(*own_hand(thing), tuple(VIEWS), asked.pixels)
+        row = of_hand(*own_hand(thing), tuple(VIEWS), options.pixels)
         done, obj = person(thing)
-        row += of_hand(done, obj, ("thumb", "tips"), asked.pixels)
+        row += of_hand(done, obj, ("thumb", "tips"), options.pixels)
         upper = np.array([[-0.42, -0.45, 0.25], [0.3, 0.25, 0.85]])
-        row.append(tile(upper, (np.array(BODY[0]), np.array(BODY[1])), asked.pixels, margin=1.0))
+        row.append(tile(upper, (np.array(BODY[0]), np.array(BODY[1])), options.pixels, margin=1.0))
         rows.append(np.concatenate(row, axis=1))
-    hand_pictures.write_picture(asked.out / "grasp.png", np.concatenate(rows))
+    hand_pictures.write_picture(options.out / "grasp.png", np.concatenate(rows))
 
 
 if __name__ == "__main__":

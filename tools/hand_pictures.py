@@ -162,15 +162,15 @@ def main() -> None:
     from knuckle.hand.proportions import adult, build
     from knuckle.rig.default_hand import add_hand
 
-    asked = arguments()
+    options = arguments()
     scene = empty_scene()
-    measures = adult(asked.side, asked.size)
+    measures = adult(options.side, options.size)
     armature = add_hand(measures, "Hand", scene.collection)
     hand = build(measures)
-    axes = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
-    for name in asked.poses or names_in_group("everyday"):
+    axes = np.diag([-1.0 if options.side == "left" else 1.0, 1, 1])
+    for name in options.poses or names_in_group("everyday"):
         pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
-        write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, axes))
+        write_picture(options.out / f"hand-{name}.png", sheet(scene, armature.children[0], options.pixels, axes))
 
 
 if __name__ == "__main__":

@@ -119,13 +119,13 @@ def main() -> None:
     parser.add_argument("--rig", type=Path, default=root.parent / "shared/data/rigs/makehuman_default.blend")
     parser.add_argument("--pixels", type=int, default=420)
     parser.add_argument("poses", nargs="*")
-    asked = parser.parse_args(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else None)
+    options = parser.parse_args(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else None)
     scene = hand_pictures.empty_scene()
     hand = build(adult("right"))
     ours = add_hand(adult("right"), "Hand", scene.collection)
-    theirs, cut = peer_hand(asked.rig, scene)
+    theirs, cut = peer_hand(options.rig, scene)
     frame = peer_frame(theirs)
-    for name in asked.poses or names_in_group("everyday"):
+    for name in options.poses or names_in_group("everyday"):
         hand_pictures.pose_hand(ours, joint_rotations(hand, angles(hand, name)[None])[0])
         flexions = {
             digit: tuple(float(np.rad2deg(angles(hand, name)[hand.dof(j, "flexion")])) for j in joints[:3])
@@ -137,7 +137,7 @@ def main() -> None:
         for mesh, axes in ((ours.children[0], np.eye(3)), (cut, frame)):
             for other in (ours.children[0], cut):
                 other.hide_render = other is not mesh
-            rows.append(hand_pictures.sheet(scene, mesh, asked.pixels, axes))
+            rows.append(hand_pictures.sheet(scene, mesh, options.pixels, axes))
         hand_pictures.write_picture(root / f"build/pictures/peer-{name}.png", np.concatenate(rows))
 
 

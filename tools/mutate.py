@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COPY = ROOT / "build" / "mutants"
 SHARED = Path(os.environ.get("KNUCKLE_SHARED", ROOT.parent / "shared"))
 SECONDS = 300
-"""The longest that the tests of one break may take; a break that hangs is noticed."""
+"""The longest that the tests of one break may take; a break that hangs counts as detected."""
 NONE_COLLECTED = 5
 """pytest's exit status where all tests are slow."""
 
@@ -54,8 +54,8 @@ NAMED = [
     ),
     Break(
         "solvers/tree/fabrik_passes.py",
-        "plan.position_known[link.parent] and not",
-        "False and not",
+        "and plan.position_known[link.parent]",
+        "and False",
         ("tests/pure/solvers/tree",),
     ),
     Break(
@@ -72,7 +72,7 @@ NAMED = [
     ),
     Break(
         "solvers/planar/planar_fabrik.py",
-        "nearest(m, beyond, bones.lengths[bone], joints[bone - 1])",
+        "nearest(m, outer_end, bones.lengths[bone], joints[bone - 1])",
         "joints[bone - 1]",
         ("tests/pure/solvers/test_planar_passes.py",),
     ),
@@ -114,7 +114,7 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def turned(node: ast.AST) -> str | None:
+def inverted(node: ast.AST) -> str | None:
     """The source of an expression with its operator inverted; None if it has no operator."""
     other = copy.deepcopy(node)
     if isinstance(other, ast.BinOp) and type(other.op) in SUMS:
@@ -137,7 +137,7 @@ def breaks(module: Path) -> Iterator[Break]:
     text, tests = module.read_text(), tests_of(module)
     for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(function):
-            old, new = ast.get_source_segment(text, node), turned(node)
+            old, new = ast.get_source_segment(text, node), inverted(node)
             if old and new and text.count(old) == 1:
                 yield Break(str(module.relative_to(ROOT)), old, new, tests)
 
@@ -158,7 +158,7 @@ def tests_of(module: Path) -> tuple[str, ...]:
     return tuple(stage for stage in stages if stage)
 
 
-def noticed(change: Break) -> bool:
+def detected(change: Break) -> bool:
     """Whether a test detects the change. Raises ValueError if the module does not contain the text to change."""
     path = COPY / change.module
     text = path.read_text()
@@ -213,11 +213,11 @@ def main() -> int:
         if time.monotonic() > end:
             break
         if change.tests not in sound:
-            if noticed(replace(change, new=change.old)):
+            if detected(replace(change, new=change.old)):
                 sys.exit(f"mutate: {' '.join(change.tests)} fails with nothing broken")
             sound.add(change.tests)
         tried += 1
-        if not noticed(change):
+        if not detected(change):
             survivors.append(change)
             print(f"survived: {change}", flush=True)
     print(f"mutate: {tried} of {len(changes)} tried, {len(survivors)} survived")

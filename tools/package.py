@@ -20,18 +20,18 @@ STAGE = BUILD / "stage"
 
 def main() -> None:
     """Stage, build, make repeatable, validate."""
-    version = the_version()
+    version = checked_version()
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_sources()
     list_wheels(stage_wheels())
     package = BUILD / f"knuckle-{version}.zip"
-    blender_ext("build", "--source-dir", str(STAGE), "--output-filepath", str(package))
+    run_extension_tool("build", "--source-dir", str(STAGE), "--output-filepath", str(package))
     make_repeatable(package)
-    blender_ext("validate", str(package))
+    run_extension_tool("validate", str(package))
     print(f"{package.relative_to(ROOT)}: {package.stat().st_size / 1024:.0f} KiB")
 
 
-def the_version() -> str:
+def checked_version() -> str:
     """The version. Exits unless manifest and pyproject agree on it."""
     manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -86,7 +86,7 @@ def make_repeatable(package: Path) -> None:
             repeatable.writestr(entry, content)
 
 
-def blender_ext(*arguments: str) -> None:
+def run_extension_tool(*arguments: str) -> None:
     """Run Blender's extension tool, which needs no Blender."""
     import addon_utils
 

@@ -106,10 +106,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--previews", action="store_true")
     parser.add_argument("--sheets", action="store_true")
-    asked = parser.parse_args()
-    if asked.previews or not asked.sheets:
+    options = parser.parse_args()
+    if options.previews or not options.sheets:
         previews()
-    if asked.sheets or not asked.previews:
+    if options.sheets or not options.previews:
         sheets()
 
 

@@ -225,16 +225,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=160)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not CAPTURES.is_dir():
         print("no rigs beside the checkout (../shared/data): their pictures stay as they are")
         return
     for sheet, (odd, names) in SHEETS.items():
-        rows = [curled_row(name, asked.pixels, odd=odd) for name in names]
-        hand_pictures.write_picture(asked.out / f"{sheet}.png", np.concatenate(rows))
+        rows = [curled_row(name, options.pixels, odd=odd) for name in names]
+        hand_pictures.write_picture(options.out / f"{sheet}.png", np.concatenate(rows))
     with tempfile.TemporaryDirectory() as folder:
-        rows = [baked_row(name, asked.pixels, Path(folder)) for name in BAKED]
-    hand_pictures.write_picture(asked.out / "rigs-baked.png", np.concatenate(rows))
+        rows = [baked_row(name, options.pixels, Path(folder)) for name in BAKED]
+    hand_pictures.write_picture(options.out / "rigs-baked.png", np.concatenate(rows))
 
 
 if __name__ == "__main__":

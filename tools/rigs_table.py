@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 FOUND, BAKED, END = "<!-- table -->\n", "<!-- bakes -->\n", "<!-- end of table -->\n"
 FOUND_HEAD = (
-    "| Rig | Bones | Right | Least sure | x1 … xn | at 0.01 | mirrored | Nearer by | Aside | Whole: nearer | aside |\n"
+    "| Rig | Bones | Right | Least confidence | x1 … xn | at 0.01 | mirrored "
+    "| Nearer by | Aside | Whole: nearer | aside |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 BAKED_HEAD = (
@@ -52,14 +53,14 @@ def baked(name: str, clip: Path) -> str:
     """A rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
     gloves = bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES)
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
-    cells = [name, *apart(gloves), *apart(poses)]
+    cells = [name, *angle_cells(gloves), *angle_cells(poses)]
     cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
     odd = [bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES, place=place) for place in PLACES]
     cells += [f"{max(bone.kept for bone in bones):.2f}°" for bones in odd]
     return "| " + " | ".join(cells) + " |\n"
 
 
-def apart(bones: list[Bone]) -> tuple[str, str]:
+def angle_cells(bones: list[Bone]) -> tuple[str, str]:
     """The largest angle of all bones to the direction that they should keep; and the median, 95th percentile and
     maximum of the last bones' angles to the observed directions."""
     if not bones:
@@ -81,17 +82,17 @@ def row(name: str) -> str:
     """A rig's row."""
     armature, truth = opened(name)
     found = find_hands(armature)
-    sure = min(sure for hand in found for sure in hand.confidence.values())
+    confidence = min(value for hand in found for value in hand.confidence.values())
     bent = [curl for hand in found for curl in curls(armature, hand)]
     nearer = min(curl.nearer for curl in bent)
     aside = max(curl.aside for curl in bent if not curl.joint.startswith("thumb"))
     whole = [curl for hand in found for curl in whole_curls(armature, hand)]
-    cells = [name, str(len(armature.data.bones)), right(found, truth), f"{sure:.2f}"]
+    cells = [name, str(len(armature.data.bones)), right(found, truth), f"{confidence:.2f}"]
     cells += [found_when_strange(name, place) for place in PLACES]
-    return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°", *told(whole)]) + " |\n"
+    return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°", *whole_curl_cells(whole)]) + " |\n"
 
 
-def told(whole: list[Curl]) -> tuple[str, str]:
+def whole_curl_cells(whole: list[Curl]) -> tuple[str, str]:
     """For digits with all joints curled: the least approach of a tip, and the largest angle to the side."""
     aside = max(curl.aside for curl in whole if not curl.joint.startswith("thumb"))
     return f"{min(curl.nearer for curl in whole):.2f}", f"{aside:.0f}°"

@@ -87,15 +87,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=150)
     parser.add_argument("--only", choices=("own", "makehuman"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     rig_pictures.VIEWS.update(VIEWS)
     hands = {"own": own}
     if rig_pictures.CAPTURES.is_dir():
         hands["makehuman"] = lambda: rig_pictures.opened("MakeHuman")
-    for name in [asked.only] if asked.only else hands:
+    for name in [options.only] if options.only else hands:
         hand = next(hand for hand in hands[name]() if hand.side == "right")
-        rows = [row(hand, shown, asked.pixels) for shown in SHOWN]
-        hand_pictures.write_picture(asked.out / f"sliders-{name}.png", np.concatenate(rows))
+        rows = [row(hand, shown, options.pixels) for shown in SHOWN]
+        hand_pictures.write_picture(options.out / f"sliders-{name}.png", np.concatenate(rows))
 
 
 if __name__ == "__main__":
