@@ -205,7 +205,7 @@ def _demo(options: argparse.Namespace) -> None:
         blend_file.save(options.out / "take.blend")
         report = _with_keying(take.report, written)
         write_json(options.out / "report.json", report)
-        picture = render.usable_picture()
+        picture = render.usable_settings()
         update_progress(0.4, "Rendering the video")
         render.take_video(options.out / "take.mp4", take, picture)
         update_progress(0.8, "Rendering pictures")

@@ -30,7 +30,7 @@ def bones_of(held: RigHand, joints: Collection[int]) -> tuple[list[str], list[st
     binding = held.binding
     posed = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed]
-    return names, [str(binding.bones[joint]) for joint in posed if binding.placed[joint]]
+    return names, [str(binding.bones[joint]) for joint in posed if binding.location_keyed[joint]]
 
 
 def key_posed(

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, of_all
+from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, key_values
 
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object
@@ -59,7 +59,7 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
     for curve in _curves(armature, bones):
         key = key_on(curve, frame)
         had = None if key is None else tuple(_values(key))
-        places, left, right = (of_all(curve, of) for of in ("co", "handle_left", "handle_right"))
+        places, left, right = (key_values(curve, of) for of in ("co", "handle_left", "handle_right"))
         keys[curve.data_path, curve.array_index] = had, places, left, right
     there = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
     slot = bool(animation and animation.action_slot)
@@ -72,7 +72,9 @@ def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
     """Return a fingerprint of the bones' keys: it differs once any was inserted or removed."""
     animation = armature.animation_data
     played = animation.action.name if animation and animation.action else ""
-    return played, *((c.data_path, c.array_index, hash(of_all(c, "co").tobytes())) for c in _curves(armature, bones))
+    return played, *(
+        (c.data_path, c.array_index, hash(key_values(c, "co").tobytes())) for c in _curves(armature, bones)
+    )
 
 
 def give_back(armature: "Object", before: KeysBefore) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..rig.keys.take_report import result_of
+from ..rig.keys.take_report import report_of
 from .json_files import shown_result
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
     def poll(cls, context: "Context") -> bool:
         """Available if there is a take."""
         armature = shown_result(context)
-        if result_of(armature) is None or not (armature.animation_data and armature.animation_data.action):
+        if report_of(armature) is None or not (armature.animation_data and armature.animation_data.action):
             cls.poll_message_set("There is no take yet, solve a capture")
             return False
         return True

@@ -13,7 +13,7 @@ from ..files import write_json
 from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import from_dict, read_json, to_dict
-from ..rig.keys.take_report import result_of
+from ..rig.keys.take_report import report_of
 from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:
@@ -138,14 +138,14 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if there is a result."""
-        if result_of(shown_result(context)) is None:
+        if report_of(shown_result(context)) is None:
             cls.poll_message_set("There is no result yet, solve a capture")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
         """Return the report of the take that the panel shows."""
-        report = result_of(shown_result(context))
+        report = report_of(shown_result(context))
         if report is None:
             raise RecipeError("there is no result yet, solve a capture")
         return report
@@ -154,7 +154,7 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
 def shown_result(context: "Context") -> bpy.types.Object | None:
     """Return the armature whose result is shown: the active one if it has a take, else the one solved last."""
     active = context.active_object
-    return active if result_of(active) is not None else context.scene.knuckle.result
+    return active if report_of(active) is not None else context.scene.knuckle.result
 
 
 class KNUCKLE_OT_forget(bpy.types.Operator):

@@ -23,7 +23,7 @@ from ..pipeline.live.take_buffer import TakeBuffer
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
 from ..rig.data_reference import DataReference
-from ..rig.limits.rig_limits import allowed
+from ..rig.limits.rig_limits import armature_limits
 from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import apply_pose
 from ..rig.posing.rig_hand import RigHand
@@ -174,5 +174,5 @@ def _limits(plan: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
     for chosen in {one for one in (plan.armature, *plan.people.values()) if one}:
         armature: Object | None = chosen.among(bpy.data.objects)
         if armature is not None:
-            limits[chosen] = {side: allowed(armature, model) for side, model in models.items()}
+            limits[chosen] = {side: armature_limits(armature, model) for side, model in models.items()}
     return limits

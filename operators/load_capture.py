@@ -31,9 +31,9 @@ def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) 
             rate=scene_rate(scene),
         )
     else:
-        markers_object.fill(shown, markers)
-        markers_object.place(shown, scene.knuckle.start, scene_rate(scene))
-    shown[markers_object.PROPERTY].update({"path": path, **found_hands(recipe, markers)})
+        markers_object.set_markers(shown, markers)
+        markers_object.set_timing(shown, scene.knuckle.start, scene_rate(scene))
+    shown[markers_object.CAPTURE_PROPERTY].update({"path": path, **found_hands(recipe, markers)})
     scene.knuckle.markers = shown
     return shown
 
@@ -41,7 +41,7 @@ def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) 
 def capture_object(context: "Context", path: str) -> "Object | None":
     """Return the scene's object with the markers of the capture at a path, None without one."""
     for obj in context.scene.objects:
-        if markers_object.is_markers(obj) and obj[markers_object.PROPERTY].get("path") == path:
+        if markers_object.is_markers(obj) and obj[markers_object.CAPTURE_PROPERTY].get("path") == path:
             return obj
     return None
 

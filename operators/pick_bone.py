@@ -8,9 +8,9 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..errors import KnuckleError
 from ..hand.joints import DIGITS
-from ..rig.mapping import Mapping, picked
-from ..rig.mapping_corrections import filled, is_shown, outward
-from ..rig.pointing import bone_at
+from ..rig.bone_picking import bone_at
+from ..rig.mapping import Mapping, with_bone
+from ..rig.mapping_corrections import digit_chain, is_bone_visible, with_digit
 from .job import looks, redraw_views
 from .rig_hands import SIDE_ITEMS, can_correct, correct, driven_armature
 from .session import SESSION, PickedBone
@@ -60,8 +60,8 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
     def _picked(self, armature: "Object", mapping: Mapping) -> Mapping:
         if self.what in DIGITS:
-            return filled(mapping, self.what, *outward(armature, self.bone))
-        return picked(mapping, self.what, self.bone)
+            return with_digit(mapping, self.what, *digit_chain(armature, self.bone))
+        return with_bone(mapping, self.what, self.bone)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Wait for the click."""
@@ -118,7 +118,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
     """Return the visible bone of an armature at a point of the window in pixels, empty if there is none."""
     seen = _view_at(context, x, y)
-    names = [bone.name for bone in armature.pose.bones if is_shown(armature, bone.name)]
+    names = [bone.name for bone in armature.pose.bones if is_bone_visible(armature, bone.name)]
     if seen is None or not names:
         return ""
     region, view = seen

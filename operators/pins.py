@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_label, digit_of
-from ..posing.grasping.contact_frames import length
+from ..posing.grasping.contact_frames import hand_length
 from ..rig.posing.dragging import moved_bones, put_back
 from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
 from ..rig.posing.pins import nearest_surface
@@ -162,7 +162,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
         if self.to == "OBJECT":
             return nearest_surface(others(context, armature), tip, np.inf)
-        size, back = length(held.hand), last - tip
+        size, back = hand_length(held.hand), last - tip
         along = back / max(float(np.linalg.norm(back)), 1e-9 * size)
         middle = tip + size * (PAD[0] * along - PAD[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2])
         return nearest_surface(others(context, armature), middle, NEAR * size)
@@ -258,7 +258,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         key_posed(context, armature, bones, placed)
     else:
         put_back(dragged)
-    of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * length(who.held.hand)
+    of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * hand_length(who.held.hand)
     return bool(bones), [
         f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
         for digit, far in shortfalls(who.held, pins).items()

@@ -13,7 +13,15 @@ from ..hand.joints import DIGITS, SIDES, Side
 from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
-from ..rig.mapping_corrections import check_free, flipped, mirrored, own_mapping, to_correct, turned, with_carrier
+from ..rig.mapping_corrections import (
+    check_unassigned,
+    mapping_to_correct,
+    mirrored_mapping,
+    own_mapping,
+    with_carrier,
+    with_curl_flipped,
+    with_curl_turned,
+)
 from .job import redraw_views
 
 if TYPE_CHECKING:
@@ -54,9 +62,9 @@ def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]
     """Change the mapping of a hand, which becomes the user's own. Raises RigError, and then nothing has changed."""
     # Detected again, since constraints and locks may have changed.
     known = detection_cache.look(armature)
-    before = to_correct(armature, side, known.hands.get(side))
+    before = mapping_to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
-    check_free(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
+    check_unassigned(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
     keep(armature, mapping)
 
 
@@ -68,10 +76,10 @@ def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
     known = detection_cache.known(armature)
     found = known.hands.get(side) if known and not known.why_not(side) else None
     if known is None or found is None or not found.corrected:
-        correct(armature, side, lambda mapping: turned(mapping, digit, degrees))
+        correct(armature, side, lambda mapping: with_curl_turned(mapping, digit, degrees))
         return
-    mapping = turned(own_mapping(found), digit, degrees)
-    answer = detection_cache.with_turns(armature, known, side, mapping.turns)
+    mapping = with_curl_turned(own_mapping(found), digit, degrees)
+    answer = detection_cache.with_turns(armature, known, side, mapping.curl_turns)
     save_mapping(armature, mapping)
     detection_cache.remember(armature, answer)
     redraw_views(bpy.context)
@@ -132,7 +140,7 @@ class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Rotate the curl plane by 180 degrees."""
-        correct(armature, self.side, lambda mapping: flipped(mapping, self.digit))
+        correct(armature, self.side, lambda mapping: with_curl_flipped(mapping, self.digit))
 
 
 class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
@@ -147,7 +155,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
         known = detection_cache.look(armature)
         if not known.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
-        swapped = [mirrored(to_correct(armature, side, found)) for side, found in known.hands.items()]
+        swapped = [mirrored_mapping(mapping_to_correct(armature, side, found)) for side, found in known.hands.items()]
         for side in SIDES:
             forget_mapping(armature, side)
         for mapping in swapped:
@@ -197,8 +205,8 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
         """Store the preset for its side."""
         preset = read_preset(Path(self.filepath))
         # A preset replaces what was only detected, not what the user corrected.
-        kept = {side: to_correct(armature, side, None) for side in SIDES}
-        check_free(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
+        kept = {side: mapping_to_correct(armature, side, None) for side in SIDES}
+        check_unassigned(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
         keep(armature, preset)
 
 

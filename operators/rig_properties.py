@@ -15,7 +15,7 @@ from ..errors import RigError
 from ..hand.joints import DIGITS, JOINTS, Side
 from ..rig import detection_cache
 from ..rig.armature_hands import FoundHand
-from ..rig.mapping import picked
+from ..rig.mapping import with_bone
 from .rig_hands import correct, driven_armature, turn
 from .setting_properties import FIXED
 
@@ -58,7 +58,7 @@ def _bone(side: Side, joint: str) -> Any:
         return found.bones.get(joint, "") if found else ""
 
     def put(group: Any, name: str) -> None:
-        _change(group, lambda armature: correct(armature, side, lambda own: picked(own, joint, name or None)))
+        _change(group, lambda armature: correct(armature, side, lambda own: with_bone(own, joint, name or None)))
 
     return StringProperty(
         name=joint.replace("-", " ").title(),
@@ -72,7 +72,7 @@ def _bone(side: Side, joint: str) -> Any:
 def _turn(side: Side, digit: str) -> Any:
     def get(group: Any) -> float:
         found = _found(group, side)
-        return radians(found.turns.get(digit, 0.0)) if found else 0.0
+        return radians(found.curl_turns.get(digit, 0.0)) if found else 0.0
 
     def put(group: Any, angle: float) -> None:
         _change(group, lambda armature: turn(armature, side, digit, round(degrees(angle), 3)))

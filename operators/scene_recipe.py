@@ -11,7 +11,7 @@ from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import Recipe
 from ..rig.blend_file import DEFAULT_RIG
-from ..rig.blend_text import is_kept_whole
+from ..rig.blend_text import is_storable
 from ..rig.keys.frame_times import scene_rate
 from ..solvers import make, make_smoothing
 from .setting_properties import changed, give, plain
@@ -146,5 +146,5 @@ def _check(prop: Any, value: Any, what: str) -> None:
         raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
     if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:
         raise RecipeError(f"{what} is {value}, the panel takes {prop.hard_min:.10g} to {prop.hard_max:.10g}")
-    if prop.type == "STRING" and not is_kept_whole(value):
+    if prop.type == "STRING" and not is_storable(value):
         raise RecipeError(f"{what} holds characters that Blender cannot keep")

@@ -10,7 +10,7 @@ from ..capture.conventions import METRES, UPS
 from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
-from ..rig.markers_object import is_markers, place
+from ..rig.markers_object import is_markers, set_timing
 from .setting_properties import FIXED, drive
 from .solver_settings import choice, settings_of_all
 
@@ -238,7 +238,7 @@ def place_markers(settings: KnuckleSettings) -> None:
     """Move the animation of the markers to the frame on which the capture begins."""
     scene = settings.id_data
     if isinstance(scene, bpy.types.Scene) and is_markers(settings.markers):
-        place(settings.markers, settings.start, scene_rate(scene))
+        set_timing(settings.markers, settings.start, scene_rate(scene))
 
 
 class KnuckleStatus(bpy.types.PropertyGroup):

@@ -12,9 +12,9 @@ from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.arm_keys import check_arms
-from ..rig.keys.take_report import result_of
+from ..rig.keys.take_report import report_of
 from ..rig.keys.take_scene import TakeTiming, write_take
-from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
+from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs
@@ -86,8 +86,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         """Return the armature that was chosen when the job started. Raises RigError if it has left the scene."""
         if self._target is None:
             return None
-        armature = self._target.found()
-        if armature is None or not stands_in(armature, scene):
+        armature = self._target.find()
+        if armature is None or not is_in_scene(armature, scene):
             raise RigError(
                 f"armature '{self._target.name}' is not in scene '{scene.name}' any more: nothing was changed"
             )
@@ -99,14 +99,14 @@ def target(context: "Context") -> "Object | None":
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
         return None
-    if not is_armature(chosen.armature) or not stands_in(chosen.armature, context.scene):
+    if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature
 
 
 def new_notes(armature: "Object", take: Take) -> list[str]:
     """Return the warnings that keying has added to the report of a take."""
-    report = result_of(armature) or take.report
+    report = report_of(armature) or take.report
     notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
     return notes
 
@@ -114,7 +114,7 @@ def new_notes(armature: "Object", take: Take) -> list[str]:
 def placing(context: "Context", take: Take) -> TakeTiming:
     """Return the scene frames of the take: those of the markers that it was made from."""
     shown = capture_object(context, take.recipe.capture)
-    origin = float(shown[markers_object.PROPERTY]["first"]) if shown else None
+    origin = float(shown[markers_object.CAPTURE_PROPERTY]["first"]) if shown else None
     return TakeTiming(float(context.scene.knuckle.start), origin)
 
 

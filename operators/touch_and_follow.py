@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand.joints import DIGITS, digit_label, digit_of
-from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
+from ..posing.following import Course, FollowedCourse, Tool, along_line, along_points, around_ball
 from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
@@ -112,7 +112,7 @@ class _Follows(PosesHands):
         armature, side = hand_to_pose(context)
         return missed(self.done(context, follower(armature, detection_cache.found(armature, side))))
 
-    def done(self, context: "Context", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> FollowedCourse:
         """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     bl_label = "Touch"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context: "Context", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> FollowedCourse:
         """Pose the hand on this frame, and key it as auto-keying would."""
         chosen = context.scene.knuckle_follow
         check_there(chosen.target)
@@ -157,7 +157,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
             return False
         return True
 
-    def done(self, context: "Context", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> FollowedCourse:
         """Key the hand on each frame, in a new action."""
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
@@ -182,20 +182,20 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
         ball, turn = guides.ball_of(target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
         return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
     if other is not None and other != target:
-        return lambda tool: along_line(tool, *guides.line_between(target, other, tool.place), parts)
+        return lambda tool: along_line(tool, *guides.line_between(target, other, tool.position), parts)
     points = guides.way_of(target)
     return lambda tool: along_points(tool, points, parts)
 
 
-def missed(brought: Brought) -> str:
+def missed(brought: FollowedCourse) -> str:
     """Describe how far steps are off the course; empty if none is."""
-    off = np.flatnonzero(~(brought.missed <= MISSED))
+    off = np.flatnonzero(~(brought.distances <= MISSED))
     if not len(off):
         return ""
     cases = {brought.cases[step] for step in off}
     why = " and ".join(words for case, words in TOLD.items() if case in cases) or "held back by the limits"
-    of = f"{len(off)} of {len(brought.missed)} frames are" if len(brought.missed) > 1 else "It is"
-    return f"{of} {why}, by up to {1000 * float(brought.missed[off].max()):.0f} mm"
+    of = f"{len(off)} of {len(brought.distances)} frames are" if len(brought.distances) > 1 else "It is"
+    return f"{of} {why}, by up to {1000 * float(brought.distances[off].max()):.0f} mm"
 
 
 def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], frames: Floats | None = None) -> Followed:

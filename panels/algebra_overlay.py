@@ -94,7 +94,7 @@ def draw_shapes() -> None:
         made = strokes(shape, view, along)
         drawn.add(shape, made, colours[shape.kind])
         if shape.name:
-            SESSION.algebra_names.append((shape, made.name))
+            SESSION.algebra_names.append((shape, made.label))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
     for test, share in (("GREATER", HIDDEN), ("LESS_EQUAL", 1.0)):

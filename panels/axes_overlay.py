@@ -17,7 +17,7 @@ from ..operators.rig_hands import driven_armature
 from ..operators.session import SESSION
 from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
-from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, named_places
+from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, label_positions
 from .detection_refresh import known_or_looked_for, stop
 from .text_format import DIGIT_NAMES, SURE
 
@@ -137,7 +137,7 @@ def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, 
 
 def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
     for found, frames in _hands(context, armature):
-        tips, normal = named_places(frames)
+        tips, normal = label_positions(frames)
         for digit, tip in tips.items():
             sure = found.confidence.get(digit, 0.0) >= SURE
             yield tip, label(found, digit), COLOURS[digit] if sure else UNSURE
@@ -205,11 +205,11 @@ def _paint(axes: HandAxes, lines: _Painted, fans: _Painted) -> None:
         lines.chain(one.joints, (*colour[:3], 0.55))
         for hinge in one.hinges:
             lines.chain(hinge, colour)
-        if len(one.way):
-            lines.chain(one.way, colour)
+        if len(one.tip_path):
+            lines.chain(one.tip_path, colour)
             centre = one.hinges[0].mean(axis=0)
-            _paint_arrow(one.way, one.way[-1] - centre, lines, colour)
-            threes = [np.broadcast_to(centre, (len(one.way) - 1, 3)), one.way[:-1], one.way[1:]]
+            _paint_arrow(one.tip_path, one.tip_path[-1] - centre, lines, colour)
+            threes = [np.broadcast_to(centre, (len(one.tip_path) - 1, 3)), one.tip_path[:-1], one.tip_path[1:]]
             fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN))
 
 

@@ -9,7 +9,7 @@ from ..hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
 from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.armature_hands import FoundHand
-from ..rig.detection import SURE_SIDE
+from ..rig.detection import LEAST_SIDE_CONFIDENCE
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES, SURE, pair, paragraph, sentence
 
@@ -98,7 +98,7 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
 
 
 def _is_unsure(found: FoundHand) -> bool:
-    return min(found.confidence.values(), default=1.0) < SURE or found.side_confidence < SURE_SIDE
+    return min(found.confidence.values(), default=1.0) < SURE or found.side_confidence < LEAST_SIDE_CONFIDENCE
 
 
 def _state(found: FoundHand | None) -> str:
@@ -112,7 +112,7 @@ def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None
     known = f"named as in {found.family}" if found.family else "names not known"
     # This row is always drawn, so that buttons below do not move when the mapping becomes the user's own.
     pair(layout, "Bones", "your own" if found.corrected else known)
-    if found.side_confidence < SURE_SIDE:
+    if found.side_confidence < LEAST_SIDE_CONFIDENCE:
         paragraph(layout, context, f"That it is a {found.side} hand is not sure: mirror it if it is the other.", "INFO")
     for doubt in found.doubts:
         paragraph(layout, context, sentence(doubt), "INFO")
@@ -130,7 +130,7 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     named.progress(factor=sure, text=("your own" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)
     flip.enabled = sure > 0
-    around = found is not None and abs(found.turns.get(digit, 0.0)) > 90
+    around = found is not None and abs(found.curl_turns.get(digit, 0.0)) > 90
     button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=around)
     button.side, button.digit = hand.side, digit
     _pick(row, hand.side, digit)

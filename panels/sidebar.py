@@ -11,7 +11,7 @@ from ..operators.json_files import shown_result
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
-from ..rig.keys.take_report import result_of
+from ..rig.keys.take_report import report_of
 from ..rig.linked import library_of
 from .text_format import DIGIT_NAMES, line, millimetres, pair, paragraph
 
@@ -38,7 +38,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         if shown is None:
             paragraph(layout, context, "Or drop a .c3d, .trc, .csv, .tsv, .bvh or .json file on the view.")
             return
-        about = shown[markers_object.PROPERTY]
+        about = shown[markers_object.CAPTURE_PROPERTY]
         row = layout.row(align=True)
         row.prop(chosen, "capture", text="")
         row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = chosen.capture
@@ -87,7 +87,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         if chosen.marker_map:
             _kept(column, "Markers", "from a map", "marker_map")
         elif shown is not None:
-            about = shown[markers_object.PROPERTY]
+            about = shown[markers_object.CAPTURE_PROPERTY]
             if about.get("problem"):
                 paragraph(column, context, about["problem"], "ERROR")
             else:
@@ -235,7 +235,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
         """Draw errors of each finger, predicted frames, limits, duration and notes."""
         layout = self.layout
         armature = shown_result(context)
-        report = result_of(armature)
+        report = report_of(armature)
         if report is None:
             paragraph(layout, context, "Nothing is solved yet.")
             return

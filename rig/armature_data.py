@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-OVERRIDING = {
+OVERRIDING_CONSTRAINTS = {
     "COPY_TRANSFORMS",
     "COPY_ROTATION",
     "STRETCH_TO",
@@ -25,10 +25,10 @@ OVERRIDING = {
     "IK",
 }
 """Constraint types that set where a bone points and so override its keys."""
-FOLLOWING = {"COPY_TRANSFORMS", "COPY_ROTATION", "COPY_LOCATION"}
+COPYING_CONSTRAINTS = {"COPY_TRANSFORMS", "COPY_ROTATION", "COPY_LOCATION"}
 """Constraint types that move a bone onto another; the last one wins."""
-DECIDING = OVERRIDING | FOLLOWING
-IN_USE = 0.5
+DECIDING = OVERRIDING_CONSTRAINTS | COPYING_CONSTRAINTS
+LEAST_INFLUENCE = 0.5
 """Constraints with less influence than this leave most of the motion to the keys, such as those of an IK chain while
 the arm is in FK."""
 
@@ -39,39 +39,43 @@ def plain_bones(armature: "Object") -> list[Bone]:
         # An armature that never had bones has no pose either.
         return []
     world = np.array(armature.matrix_world)
-    chained = _in_ik_chains(armature)
+    ik_bones = _bones_in_ik(armature)
     bones = []
     for bone in armature.data.bones:
-        posed = armature.pose.bones[bone.name]
+        pose_bone = armature.pose.bones[bone.name]
         bones.append(
             Bone(
                 name=bone.name,
                 parent=bone.parent.name if bone.parent else None,
-                head=_placed(world, bone.head_local),
-                tail=_placed(world, bone.tail_local),
+                head=_to_world(world, bone.head_local),
+                tail=_to_world(world, bone.tail_local),
                 deform=bone.use_deform,
-                driven=bone.name in chained or any(map(_overrides, posed.constraints)),
-                locked=all(posed.lock_rotation),
-                follows=_follows(armature, posed),
+                driven=bone.name in ik_bones or any(map(_overrides, pose_bone.constraints)),
+                locked=all(pose_bone.lock_rotation),
+                follows=_follows(armature, pose_bone),
             )
         )
     return bones
 
 
-def switches(armature: "Object") -> tuple[tuple[str | int, ...], ...]:
+def constraint_states(armature: "Object") -> tuple[tuple[str | int, ...], ...]:
     """Return everything that `plain_bones` reads from active constraints; it changes when an arm switches IK and FK."""
     if armature.pose is None:
         return ()
-    asked = "type", "mix_mode", "subtarget", "chain_count"
+    attributes = "type", "mix_mode", "subtarget", "chain_count"
     return tuple(
-        (bone.name, *(getattr(each, name, "") for name in asked), getattr(each, "target", None) == armature)
+        (
+            bone.name,
+            *(getattr(constraint, name, "") for name in attributes),
+            getattr(constraint, "target", None) == armature,
+        )
         for bone in armature.pose.bones
-        for each in bone.constraints
-        if each.type in DECIDING and _is_in_use(each)
+        for constraint in bone.constraints
+        if constraint.type in DECIDING and _is_in_use(constraint)
     )
 
 
-def _placed(world: Floats, point: object) -> Point:
+def _to_world(world: Floats, point: object) -> Point:
     x, y, z = (float(value) for value in world[:3, :3] @ np.array(point) + world[:3, 3])
     return x, y, z
 
@@ -79,11 +83,11 @@ def _placed(world: Floats, point: object) -> Point:
 def _overrides(constraint: "Constraint") -> bool:
     # A constraint that adds to the bone's own rotation does not override its keys.
     replaces = getattr(constraint, "mix_mode", "REPLACE") == "REPLACE"
-    return _is_in_use(constraint) and constraint.type in OVERRIDING and replaces
+    return _is_in_use(constraint) and constraint.type in OVERRIDING_CONSTRAINTS and replaces
 
 
 def _is_in_use(constraint: "Constraint") -> bool:
-    return not constraint.mute and constraint.influence > IN_USE
+    return not constraint.mute and constraint.influence > LEAST_INFLUENCE
 
 
 def _follows(armature: "Object", bone: "PoseBone") -> str | None:
@@ -91,18 +95,18 @@ def _follows(armature: "Object", bone: "PoseBone") -> str | None:
     targets = [
         constraint.subtarget
         for constraint in bone.constraints
-        if constraint.type in FOLLOWING and _is_in_use(constraint) and constraint.target == armature
+        if constraint.type in COPYING_CONSTRAINTS and _is_in_use(constraint) and constraint.target == armature
     ]
     named = [target for target in targets if target]
     return named[-1] if named else bone.parent.name if bone.parent else None
 
 
-def _in_ik_chains(armature: "Object") -> set[str]:
+def _bones_in_ik(armature: "Object") -> set[str]:
     """Return the bones that IK constraints rotate: the constrained bones and their chains."""
-    chained: set[str] = set()
+    names: set[str] = set()
     for bone in armature.pose.bones:
         for constraint in bone.constraints:
             if constraint.type == "IK" and _is_in_use(constraint) and constraint.target:
-                above = [bone, *bone.parent_recursive]
-                chained |= {one.name for one in above[: constraint.chain_count or len(above)]}
-    return chained
+                chain = [bone, *bone.parent_recursive]
+                names |= {member.name for member in chain[: constraint.chain_count or len(chain)]}
+    return names

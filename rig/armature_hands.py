@@ -14,7 +14,7 @@ from .armature_data import plain_bones
 from .binding import is_armature
 from .detection import Bone, DetectedHand, detect
 from .keys.parent_motion import check_depth
-from .mapping import Mapping, check_bones, check_whole, kept_mapping
+from .mapping import Mapping, check_bones, check_whole, saved_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -38,7 +38,7 @@ class FoundHand:
     """Ambiguities, each the end of a sentence."""
     corrected: bool = False
     """Whether it is the user's own mapping."""
-    turns: Table[str, float] = field(default_factory=dict)
+    curl_turns: Table[str, float] = field(default_factory=dict)
     """digit -> degrees by which the user rotated its curl plane."""
 
 
@@ -51,9 +51,9 @@ def find_hands(armature: "Object", sides: Collection[Side] = SIDES) -> tuple[Fou
     incomplete or names missing bones.
     """
     hands, problems = hands_and_problems(armature)
-    told = [problems[side] for side in SIDES if side in problems and (side in sides or not hands)]
-    if told:
-        raise RigError(told[0])
+    errors = [problems[side] for side in SIDES if side in problems and (side in sides or not hands)]
+    if errors:
+        raise RigError(errors[0])
     return tuple(hands.values())
 
 
@@ -65,20 +65,24 @@ def hands_and_problems(armature: "Object") -> tuple[dict[Side, FoundHand], dict[
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     check_depth(armature.name, np.array(armature.matrix_world, float))
-    saved, problems = _saved(armature)
-    taken = {bone for mapping in saved.values() for bone in mapping.bones.values()}
-    hands = {} if set(saved) | set(problems) == set(SIDES) else _detected(armature, taken, told=not problems)
-    hands |= {side: _corrected(mapping) for side, mapping in saved.items()}
+    saved, problems = _saved_mappings(armature)
+    mapped_bones = {bone for mapping in saved.values() for bone in mapping.bones.values()}
+    hands = (
+        {}
+        if set(saved) | set(problems) == set(SIDES)
+        else _detected_by_side(armature, mapped_bones, required=not problems)
+    )
+    hands |= {side: _from_mapping(mapping) for side, mapping in saved.items()}
     return {side: hands[side] for side in SIDES if side in hands and side not in problems}, problems
 
 
-def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
+def _saved_mappings(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
     """Return the mappings saved on an armature, and error messages for those that cannot be used."""
     saved: dict[Side, Mapping] = {}
     problems: dict[Side, str] = {}
     for side in SIDES:
         try:
-            mapping = kept_mapping(armature, side)
+            mapping = saved_mapping(armature, side)
             if mapping is not None:
                 saved[side] = mapping
                 check_bones(armature, mapping)
@@ -86,25 +90,27 @@ def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
         except RigError as error:
             problems[side] = str(error)
     bones = [set(mapping.bones.values()) for mapping in saved.values()]
-    twice = set.intersection(*bones) if len(bones) > 1 else set()
-    if twice and not problems:
-        both = f"bone '{min(twice)}' is the left hand's as well, pick another bone for one of them"
-        problems = dict.fromkeys(SIDES, f"{saved['right'].where}: {both}")
+    shared = set.intersection(*bones) if len(bones) > 1 else set()
+    if shared and not problems:
+        message = f"bone '{min(shared)}' is the left hand's as well, pick another bone for one of them"
+        problems = dict.fromkeys(SIDES, f"{saved['right'].where}: {message}")
     return saved, problems
 
 
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """Return the hands detected from the bones alone, ignoring saved mappings. Raises RigError as find_hands does."""
     mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
-    return tuple(map(_found, _in_bones(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored)))
+    return tuple(
+        map(_from_detection, _cached_detect(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored))
+    )
 
 
 @lru_cache(maxsize=16)  # a bake detects several times, and large rigs take long
-def _in_bones(bones: tuple[Bone, ...], where: str, mirrored: bool) -> tuple[DetectedHand, ...]:
+def _cached_detect(bones: tuple[Bone, ...], where: str, mirrored: bool) -> tuple[DetectedHand, ...]:
     return detect(bones, where, mirrored)
 
 
-def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, FoundHand]:
+def _detected_by_side(armature: "Object", mapped_bones: set[str], *, required: bool) -> dict[Side, FoundHand]:
     """Return detected hands by side, without those that share bones with a saved mapping.
 
     Finding none is an error only if nothing is saved.
@@ -112,13 +118,13 @@ def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, 
     try:
         found = detected_hands(armature)
     except RigError:
-        if taken or not told:
+        if mapped_bones or not required:
             return {}
         raise
-    return {hand.side: hand for hand in found if not taken.intersection(hand.bones.values())}
+    return {hand.side: hand for hand in found if not mapped_bones.intersection(hand.bones.values())}
 
 
-def _found(hand: DetectedHand) -> FoundHand:
+def _from_detection(hand: DetectedHand) -> FoundHand:
     return FoundHand(
         side=hand.side,
         bones=dict(hand.bones),
@@ -130,12 +136,12 @@ def _found(hand: DetectedHand) -> FoundHand:
     )
 
 
-def _corrected(mapping: Mapping) -> FoundHand:
+def _from_mapping(mapping: Mapping) -> FoundHand:
     return FoundHand(
         side=mapping.side,
         bones=dict(mapping.bones),
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        turns=dict(mapping.turns),
+        curl_turns=dict(mapping.curl_turns),
     )

@@ -12,7 +12,7 @@ from ..errors import RigError
 from ..hand import rotations as rot
 from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
-from .detection.bone_ends import ends
+from .detection.bone_ends import bone_ends
 from .keys.parent_motion import check_depth
 from .limits.bone_limits import BoneLimits
 from .rest_frames import rest_rotations, rest_world
@@ -41,11 +41,11 @@ class RigBinding:
     """(J, 4, 4) T_armature_joint of the rig at rest, in the armature's own unit; the identity without a bone."""
     rest_to_bone: Floats
     """(J, 4, 4) T_joint_bone at rest."""
-    holders: Ints
+    mapped_parents: Ints
     """(J,) the joint whose bone is this bone's nearest mapped ancestor in the armature, −1 if there is none."""
-    placed: Bools
+    location_keyed: Bools
     """(J,) True where the bone's location is keyed as well, because no ancestor moves it into place."""
-    inherits: Bools
+    inherits_rotation: Bools
     """(J,) True where the bone inherits its parent's rotation."""
     location_axes: Floats = field(default_factory=lambda: np.tile(np.eye(3), (len(JOINTS), 1, 1)))
     """(J, 3, 3) the axes of a bone's location channels in its rest frame; not the identity if Local Location is off."""
@@ -65,9 +65,9 @@ class RigBinding:
         return result
 
 
-def is_armature(thing: "Object | None") -> "TypeGuard[Object]":
+def is_armature(obj: "Object | None") -> "TypeGuard[Object]":
     """Whether an object is an armature."""
-    return thing is not None and thing.type == "ARMATURE"
+    return obj is not None and obj.type == "ARMATURE"
 
 
 def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
@@ -79,11 +79,11 @@ def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
     for joint, name in bones.items():
         points[JOINT_INDEX[joint]] = armature.data.bones[name].head_local
     for joints in DIGIT_JOINTS.values():
-        there = [armature.data.bones[bones[joint]] for joint in joints if joint in bones]
-        if there and joints[-1] not in bones:
-            heads = np.array([bone.head_local for bone in there])
-            tails = np.array([bone.tail_local for bone in there])
-            points[JOINT_INDEX[joints[-1]]] = ends(heads, tails, range(-1, len(there) - 1))[-1]
+        mapped_bones = [armature.data.bones[bones[joint]] for joint in joints if joint in bones]
+        if mapped_bones and joints[-1] not in bones:
+            heads = np.array([bone.head_local for bone in mapped_bones])
+            tails = np.array([bone.tail_local for bone in mapped_bones])
+            points[JOINT_INDEX[joints[-1]]] = bone_ends(heads, tails, range(-1, len(mapped_bones) - 1))[-1]
     return points
 
 
@@ -93,29 +93,31 @@ def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
     A tip without a bone has the rotation of its digit's last bone and is at its end.
     """
     frames = np.full((len(JOINTS), 4, 4), np.nan)
-    posed: dict[int, PoseBone | None] = {
+    pose_bones: dict[int, PoseBone | None] = {
         joint: armature.pose.bones.get(str(binding.bones[joint])) for joint in binding.mapped
     }
-    there = {joint: bone for joint, bone in posed.items() if bone is not None}
-    if there:
-        in_bones = np.linalg.inv(binding.rest_to_bone[list(there)])
-        frames[list(there)] = np.array([bone.matrix for bone in there.values()]) @ in_bones
-    points = joint_points(armature, {JOINTS[joint]: bone.name for joint, bone in there.items()})
+    existing = {joint: bone for joint, bone in pose_bones.items() if bone is not None}
+    if existing:
+        bone_to_joint = np.linalg.inv(binding.rest_to_bone[list(existing)])
+        frames[list(existing)] = np.array([bone.matrix for bone in existing.values()]) @ bone_to_joint
+    points = joint_points(armature, {JOINTS[joint]: bone.name for joint, bone in existing.items()})
     for joints in DIGIT_JOINTS.values():
         *others, tip = (JOINT_INDEX[joint] for joint in joints)
-        last, bone = next(((joint, posed[joint]) for joint in reversed(others) if posed.get(joint)), (tip, None))
-        if bone is not None and posed.get(tip) is None:
+        last, bone = next(
+            ((joint, pose_bones[joint]) for joint in reversed(others) if pose_bones.get(joint)), (tip, None)
+        )
+        if bone is not None and pose_bones.get(tip) is None:
             frames[tip] = frames[last]
-            moved = np.array(bone.matrix) @ np.linalg.inv(np.array(bone.bone.matrix_local))
-            frames[tip, :3, 3] = moved[:3, :3] @ points[tip] + moved[:3, 3]
+            deformation = np.array(bone.matrix) @ np.linalg.inv(np.array(bone.bone.matrix_local))
+            frames[tip, :3, 3] = deformation[:3, :3] @ points[tip] + deformation[:3, 3]
     return frames
 
 
-def world_points(armature: "Object", points: Floats) -> Floats:
+def points_to_world(armature: "Object", points: Floats) -> Floats:
     """Map points (..., 3) from armature space to the world, m."""
     world = np.array(armature.matrix_world)
-    moved: Floats = points @ world[:3, :3].T + world[:3, 3]
-    return moved
+    mapped: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return mapped
 
 
 def bind(
@@ -126,12 +128,12 @@ def bind(
     carrier: str | None = None,
     *,
     limits: Mapping[str, BoneLimits] = NO_LIMITS,
-    turns: Mapping[str, float] = NO_TURNS,
+    curl_turns: Mapping[str, float] = NO_TURNS,
 ) -> RigBinding:
     """Bind a hand of `armature` by a mapping joint -> bone.
 
     hand: decides the roll of digits that are straight at rest. carrier: see RigBinding. limits: bone -> its rotation
-    limits; a bone that rotates about a single axis decides the roll of its digit. turns: digit -> degrees, see
+    limits; a bone that rotates about a single axis decides the roll of its digit. curl_turns: digit -> degrees, see
     `mapping.Mapping`.
     Raises RigError for a missing bone and for an armature that is scaled flat.
     """
@@ -142,26 +144,30 @@ def bind(
     rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
     limited = {JOINT_INDEX[joint]: limits[name] for joint, name in bones.items() if name in limits}
-    rotations = _rest_rotations(armature, bones, hand, limited, turns)
+    rotations = _rest_rotations(armature, bones, hand, limited, curl_turns)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         rest[index, :3, :3] = rotations[index]
         rest[index, :3, 3] = bone.head_local
         rest_to_bone[index] = np.linalg.inv(rest[index]) @ np.array(bone.matrix_local)
-    holders = _holders(bones, rest_bones, carrier)
-    placed = _placed(rest_bones, holders, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None)
+    mapped_parents = _mapped_parents(bones, rest_bones, carrier)
+    location_keyed = _location_keyed(
+        rest_bones, mapped_parents, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None
+    )
     return RigBinding(
         armature=armature.name,
         side=side,
         bones=tuple(bones.get(joint) for joint in JOINTS),
         rest=rest,
         rest_to_bone=rest_to_bone,
-        holders=holders,
-        placed=placed,
-        inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
+        mapped_parents=mapped_parents,
+        location_keyed=location_keyed,
+        inherits_rotation=np.array(
+            [joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]
+        ),
         location_axes=_location_axes(rest_bones),
         carrier=carrier,
-        limits={joint: of_bone for joint, of_bone in limited.items() if not placed[joint]},
+        limits={joint: bone_limits for joint, bone_limits in limited.items() if not location_keyed[joint]},
     )
 
 
@@ -170,33 +176,33 @@ def _rest_rotations(
     bones: Mapping[str, str],
     hand: HandModel,
     limits: Mapping[int, BoneLimits],
-    turns: Mapping[str, float],
+    curl_turns: Mapping[str, float],
 ) -> Floats:
     """Return the rest rotations of the joints in armature space, (J, 3, 3).
 
     Frames are built in the world, where a mirrored or non-uniformly scaled armature has the hand that the user sees,
     and mapped back by their Y and Z directions: unlike directions, a rotation matrix cannot be mirrored.
     """
-    turned = np.array(armature.matrix_world)[:3, :3]
+    linear = np.array(armature.matrix_world)[:3, :3]
     hinges: dict[int, Floats] = {}
-    for joint, of_bone in limits.items():
-        axis = of_bone.hinge()
+    for joint, bone_limits in limits.items():
+        axis = bone_limits.hinge()
         if axis is not None:
-            seen = turned @ np.array(armature.data.bones[of_bone.bone].matrix_local)[:3, :3] @ axis
-            hinges[joint] = seen / np.linalg.norm(seen)
-    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)), hinges, turns)
-    return rot.transformed(np.linalg.inv(turned), world)
+            direction = linear @ np.array(armature.data.bones[bone_limits.bone].matrix_local)[:3, :3] @ axis
+            hinges[joint] = direction / np.linalg.norm(direction)
+    world = rest_rotations(hand, points_to_world(armature, joint_points(armature, bones)), hinges, curl_turns)
+    return rot.transformed(np.linalg.inv(linear), world)
 
 
-def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:
+def _mapped_parents(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:
     joints = {name: JOINT_INDEX[joint] for joint, name in bones.items()}
     if carrier is not None and "wrist" in bones:
         joints[carrier] = JOINT_INDEX["wrist"]
-    holders = np.full(len(JOINTS), -1)
+    mapped_parents = np.full(len(JOINTS), -1)
     for joint, bone in rest_bones.items():
-        above = (joints[parent.name] for parent in bone.parent_recursive if parent.name in joints)
-        holders[JOINT_INDEX[joint]] = next(above, -1)
-    return holders
+        ancestors = (joints[parent.name] for parent in bone.parent_recursive if parent.name in joints)
+        mapped_parents[JOINT_INDEX[joint]] = next(ancestors, -1)
+    return mapped_parents
 
 
 def _hand_size(rest: Floats) -> float:
@@ -204,19 +210,21 @@ def _hand_size(rest: Floats) -> float:
     return float(np.ptp(heads, axis=0).max())
 
 
-def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float, carrier: "Bone | None") -> Bools:
+def _location_keyed(
+    rest_bones: "Mapping[str, Bone]", mapped_parents: Ints, size: float, carrier: "Bone | None"
+) -> Bools:
     """Return (J,) which bones need keys for their location: unconnected ones without a mapped ancestor.
 
     A wrist at the end of an arm is left there.
     """
-    placed = np.zeros(len(JOINTS), bool)
+    location_keyed = np.zeros(len(JOINTS), bool)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
-        placed[index] = not bone.use_connect and holders[index] < 0
-    if placed[0] and (arm := (carrier or rest_bones["wrist"]).parent):
+        location_keyed[index] = not bone.use_connect and mapped_parents[index] < 0
+    if location_keyed[0] and (arm := (carrier or rest_bones["wrist"]).parent):
         gap = float((arm.tail_local - rest_bones["wrist"].head_local).length)
-        placed[0] = gap > 0.05 * size and len(arm.parent_recursive) < 2
-    return placed
+        location_keyed[0] = gap > 0.05 * size and len(arm.parent_recursive) < 2
+    return location_keyed
 
 
 def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
@@ -224,8 +232,8 @@ def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
     axes = np.tile(np.eye(3), (len(JOINTS), 1, 1))
     for joint, bone in rest_bones.items():
         if not bone.use_local_location:
-            along = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
-            axes[JOINT_INDEX[joint]] = np.array(bone.matrix_local)[:3, :3].T @ along
+            basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
+            axes[JOINT_INDEX[joint]] = np.array(bone.matrix_local)[:3, :3].T @ basis
     return axes
 
 
@@ -238,7 +246,7 @@ def default_binding(armature: "Object", hand: HandModel) -> RigBinding:
         bones=hand.joints,
         rest=world,
         rest_to_bone=np.tile(np.eye(4), (len(hand.joints), 1, 1)),
-        holders=np.array(hand.parents),
-        placed=np.array([parent < 0 for parent in hand.parents]),
-        inherits=np.ones(len(hand.joints), bool),
+        mapped_parents=np.array(hand.parents),
+        location_keyed=np.array([parent < 0 for parent in hand.parents]),
+        inherits_rotation=np.ones(len(hand.joints), bool),
     )

@@ -23,7 +23,7 @@ from .keys.arm_keys import check_arms
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.keying_notes import keying_notes
 from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
-from .linked import check_target, editable, stands_in
+from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, show_mirrored
 from .rig_query import RigQuery
@@ -51,7 +51,7 @@ class RigChoice:
         return cls(recipe.armature, tuple(mappings))
 
 
-ANY = RigChoice()
+DEFAULT_CHOICE = RigChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class TakeInScene:
     """Warnings about the take on this rig, one sentence each."""
 
 
-def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = ANY) -> TakeInScene:
+def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:
     """Replace the open file by one that shows the take from frame 1.
 
     rig: 'default' or the path of a .blend or .glb file with an armature. A new scene gets the take's frame rate, a
@@ -74,24 +74,24 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     mode, so that a user's session is never replaced. Raises RigError as check_rig does, or if the rig lacks a requested
     hand.
     """
-    found, chosen = open_rig(rig, wanted)
+    rig_armature, rig_notes = open_rig(rig, wanted)
     scene = bpy.context.scene
     new = not _is_own_scene(rig)
     if new:
         set_scene_rate(scene, take.recipe.fps or take.markers.rate)
     collection = bpy.data.collections.new(take_name(take))
     scene.collection.children.link(collection)
-    placing = TakeTiming()
-    began = time.perf_counter()
-    with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
-        notes = (*chosen, *keying_notes(armature, take)) if armature else ()
-        armatures = write_take(take, armature, scene, collection, placing)
-    seconds = time.perf_counter() - began
+    timing = TakeTiming()
+    started = time.perf_counter()
+    with editable(rig_armature, scene, bpy.context.view_layer) if rig_armature else nullcontext() as armature:
+        notes = (*rig_notes, *keying_notes(armature, take)) if armature else ()
+        armatures = write_take(take, armature, scene, collection, timing)
+    seconds = time.perf_counter() - started
     name = f"{object_name(take.markers)} markers"
-    markers = add_markers(take.markers, name, collection, start=placing.start, rate=scene_rate(scene))
+    markers = add_markers(take.markers, name, collection, start=timing.start, rate=scene_rate(scene))
     show_mirrored(markers, take.recipe.mirror)
     if new:
-        _dress(take, scene, collection, placing)
+        _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
     return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes)
 
@@ -101,15 +101,15 @@ def _is_own_scene(rig: str) -> bool:
     return Path(rig).suffix.lower() == ".blend"
 
 
-def _dress(take: Take, scene: "Scene", collection: "Collection", placing: TakeTiming) -> None:
+def _add_camera_and_light(take: Take, scene: "Scene", collection: "Collection", timing: TakeTiming) -> None:
     """Add a camera and light and set the frame range, so that a new file looks right when opened."""
-    frames = take_frames(take, scene, placing)
+    frames = take_frames(take, scene, timing)
     add_surroundings(scene)
     add_view(take, frames, scene, collection)
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str, arm: bool = False, wanted: RigChoice = ANY) -> Rig | None:
+def check_rig(rig: str, arm: bool = False, wanted: RigChoice = DEFAULT_CHOICE) -> Rig | None:
     """Check before solving that a take can be keyed on a rig; return its interface for a job, None for Knuckle's hand.
 
     Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or if `arm`
@@ -127,7 +127,7 @@ def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ..
     Raises RigError for a file without an armature that can be driven.
     """
     if rig == DEFAULT_RIG:
-        empty_file()
+        open_empty_file()
         return None, ()
     path = Path(rig)
     kind = path.suffix.lower()
@@ -136,21 +136,21 @@ def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ..
     if not path.is_file():
         raise RigError(f"{path}: there is no such file, expected a rig")
     try:
-        with quiet():
-            _read(path.resolve(), kind)
+        with suppressed_output():
+            _load(path.resolve(), kind)
     except RuntimeError as error:
         raise RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source") from error
     return _armature_with_hand(path, wanted)
 
 
-def _read(path: Path, kind: str) -> None:
+def _load(path: Path, kind: str) -> None:
     if kind == ".blend":
         bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
         return
     # addon_utils comes with Blender's module and can be imported only after bpy.
     import addon_utils
 
-    empty_file()
+    open_empty_file()
     addon_utils.enable("io_scene_gltf2")
     bpy.ops.import_scene.gltf(filepath=str(path))
 
@@ -160,7 +160,7 @@ def in_background() -> bool:
     return bool(bpy.app.background)
 
 
-def empty_file() -> None:
+def open_empty_file() -> None:
     """Replace the open file by an empty one; in background mode only."""
     if not in_background():
         raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
@@ -171,11 +171,11 @@ def empty_file() -> None:
 def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[str, ...]]":
     """Return the armature to drive, with the user's mappings saved on it, and a note if it was one of several."""
     scene = bpy.context.scene
-    armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]
+    armatures = [obj for obj in bpy.data.objects if is_armature(obj) and is_in_scene(obj, scene)]
     if not armatures:
         raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
     if wanted.armature is not None:
-        armatures = [_named(path, armatures, wanted.armature)]
+        armatures = [_armature_named(path, armatures, wanted.armature)]
     usable: list[Object] = []
     problem: RigError | None = None
     for armature in armatures:
@@ -192,31 +192,31 @@ def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[s
         raise RigError(f"{path}: {problem}")
     if len(usable) == 1:
         return usable[0], ()
-    named = " and ".join(repr(one.name) for one in usable)
+    names = " and ".join(repr(each.name) for each in usable)
     choose = "name the one to drive by --armature, or make it the active object and save the file"
     active = bpy.context.view_layer.objects.active
     if active not in usable:
-        raise RigError(f"{path}: {len(usable)} armatures have hands, {named}: {choose}")
-    note = f"{len(usable)} armatures of the rig's file have hands, {named}: '{active.name}' is driven, the active one"
+        raise RigError(f"{path}: {len(usable)} armatures have hands, {names}: {choose}")
+    note = f"{len(usable)} armatures of the rig's file have hands, {names}: '{active.name}' is driven, the active one"
     return active, (f"{note}; to drive another, {choose}",)
 
 
-def _named(path: Path, armatures: "list[Object]", name: str) -> "Object":
+def _armature_named(path: Path, armatures: "list[Object]", name: str) -> "Object":
     for armature in armatures:
         if armature.name == name:
             return armature
-    there = " and ".join(repr(one.name) for one in armatures)
-    raise RigError(f"{path}: there is no armature '{name}' in it, only {there}")
+    names = " and ".join(repr(each.name) for each in armatures)
+    raise RigError(f"{path}: there is no armature '{name}' in it, only {names}")
 
 
 def save(path: str | Path) -> None:
     """Save the open file under a path, completely or not at all. Raises FileError if it cannot be written."""
-    with written_whole(Path(path)) as half, quiet(), written_by_blender(Path(path)):
-        bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
+    with written_whole(Path(path)) as temporary, suppressed_output(), blender_file_errors(Path(path)):
+        bpy.ops.wm.save_as_mainfile(filepath=str(temporary), copy=True, check_existing=False, compress=True)
 
 
 @contextmanager
-def written_by_blender(path: Path) -> Iterator[None]:
+def blender_file_errors(path: Path) -> Iterator[None]:
     """Convert the RuntimeError of a Blender operator that cannot write a file to a FileError that names `path`."""
     try:
         yield
@@ -225,23 +225,23 @@ def written_by_blender(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def suppressed_output() -> Iterator[None]:
     """Suppress the output of Blender and its importers: the shell command reports problems in its own words.
 
     Blender prints from C, so file descriptors 1 and 2 are redirected rather than Python's streams.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    kept = [os.dup(descriptor) for descriptor in (1, 2)]
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    saved = [os.dup(descriptor) for descriptor in (1, 2)]
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
+        os.dup2(null, 1)
+        os.dup2(null, 2)
         yield
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for descriptor, copy in zip((1, 2), kept, strict=True):
+        for descriptor, copy in zip((1, 2), saved, strict=True):
             os.dup2(copy, descriptor)
             os.close(copy)
-        os.close(nowhere)
+        os.close(null)

@@ -1,6 +1,6 @@
 """Which strings Blender can store."""
 
 
-def is_kept_whole(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Whether Blender stores a string unchanged: it cuts strings at NUL and rejects what UTF-8 cannot encode."""
     return "\0" not in text and text.encode("utf-8", "replace").decode() == text

@@ -20,17 +20,17 @@ Floats = NDArray[np.float64]
 LENS, SENSOR = 50.0, 36.0
 """mm"""
 MARGIN = 1.2
-FOLLOWED = 0.8
+SMOOTHING_S = 0.8
 """s before and after each frame over which a moving camera's path is smoothed."""
-WANDERS = 1.5
+FOLLOW_RATIO = 1.5
 """The camera follows the hands if a static one would have to be this many times further away."""
 
 
 def add_view(take: Take, frames: Floats, scene: "Scene", collection: "Collection") -> "Object":
     """Add the scene's camera, framing the hands over the whole take, and a sun; 3D views look through the camera."""
-    turn = facing(take)
-    camera = add_camera(scene, collection, hand_points(take), turn, times=take.times, frames=frames)
-    add_sun(collection, turn)
+    rotation = back_view(take)
+    camera = add_camera(scene, collection, hand_points(take), rotation, times=take.times, frames=frames)
+    add_sun(collection, rotation)
     _show_camera()
     return camera
 
@@ -51,62 +51,68 @@ def add_surroundings(scene: "Scene") -> None:
 
 def hand_points(take: Take) -> Floats:
     """Return points (F, N, 3) m that must be in the picture: the joints, and where the skin ends below the wrist."""
-    clouds = []
+    points = []
     for solved in take.hands:
         joints = joint_frames(solved.hand, solved.pose)
-        end = joints[:, 0] @ np.array([0.0, -0.25 * solved.proportions.size, 0.0, 1.0])
-        clouds += [joints[..., :3, 3], end[:, None, :3]]
-    return np.concatenate(clouds, axis=1)
+        skin_end = joints[:, 0] @ np.array([0.0, -0.25 * solved.proportions.size, 0.0, 1.0])
+        points += [joints[..., :3, 3], skin_end[:, None, :3]]
+    return np.concatenate(points, axis=1)
 
 
-def facing(take: Take) -> Floats:
+def back_view(take: Take) -> Floats:
     """Return the rotation (3, 3) of a camera that sees the backs of the hands, slightly from above and from a side."""
     back = np.asarray(sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands))
-    return looking_along(-back / max(float(np.linalg.norm(back)), 1e-9) - [0.25, -0.35, 0.35])
+    return view_along(-back / max(float(np.linalg.norm(back)), 1e-9) - [0.25, -0.35, 0.35])
 
 
 def add_camera(
-    scene: "Scene", collection: "Collection", points: Floats, turn: Floats, *, times: Floats, frames: Floats
+    scene: "Scene", collection: "Collection", points: Floats, rotation: Floats, *, times: Floats, frames: Floats
 ) -> "Object":
-    """Add a camera of rotation `turn` (3, 3) that keeps points (F, N, 3) m in its picture.
+    """Add a camera with a `rotation` (3, 3) that keeps points (F, N, 3) m in its picture.
 
     times: (F,) s; frames: (F,) the scene frames at these times. The camera is static if the points stay together, and
     otherwise follows them smoothly, its distance following their spread.
     """
-    seen = points @ turn
-    centres = (seen.min(axis=1) + seen.max(axis=1)) / 2
-    middle = (seen.min(axis=(0, 1)) + seen.max(axis=(0, 1))) / 2
-    still = _needed(seen - middle, scene).max() <= WANDERS * np.median(_needed(seen - centres[:, None], scene))
-    if still:
-        stand = middle[None] + [0.0, 0.0, _needed(seen - middle, scene).max()]
+    in_view = points @ rotation
+    centres = (in_view.min(axis=1) + in_view.max(axis=1)) / 2
+    middle = (in_view.min(axis=(0, 1)) + in_view.max(axis=(0, 1))) / 2
+    static = _needed_distance(in_view - middle, scene).max() <= FOLLOW_RATIO * np.median(
+        _needed_distance(in_view - centres[:, None], scene)
+    )
+    if static:
+        positions = middle[None] + [0.0, 0.0, _needed_distance(in_view - middle, scene).max()]
     else:
-        reach = _reach(times)
-        stand = _averaged(centres, reach)
+        half_window = _half_window(times)
+        positions = _moving_mean(centres, half_window)
         # A moving maximum, averaged over the same window, is nowhere less than the distance needed.
-        stand[:, 2] += _averaged(_largest(_needed(seen - stand[:, None], scene), reach), reach)
+        positions[:, 2] += _moving_mean(
+            _moving_maximum(_needed_distance(in_view - positions[:, None], scene), half_window), half_window
+        )
     camera = _camera(scene, collection)
     camera.rotation_mode = "QUATERNION"
-    camera.rotation_quaternion = rot.from_matrix(turn).tolist()
-    camera.location = turn @ stand[0]
-    if not still:
+    camera.rotation_quaternion = rot.from_matrix(rotation).tolist()
+    camera.location = rotation @ positions[0]
+    if not static:
         step = max(len(frames) // 400, 1)
-        new_action(camera, [BoneCurves("", "location", frames[::step], stand[::step] @ turn.T)], "Camera")
+        new_action(camera, [BoneCurves("", "location", frames[::step], positions[::step] @ rotation.T)], "Camera")
     return camera
 
 
-def _needed(points: Floats, scene: "Scene") -> Floats:
+def _needed_distance(points: Floats, scene: "Scene") -> Floats:
     """Return the distances (F,) m at which a camera looking at the origin along −Z has points (F, N, 3) in its picture.
 
     A point x, y, z is in it if |x| <= (d − z) tan a, with d the camera's z and a half its angle of view; likewise y.
     """
     width, height = scene.render.resolution_x, scene.render.resolution_y
-    half = SENSOR / 2 / LENS / max(width, height) / MARGIN
-    across = np.maximum(np.abs(points[..., 0]) / (half * width), np.abs(points[..., 1]) / (half * height))
-    away: Floats = np.maximum((points[..., 2] + across).max(axis=-1), 0.05)
-    return away
+    half_tangent = SENSOR / 2 / LENS / max(width, height) / MARGIN
+    across = np.maximum(
+        np.abs(points[..., 0]) / (half_tangent * width), np.abs(points[..., 1]) / (half_tangent * height)
+    )
+    distances: Floats = np.maximum((points[..., 2] + across).max(axis=-1), 0.05)
+    return distances
 
 
-def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
+def view_along(direction: Floats, up: Floats | None = None) -> Floats:
     """Return the rotation (3, 3) of a camera whose −Z, its line of sight, is along a vector, with `up` upwards."""
     back = -direction / np.linalg.norm(direction)
     if up is None:
@@ -116,24 +122,24 @@ def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
     return np.stack([x, np.cross(back, x), back], axis=-1)
 
 
-def _reach(times: Floats) -> int:
-    """Return FOLLOWED seconds in frames."""
-    return max(round(FOLLOWED * (len(times) - 1) / max(float(times[-1] - times[0]), 1e-9)), 1)
+def _half_window(times: Floats) -> int:
+    """Return SMOOTHING_S in frames."""
+    return max(round(SMOOTHING_S * (len(times) - 1) / max(float(times[-1] - times[0]), 1e-9)), 1)
 
 
-def _stretches(values: Floats, reach: int) -> Floats:
-    """Return windows (F, ..., 2 reach + 1) of the frames around each frame, padded with the first and last frame."""
-    padded = np.concatenate([values[:1].repeat(reach, 0), values, values[-1:].repeat(reach, 0)])
-    return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=0)
+def _windows(values: Floats, half_window: int) -> Floats:
+    """Return windows (F, ..., 2 half_window + 1) around each frame, padded with the first and last frame."""
+    padded = np.concatenate([values[:1].repeat(half_window, 0), values, values[-1:].repeat(half_window, 0)])
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * half_window + 1, axis=0)
 
 
-def _averaged(values: Floats, reach: int) -> Floats:
-    result: Floats = _stretches(values, reach).mean(axis=-1)
+def _moving_mean(values: Floats, half_window: int) -> Floats:
+    result: Floats = _windows(values, half_window).mean(axis=-1)
     return result
 
 
-def _largest(values: Floats, reach: int) -> Floats:
-    result: Floats = _stretches(values, reach).max(axis=-1)
+def _moving_maximum(values: Floats, half_window: int) -> Floats:
+    result: Floats = _windows(values, half_window).max(axis=-1)
     return result
 
 
@@ -146,13 +152,13 @@ def _camera(scene: "Scene", collection: "Collection") -> "Object":
     return camera
 
 
-def add_sun(collection: "Collection", turn: Floats) -> None:
+def add_sun(collection: "Collection", camera_rotation: Floats) -> None:
     """Add a sun that shines from above and left of the camera."""
     light = bpy.data.lights.new("Sun", "SUN")
     light.energy, light.angle = 3.0, 0.2
     sun = bpy.data.objects.new("Sun", light)
-    along = -turn[:, 2] + 0.6 * turn[:, 0] - 0.8 * turn[:, 1]
-    sun.matrix_world = Matrix(looking_along(along).tolist()).to_4x4()
+    direction = -camera_rotation[:, 2] + 0.6 * camera_rotation[:, 0] - 0.8 * camera_rotation[:, 1]
+    sun.matrix_world = Matrix(view_along(direction).tolist()).to_4x4()
     collection.objects.link(sun)
 
 

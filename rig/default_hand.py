@@ -14,7 +14,7 @@ from ..hand.proportions import Proportions, build
 
 SKIN = "Knuckle Skin"
 NAIL = "Knuckle Nail"
-_LOOKS = {SKIN: ((0.66, 0.41, 0.31, 1.0), 0.5), NAIL: ((0.80, 0.54, 0.48, 1.0), 0.25)}
+_MATERIALS = {SKIN: ((0.66, 0.41, 0.31, 1.0), 0.5), NAIL: ((0.80, 0.54, 0.48, 1.0), 0.25)}
 """Base colour (linear RGBA) and roughness of each material."""
 
 
@@ -41,7 +41,7 @@ def add_hand(
 def _add_bones(armature: bpy.types.Object, proportions: Proportions, deforms: np.ndarray) -> None:
     hand = build(proportions)
     frames = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
-    with _editing(armature):
+    with _edit_mode(armature):
         bones = armature.data.edit_bones
         for joint, bone_name in enumerate(JOINTS):
             bone = bones.new(bone_name)
@@ -66,7 +66,7 @@ def _bone_length(frames: np.ndarray, joint: int) -> float:
 
 
 @contextmanager
-def _editing(armature: bpy.types.Object) -> Iterator[None]:
+def _edit_mode(armature: bpy.types.Object) -> Iterator[None]:
     """Edit Mode on the armature; mode, selection and active object are restored afterwards.
 
     Edit bones exist only in Edit Mode, which needs the active object of the view layer. The armature's collection may
@@ -78,8 +78,8 @@ def _editing(armature: bpy.types.Object) -> Iterator[None]:
     mode = active.mode if active else "OBJECT"
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
-    lent = armature.name not in root.objects
-    if lent:
+    linked_here = armature.name not in root.objects
+    if linked_here:
         root.objects.link(armature)
     try:
         for item in layer.objects:
@@ -89,7 +89,7 @@ def _editing(armature: bpy.types.Object) -> Iterator[None]:
         yield
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
-        if lent:
+        if linked_here:
             root.objects.unlink(armature)
         for item in layer.objects:
             item.select_set(item.name in selected)
@@ -114,7 +114,7 @@ def _material(name: str) -> bpy.types.Material:
     found: bpy.types.Material | None = bpy.data.materials.get(name)
     if found:
         return found
-    colour, roughness = _LOOKS[name]
+    colour, roughness = _MATERIALS[name]
     material = bpy.data.materials.new(name)
     material.diffuse_color, material.roughness = colour, roughness
     if bpy.app.version < (5, 0, 0):

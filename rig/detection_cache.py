@@ -14,12 +14,12 @@ import numpy as np
 from ..errors import RigError
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
-from .armature_data import switches
+from .armature_data import constraint_states
 from .armature_hands import FoundHand, hands_and_problems
 from .binding import RigBinding
 from .bound_hand import bound_hand
-from .mapping import PROPERTIES, check_whole, kept_text
-from .mapping_corrections import own_mapping, to_correct
+from .mapping import PROPERTIES, check_whole, saved_text
+from .mapping_corrections import mapping_to_correct, own_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -108,7 +108,7 @@ def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapp
 
     Raises RigError for limits that contradict themselves.
     """
-    found = replace(known.hands[side], turns=dict(turns))
+    found = replace(known.hands[side], curl_turns=dict(turns))
     bindings = {**known.bindings, side: _bound(armature, found)}
     return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
@@ -144,7 +144,7 @@ def _bound(armature: "Object", found: FoundHand) -> RigBinding:
 
 def _begun(armature: "Object", side: Side) -> FoundHand | None:
     """What the person has picked so far, of a mapping that is not whole or does not fit."""
-    mapping = to_correct(armature, side, None)
+    mapping = mapping_to_correct(armature, side, None)
     if not mapping.bones:
         return None
     return FoundHand(
@@ -153,7 +153,7 @@ def _begun(armature: "Object", side: Side) -> FoundHand | None:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
-        turns=mapping.turns,
+        curl_turns=mapping.curl_turns,
     )
 
 
@@ -170,8 +170,8 @@ def _depends_on(armature: "Object") -> Hashable:
     bones.foreach_get("use_inherit_rotation", flags[1])
     hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
     rest = (tuple(bones.keys()), hung, places.tobytes(), flags.tobytes())
-    said = tuple(str(kept_text(armature, side)) for side in PROPERTIES)
-    return armature.name, rest, switches(armature), _stretch(armature), said
+    said = tuple(str(saved_text(armature, side)) for side in PROPERTIES)
+    return armature.name, rest, constraint_states(armature), _stretch(armature), said
 
 
 def _stretch(armature: "Object") -> Hashable:

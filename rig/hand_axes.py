@@ -14,12 +14,12 @@ from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCK
 
 Floats = NDArray[np.float64]
 
-CURL = np.deg2rad(60.0)
+CURL_FLEXION = np.deg2rad(60.0)
 """rad, the flexion of each joint at the end of the tip path."""
-STEPS = 13
-HINGE = 0.06
+PATH_POINTS = 13
+HALF_HINGE_LENGTH = 0.06
 """Half the length of a drawn flexion axis, in palm lengths."""
-NORMAL = 0.45
+NORMAL_LENGTH = 0.45
 """Length of the drawn palm normal, in palm lengths."""
 
 
@@ -32,8 +32,8 @@ class DigitAxes:
     """(N, 3) joints from the palm to the tip."""
     hinges: Floats
     """(H, 2, 3) both ends of the flexion axis of each joint that flexes."""
-    way: Floats
-    """(S, 3) path of its tip from the present position to CURL in each joint; empty if no joint flexes."""
+    tip_path: Floats
+    """(S, 3) path of its tip from the present position to CURL_FLEXION in each joint; empty if no joint flexes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,38 +53,38 @@ def hand_axes(frames: Floats) -> HandAxes:
 
     The rotations of tips are not used. Missing joints and axes of no length are left out.
     """
-    places = frames[:, :3, 3]
-    seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
-    knuckles = places[[JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]]
-    palm = _palm_length(places, seen)
-    digits = (_digit(digit, frames, seen, palm) for digit in DIGITS)
+    positions = frames[:, :3, 3]
+    known = np.atleast_1d(np.all(np.isfinite(positions), axis=1))
+    knuckles = positions[[JOINT_INDEX[name] for name in KNUCKLES if known[JOINT_INDEX[name]]]]
+    palm = _palm_length(positions, known)
+    digits = (_digit(digit, frames, known, palm) for digit in DIGITS)
     return HandAxes(knuckles, _normal(frames[0], knuckles, palm), tuple(one for one in digits if len(one.joints) > 1))
 
 
-def named_places(frames: Floats) -> tuple[dict[str, Floats], Floats]:
+def label_positions(frames: Floats) -> tuple[dict[str, Floats], Floats]:
     """Return label positions: digit -> (3,) the last of its joints, and the palm normal (2, 3), as hand_axes has them.
 
     Takes frames (J, 4, 4); cheaper than hand_axes, because no tip paths are computed.
     """
-    places = frames[:, :3, 3]
-    seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
-    knuckles = places[[JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]]
-    there = {digit: places[_joints(digit, seen)] for digit in DIGITS}
-    tips = {digit: joints[-1] for digit, joints in there.items() if len(joints) > 1}
-    return tips, _normal(frames[0], knuckles, _palm_length(places, seen))
+    positions = frames[:, :3, 3]
+    known = np.atleast_1d(np.all(np.isfinite(positions), axis=1))
+    knuckles = positions[[JOINT_INDEX[name] for name in KNUCKLES if known[JOINT_INDEX[name]]]]
+    digits = {digit: positions[_joints(digit, known)] for digit in DIGITS}
+    tips = {digit: joints[-1] for digit, joints in digits.items() if len(joints) > 1}
+    return tips, _normal(frames[0], knuckles, _palm_length(positions, known))
 
 
-def _joints(digit: str, seen: NDArray[np.bool_]) -> list[int]:
-    return [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+def _joints(digit: str, known: NDArray[np.bool_]) -> list[int]:
+    return [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if known[JOINT_INDEX[name]]]
 
 
-def _palm_length(places: Floats, seen: NDArray[np.bool_]) -> float:
+def _palm_length(positions: Floats, known: NDArray[np.bool_]) -> float:
     """Return the mean distance from wrist to knuckles; without these, half the extent of all joints."""
-    knuckles = [JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]
-    if seen[0] and knuckles:
-        return float(np.linalg.norm(places[knuckles] - places[0], axis=1).mean())
-    there = places[seen]
-    return float(np.ptp(there, axis=0).max()) / 2 if len(there) else 0.0
+    knuckles = [JOINT_INDEX[name] for name in KNUCKLES if known[JOINT_INDEX[name]]]
+    if known[0] and knuckles:
+        return float(np.linalg.norm(positions[knuckles] - positions[0], axis=1).mean())
+    extent = positions[known]
+    return float(np.ptp(extent, axis=0).max()) / 2 if len(extent) else 0.0
 
 
 def _normal(wrist: Floats, knuckles: Floats, palm: float) -> Floats:
@@ -92,33 +92,33 @@ def _normal(wrist: Floats, knuckles: Floats, palm: float) -> Floats:
         return np.empty((0, 3))
     middle = (wrist[:3, 3] + knuckles.mean(axis=0)) / 2
     # +Z is out of the back of the hand.
-    return np.stack([middle, middle - NORMAL * palm * rot.unit_vector(wrist[:3, 2])])
+    return np.stack([middle, middle - NORMAL_LENGTH * palm * rot.unit_vector(wrist[:3, 2])])
 
 
-def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> DigitAxes:
-    there = _joints(digit, seen)
-    bending = [joint for joint in map(JOINT_INDEX.get, CHAIN_JOINTS[digit][:-1]) if joint in there[:-1]]
-    places = frames[there, :3, 3]
+def _digit(digit: str, frames: Floats, known: NDArray[np.bool_], palm: float) -> DigitAxes:
+    joints = _joints(digit, known)
+    bending = [joint for joint in map(JOINT_INDEX.get, CHAIN_JOINTS[digit][:-1]) if joint in joints[:-1]]
+    positions = frames[joints, :3, 3]
     # Flexion is about −X on both hands.
     axes = -np.array([rot.unit_vector(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
     centres = frames[bending, :3, 3].reshape(-1, 3)
-    ends = HINGE * palm * np.stack([-axes, axes], axis=1)
+    ends = HALF_HINGE_LENGTH * palm * np.stack([-axes, axes], axis=1)
     # The thumb's metacarpal moves across the palm as it flexes and takes no part in the curl.
     curls = slice(1, None) if digit == "thumb" and len(bending) > 2 else slice(None)
-    way = _way(places[-1], centres[curls], axes[curls]) if bending else np.empty((0, 3))
-    return DigitAxes(digit, places, centres[:, None] + ends, way)
+    way = _tip_path(positions[-1], centres[curls], axes[curls]) if bending else np.empty((0, 3))
+    return DigitAxes(digit, positions, centres[:, None] + ends, way)
 
 
-def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
-    """Return the path (STEPS, 3) of a tip while all joints (N, 3) flex about their axes (N, 3) at once.
+def _tip_path(tip: Floats, centres: Floats, axes: Floats) -> Floats:
+    """Return the path (PATH_POINTS, 3) of a tip while all joints (N, 3) flex about their axes (N, 3) at once.
 
     A joint's rotation moves only what is further out, so the outermost joint is applied first.
     """
-    angles = np.linspace(0.0, CURL, STEPS)
-    way: Floats = np.tile(tip, (STEPS, 1))
+    angles = np.linspace(0.0, CURL_FLEXION, PATH_POINTS)
+    path: Floats = np.tile(tip, (PATH_POINTS, 1))
     for centre, axis in zip(centres[::-1], axes[::-1], strict=True):
-        way = rot.rotate(rot.from_axis_angle(axis, angles), way - centre) + centre
-    return way
+        path = rot.rotate(rot.from_axis_angle(axis, angles), path - centre) + centre
+    return path
 
 
 def arrow_head(line: Floats, across: Floats, size: float) -> Floats:

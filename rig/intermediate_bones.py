@@ -17,7 +17,7 @@ def bones_between(armature: "Object", binding: RigBinding) -> dict[int, tuple[st
     found = {}
     for joint in binding.mapped:
         name = str(binding.bones[joint])
-        if binding.holders[joint] < 0:
+        if binding.mapped_parents[joint] < 0:
             continue
         first = armature.data.bones[name]
         while first.parent and first.parent.name not in own:

@@ -29,7 +29,7 @@ class ObjectName:
         """Return the name and library of an object."""
         return cls(obj.name, obj.library.filepath if obj.library else None)
 
-    def found(self) -> "Object | None":
+    def find(self) -> "Object | None":
         """Return the object in the open file, None if it is gone."""
         key: Any = (self.name, self.library)
         found: Object | None = bpy.data.objects.get(key)
@@ -41,9 +41,9 @@ def library_of(obj: "Object") -> str | None:
     return Path(bpy.path.abspath(obj.library.filepath)).name if obj.library else None
 
 
-def stands_in(armature: "Object", scene: "Scene") -> bool:
+def is_in_scene(armature: "Object", scene: "Scene") -> bool:
     """Whether an armature is in a scene, as an object of its own or in a collection instance."""
-    return _among(armature, scene) or bool(_showing(armature, scene))
+    return _is_scene_object(armature, scene) or bool(_instances_of(armature, scene))
 
 
 def check_target(armature: "Object", scene: "Scene") -> None:
@@ -58,11 +58,11 @@ def _check_overridable(armature: "Object", scene: "Scene") -> None:
     where = f"armature '{armature.name}' of {library_of(armature)}"
     if armature.library.is_missing:
         raise RigError(f"{where}: that file is missing, find it with File > External Data > Find Missing Files")
-    stand = _stand(armature, scene)
-    if not is_evaluated(stand):
+    scene_object = _scene_object(armature, scene)
+    if not is_evaluated(scene_object):
         raise RigError(
-            f"{where}: '{stand.name}' is excluded from this view layer or disabled in viewports, so that Blender does "
-            "not work out where it is: include it first"
+            f"{where}: '{scene_object.name}' is excluded from this view layer or disabled in viewports, so that "
+            "Blender does not evaluate it: include it first"
         )
 
 
@@ -78,67 +78,67 @@ def editable(armature: "Object", scene: "Scene", layer: "ViewLayer") -> "Iterato
         yield armature
         return
     _check_overridable(armature, scene)
-    with ExitStack() as back:
-        own = _override(armature, scene, layer, back)
+    with ExitStack() as undo:
+        override = _override(armature, scene, layer, undo)
         layer.update()
-        yield own
-        back.pop_all()
+        yield override
+        undo.pop_all()
 
 
-def _among(armature: "Object", scene: "Scene") -> bool:
+def _is_scene_object(armature: "Object", scene: "Scene") -> bool:
     """Whether an object is in a scene, compared by identity because names are not unique across files."""
     return any(obj == armature for obj in scene.objects)
 
 
-def _showing(armature: "Object", scene: "Scene") -> "list[Object]":
+def _instances_of(armature: "Object", scene: "Scene") -> "list[Object]":
     """Return the collection instances of a scene whose collection contains the armature."""
-    empties = [obj for obj in scene.objects if obj.instance_type == "COLLECTION" and obj.instance_collection]
-    showing = [obj for obj in empties if any(one == armature for one in obj.instance_collection.all_objects)]
-    return sorted(showing, key=lambda obj: obj.name)
+    instances = [obj for obj in scene.objects if obj.instance_type == "COLLECTION" and obj.instance_collection]
+    containing = [obj for obj in instances if any(each == armature for each in obj.instance_collection.all_objects)]
+    return sorted(containing, key=lambda obj: obj.name)
 
 
-def _stand(armature: "Object", scene: "Scene") -> "Object":
+def _scene_object(armature: "Object", scene: "Scene") -> "Object":
     """Return the scene object of a linked armature: itself, or the collection instance that contains it."""
-    if _among(armature, scene):
+    if _is_scene_object(armature, scene):
         return armature
-    showing = _showing(armature, scene)
-    active = [obj for obj in showing if obj == bpy.context.view_layer.objects.active]
-    if len(showing) > 1 and not active:
+    instances = _instances_of(armature, scene)
+    active = [obj for obj in instances if obj == bpy.context.view_layer.objects.active]
+    if len(instances) > 1 and not active:
         raise RigError(
-            f"armature '{armature.name}' of {library_of(armature)} is shown {len(showing)} times, by "
-            f"{' and '.join(repr(obj.name) for obj in showing)}: make the one to drive the active object"
+            f"armature '{armature.name}' of {library_of(armature)} is shown {len(instances)} times, by "
+            f"{' and '.join(repr(obj.name) for obj in instances)}: make the one to drive the active object"
         )
-    if not showing:
+    if not instances:
         raise RigError(f"armature '{armature.name}' of {library_of(armature)} is not in this scene, choose another")
-    return (active or showing)[0]
+    return (active or instances)[0]
 
 
-def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", back: ExitStack) -> "Object":
-    """Make the override and replace the linked objects by it; register on `back` how to undo that."""
-    stand = _stand(armature, scene)
-    shown = stand.instance_collection if stand != armature else None
-    root = shown or _linked_collection(armature, scene) or armature
-    back.callback(_chosen_again, layer, layer.objects.active, list(layer.objects.selected))
+def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", undo: ExitStack) -> "Object":
+    """Make the override and replace the linked objects by it; register on `undo` how to undo that."""
+    scene_object = _scene_object(armature, scene)
+    instanced = scene_object.instance_collection if scene_object != armature else None
+    root = instanced or _linked_collection(armature, scene) or armature
+    undo.callback(_restore_selection, layer, layer.objects.active, list(layer.objects.selected))
     before = set(bpy.data.user_map())
     root.override_hierarchy_create(scene, layer)
-    made = [block for block in bpy.data.user_map() if block not in before and block.override_library]
-    back.callback(bpy.data.batch_remove, made)
-    overrides: dict[ID, Any] = {block.override_library.reference: block for block in made}
-    own: Object | None = overrides.get(armature)
-    if own is None:
+    new_blocks = [block for block in bpy.data.user_map() if block not in before and block.override_library]
+    undo.callback(bpy.data.batch_remove, new_blocks)
+    overrides: dict[ID, Any] = {block.override_library.reference: block for block in new_blocks}
+    override: Object | None = overrides.get(armature)
+    if override is None:
         raise RigError(
             f"armature '{armature.name}' of {library_of(armature)}: Blender makes no library override of it, append it "
             "instead of linking it"
         )
-    own.override_library.is_system_override = False
-    if shown is not None:
-        _hung_on(stand, [block for block in made if isinstance(block, bpy.types.Object)], back)
+    override.override_library.is_system_override = False
+    if instanced is not None:
+        _parent_to(scene_object, [block for block in new_blocks if isinstance(block, bpy.types.Object)], undo)
     else:
-        _exchanged(overrides, scene, layer, back)
-    return own
+        _replace_in_collections(overrides, scene, layer, undo)
+    return override
 
 
-def _chosen_again(layer: "ViewLayer", active: "Object | None", selected: "list[Object]") -> None:
+def _restore_selection(layer: "ViewLayer", active: "Object | None", selected: "list[Object]") -> None:
     """Restore the active object and the selection."""
     # Until this update, objects that were unlinked or removed meanwhile are listed as None.
     layer.update()
@@ -153,33 +153,33 @@ def _linked_collection(armature: "Object", scene: "Scene") -> "Collection | None
     return next((one for one in linked if any(obj == armature for obj in one.all_objects)), None)
 
 
-def _hung_on(empty: "Object", made: "list[Object]", back: ExitStack) -> None:
-    shown = empty.instance_collection
-    offset = Matrix.Translation(-shown.instance_offset)
-    for obj in made:
+def _parent_to(empty: "Object", objects: "list[Object]", undo: ExitStack) -> None:
+    instanced = empty.instance_collection
+    offset = Matrix.Translation(-instanced.instance_offset)
+    for obj in objects:
         if obj.parent is None:
             obj.parent = empty
             obj.matrix_parent_inverse = offset
-    back.callback(setattr, empty, "instance_collection", shown)
-    back.callback(setattr, empty, "instance_type", empty.instance_type)
+    undo.callback(setattr, empty, "instance_collection", instanced)
+    undo.callback(setattr, empty, "instance_type", empty.instance_type)
     empty.instance_collection = None
     empty.instance_type = "NONE"
 
 
-def _exchanged(overrides: "dict[ID, Any]", scene: "Scene", layer: "ViewLayer", back: ExitStack) -> None:
+def _replace_in_collections(overrides: "dict[ID, Any]", scene: "Scene", layer: "ViewLayer", undo: ExitStack) -> None:
     """Link each override to the local collections of its original, and unlink the original."""
     active = layer.objects.active
-    holders = [one for one in (scene.collection, *scene.collection.children_recursive) if one.is_editable]
-    for linked, own in overrides.items():
+    collections = [each for each in (scene.collection, *scene.collection.children_recursive) if each.is_editable]
+    for linked, override in overrides.items():
         part = "objects" if isinstance(linked, bpy.types.Object) else "children"
         if not isinstance(linked, bpy.types.Object | bpy.types.Collection):
             continue
-        for holder in [one for one in holders if any(item == linked for item in getattr(one, part))]:
-            listed = getattr(holder, part)
-            if not any(item == own for item in listed):
-                listed.link(own)
-            listed.unlink(linked)
-            back.callback(listed.link, linked)
+        for holder in [each for each in collections if any(item == linked for item in getattr(each, part))]:
+            links = getattr(holder, part)
+            if not any(item == override for item in links):
+                links.link(override)
+            links.unlink(linked)
+            undo.callback(links.link, linked)
     if active in overrides:
         layer.objects.active = overrides[active]
         overrides[active].select_set(True, view_layer=layer)

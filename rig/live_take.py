@@ -11,8 +11,8 @@ from ..errors import KnuckleError
 from ..hand.kinematics import Pose
 from .keys.frame_times import scene_frames, scene_rate
 from .keys.keyframes import KeyedHand, key_hands
-from .keys.nla_layers import TAKE, pull_up, push_down
-from .keys.take_report import TIMECODE
+from .keys.nla_layers import TAKE_PROPERTY, pull_up, push_down
+from .keys.take_report import TIMECODE_PROPERTY
 from .posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LiveTake:
     """(F,) s, at least one."""
     poses: Mapping[str, Pose]
     """Hand -> its poses in the F frames, in world space."""
-    posed: Mapping[str, RigHand]
+    rig_hands: Mapping[str, RigHand]
     """Hand -> the rig's hand that it drove."""
     timecode: str = ""
     """SMPTE timecode of the first frame, if the device sends it."""
@@ -46,25 +46,25 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...
     # Frames of the same moment become one key.
     rows = np.flatnonzero(np.diff(frames, prepend=-np.inf) > 1e-6)
     armatures: dict[Object, list[KeyedHand]] = {}
-    for hand in take.posed.keys() & take.poses.keys():
-        drives, pose = take.posed[hand], take.poses[hand]
-        armature = drives.find_armature()
+    for hand in take.rig_hands.keys() & take.poses.keys():
+        rig_hand, pose = take.rig_hands[hand], take.poses[hand]
+        armature = rig_hand.find_armature()
         if armature is not None:
-            binding = replace(drives.binding, armature=armature.name)
-            taken = Pose(pose.hand, pose.root[rows], pose.angles[rows])
-            armatures.setdefault(armature, []).append(KeyedHand(binding, drives.hand, taken))
+            binding = replace(rig_hand.binding, armature=armature.name)
+            live_pose = Pose(pose.hand, pose.root[rows], pose.angles[rows])
+            armatures.setdefault(armature, []).append(KeyedHand(binding, rig_hand.hand, live_pose))
     span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
     actions = []
     for armature, keyed in armatures.items():
-        bones = {str(bone) for one in keyed for bone in one.binding.bones if bone}
-        below = push_down(armature, bones, span)
+        bones = {str(bone) for each in keyed for bone in each.binding.bones if bone}
+        strip = push_down(armature, bones, span)
         try:
             action = key_hands(armature, keyed, frames[rows], take.name)
         except KnuckleError:
-            pull_up(armature, below)
+            pull_up(armature, strip)
             raise
-        action[TAKE] = True
+        action[TAKE_PROPERTY] = True
         if take.timecode:
-            action[TIMECODE] = take.timecode
+            action[TIMECODE_PROPERTY] = take.timecode
         actions.append(action)
     return tuple(actions)

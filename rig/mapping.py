@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RigError
 from ..files import write_json
 from ..hand.joints import DIGITS, JOINT_INDEX, SIDES, Side, digit_of
-from .blend_text import is_kept_whole
+from .blend_text import is_storable
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
 VERSION = 2
-READ = (1, 2)
-"""Versions that can be read; version 1 has no turns."""
+READABLE_VERSIONS = (1, 2)
+"""Versions that can be read; version 1 has no curl turns."""
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 255
-FORGOTTEN = ""
+NO_MAPPING = ""
 """Stored in an override to hide the mapping saved in its library."""
 _KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 """Names of JSON values that are not objects, for error messages."""
@@ -46,7 +46,7 @@ class Mapping:
     """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
     where: str = field(default="the mapping", compare=False)
     """The beginning of error messages."""
-    turns: Table[str, float] = field(default_factory=dict)
+    curl_turns: Table[str, float] = field(default_factory=dict)
     """digit -> degrees, −180..180, by which its curl plane is rotated about its bones, in the sense of HandModel's
     twist; 180 flips the direction in which it curls."""
 
@@ -56,8 +56,8 @@ class Mapping:
     @property
     def digits(self) -> tuple[str, ...]:
         """Digits that have a bone, thumb first."""
-        have = {digit_of(joint) for joint in self.bones}
-        return tuple(digit for digit in DIGITS if digit in have)
+        mapped = {digit_of(joint) for joint in self.bones}
+        return tuple(digit for digit in DIGITS if digit in mapped)
 
 
 def _check(mapping: Mapping) -> None:
@@ -76,7 +76,7 @@ def _check(mapping: Mapping) -> None:
         owner[bone] = joint
     if mapping.carrier is not None and not _is_name(mapping.carrier):
         raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
-    for digit, turn in mapping.turns.items():
+    for digit, turn in mapping.curl_turns.items():
         if digit not in DIGITS or not _is_turn(turn):
             raise RigError(
                 f"{mapping.where}: the turn of {digit!r:.40} is {turn!r:.40}, expected a digit of "
@@ -91,7 +91,7 @@ def check_whole(mapping: Mapping) -> None:
 
 
 def _is_name(bone: Any) -> bool:
-    return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME and is_kept_whole(bone)
+    return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME and is_storable(bone)
 
 
 def _is_turn(turn: Any) -> bool:
@@ -101,7 +101,7 @@ def _is_turn(turn: Any) -> bool:
 def to_dict(mapping: Mapping) -> dict[str, Any]:
     """Return a mapping as JSON data."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
-    turns = {"turns": dict(mapping.turns)} if mapping.turns else {}
+    turns = {"turns": dict(mapping.curl_turns)} if mapping.curl_turns else {}
     return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **turns}
 
 
@@ -111,7 +111,7 @@ def from_dict(data: Any, where: str) -> Mapping:
         raise RigError(
             f"{where}: it is {_KINDS.get(type(data), 'null')}, expected an object: a mapping saved by Knuckle"
         )
-    if isinstance(data.get("version"), bool) or data.get("version") not in READ:
+    if isinstance(data.get("version"), bool) or data.get("version") not in READABLE_VERSIONS:
         raise RigError(
             f"{where}: its version is {data.get('version')!r:.40}, expected 1 or 2: a mapping saved by Knuckle"
         )
@@ -139,27 +139,27 @@ def save_mapping(armature: "Object", mapping: Mapping) -> None:
     Raises RigError for a missing bone, and then changes nothing.
     """
     check_bones(armature, mapping)
-    _keep(armature, mapping.side, json.dumps(to_dict(mapping), ensure_ascii=False))
+    _save_text(armature, mapping.side, json.dumps(to_dict(mapping), ensure_ascii=False))
 
 
-def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
+def saved_mappings(armature: "Object") -> dict[Side, Mapping]:
     """Return the mappings saved on an armature, complete or not. Raises RigError for damaged ones and missing bones."""
-    found: dict[Side, Mapping] = {}
+    mappings: dict[Side, Mapping] = {}
     for side in SIDES:
-        mapping = kept_mapping(armature, side)
+        mapping = saved_mapping(armature, side)
         if mapping is not None:
             check_bones(armature, mapping)
-            found[side] = mapping
-    return found
+            mappings[side] = mapping
+    return mappings
 
 
-def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
+def saved_mapping(armature: "Object", side: Side) -> Mapping | None:
     """Return the mapping saved for a side, None if there is none. Raises RigError for a damaged one."""
-    text = kept_text(armature, side)
-    if text == FORGOTTEN:
+    text = saved_text(armature, side)
+    if text == NO_MAPPING:
         return None
     where = f"armature '{armature.name}', its own mapping of the {side} hand"
-    mapping = from_dict(_decoded(text, where, "forget it and detect again"), where)
+    mapping = from_dict(_parsed(text, where, "forget it and detect again"), where)
     if mapping.side != side:
         raise RigError(f"{where}: its side is {mapping.side}, forget it and detect again")
     return mapping
@@ -169,22 +169,22 @@ def forget_mapping(armature: "Object", side: Side) -> None:
     """Delete a saved mapping, so that the hand is detected again."""
     if armature.override_library:
         # A property deleted from an override comes back from its library when the file is loaded again.
-        if kept_text(armature, side) != FORGOTTEN:
-            _keep(armature, side, FORGOTTEN)
+        if saved_text(armature, side) != NO_MAPPING:
+            _save_text(armature, side, NO_MAPPING)
     elif armature.get(PROPERTIES[side]) is not None:
         del armature[PROPERTIES[side]]
 
 
-def kept_text(armature: "Object", side: Side) -> Any:
-    """Return the raw text saved for a side; FORGOTTEN for none."""
+def saved_text(armature: "Object", side: Side) -> Any:
+    """Return the raw text saved for a side; NO_MAPPING for none."""
     text = armature.get(PROPERTIES[side])
     if text is not None:
         return text
-    tables = [_copies(scene, side) for scene in armature.users_scene] if armature.override_library else []
-    return next((table[armature.name] for table in tables if armature.name in table), FORGOTTEN)
+    copies = [_scene_texts(scene, side) for scene in armature.users_scene] if armature.override_library else []
+    return next((texts[armature.name] for texts in copies if armature.name in texts), NO_MAPPING)
 
 
-def _keep(armature: "Object", side: Side, text: str) -> None:
+def _save_text(armature: "Object", side: Side, text: str) -> None:
     """Save a text on an armature, and for a library override in its scenes as well.
 
     Blender saves a property of an override only if its library has that property.
@@ -195,24 +195,24 @@ def _keep(armature: "Object", side: Side, text: str) -> None:
     if armature.override_library:
         for scene in armature.users_scene:
             if scene.is_editable:
-                scene[name] = json.dumps(_copies(scene, side) | {armature.name: text})
+                scene[name] = json.dumps(_scene_texts(scene, side) | {armature.name: text})
 
 
-def _copies(scene: "Scene", side: Side) -> dict[str, Any]:
+def _scene_texts(scene: "Scene", side: Side) -> dict[str, Any]:
     """Return the texts that a scene stores for its library overrides by name; none if they are damaged."""
     try:
-        kept = json.loads(scene.get(PROPERTIES[side], "{}"))
+        texts = json.loads(scene.get(PROPERTIES[side], "{}"))
     except (TypeError, ValueError, RecursionError):
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return texts if isinstance(texts, dict) else {}
 
 
-def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
+def with_bone(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
     """Return the mapping with a bone assigned to a joint, None to unassign; the bone is removed from any other joint.
 
     Raises RigError for an unknown joint.
     """
-    bones = {own: name for own, name in mapping.bones.items() if own != joint and name != bone}
+    bones = {other: name for other, name in mapping.bones.items() if other != joint and name != bone}
     if bone is not None:
         bones[joint] = bone
     return replace(mapping, bones=bones)
@@ -233,12 +233,12 @@ def read_preset(path: Path) -> Mapping:
         raise RigError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise RigError(f"{path}: not a text, expected a mapping saved by Knuckle") from error
-    mapping = from_dict(_decoded(text, str(path), "expected a mapping saved by Knuckle"), str(path))
+    mapping = from_dict(_parsed(text, str(path), "expected a mapping saved by Knuckle"), str(path))
     check_whole(mapping)
     return mapping
 
 
-def _decoded(text: Any, where: str, remedy: str) -> Any:
+def _parsed(text: Any, where: str, remedy: str) -> Any:
     if not isinstance(text, str) or len(text) > MOST_BYTES:
         raise RigError(f"{where}: {type(text).__name__} of another size than a mapping has, {remedy}")
     try:

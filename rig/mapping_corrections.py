@@ -10,7 +10,7 @@ from ..hand import mirror
 from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, Side
 from .armature_hands import FoundHand
 from .detection.digit_joints import STUB, bending_joints
-from .mapping import Mapping, kept_mapping
+from .mapping import Mapping, saved_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object
@@ -18,46 +18,48 @@ if TYPE_CHECKING:
 
 def own_mapping(found: FoundHand) -> Mapping:
     """Return a found hand as the user's own mapping."""
-    return Mapping(found.side, dict(found.bones), found.carrier, turns=dict(found.turns))
+    return Mapping(found.side, dict(found.bones), found.carrier, curl_turns=dict(found.curl_turns))
 
 
-def to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mapping:
+def mapping_to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mapping:
     """Return the mapping to correct: the saved one without missing bones, else the found hand, else an empty one.
 
     A saved mapping that cannot be read is ignored, since the user is about to correct it.
     """
     try:
-        kept = kept_mapping(armature, side)
+        saved = saved_mapping(armature, side)
     except RigError:
-        kept = None
-    if kept is None:
+        saved = None
+    if saved is None:
         return own_mapping(found) if found else Mapping(side, {})
-    there = armature.data.bones.keys()
-    bones = {joint: bone for joint, bone in kept.bones.items() if bone in there}
-    return replace(kept, bones=bones, carrier=kept.carrier if kept.carrier in there else None)
+    existing = armature.data.bones.keys()
+    bones = {joint: bone for joint, bone in saved.bones.items() if bone in existing}
+    return replace(saved, bones=bones, carrier=saved.carrier if saved.carrier in existing else None)
 
 
-def turned(mapping: Mapping, digit: str, degrees: float) -> Mapping:
+def with_curl_turned(mapping: Mapping, digit: str, degrees: float) -> Mapping:
     """Return the mapping with a digit's curl plane rotated by degrees, wrapped to −180..180, from the detected one."""
-    around = 180.0 - (180.0 - degrees) % 360.0
-    turns = {other: turn for other, turn in mapping.turns.items() if other != digit}
-    return replace(mapping, turns=turns | ({digit: around} if around else {}))
+    wrapped = 180.0 - (180.0 - degrees) % 360.0
+    turns = {other: turn for other, turn in mapping.curl_turns.items() if other != digit}
+    return replace(mapping, curl_turns=turns | ({digit: wrapped} if wrapped else {}))
 
 
-def flipped(mapping: Mapping, digit: str) -> Mapping:
+def with_curl_flipped(mapping: Mapping, digit: str) -> Mapping:
     """Return the mapping with a digit that curls in the opposite direction."""
-    return turned(mapping, digit, mapping.turns.get(digit, 0.0) + 180.0)
+    return with_curl_turned(mapping, digit, mapping.curl_turns.get(digit, 0.0) + 180.0)
 
 
-def mirrored(mapping: Mapping) -> Mapping:
+def mirrored_mapping(mapping: Mapping) -> Mapping:
     """Return the mapping for the other side: its palm faces the other way. Rotated curl planes stay where they are."""
     other = mirror.other_side(mapping.side)
     return replace(
-        mapping, side=other, turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.turns.items()}
+        mapping,
+        side=other,
+        curl_turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.curl_turns.items()},
     )
 
 
-def check_free(
+def check_unassigned(
     hands: Table[Side, FoundHand | Mapping],
     side: Side,
     bones: Iterable[str],
@@ -71,51 +73,51 @@ def check_free(
                 raise RigError(f"bone '{bone}' is {joints[bone]} of the {other} hand, {remedy}")
 
 
-def filled(mapping: Mapping, digit: str, bones: Sequence[str], ended: bool) -> Mapping:
+def with_digit(mapping: Mapping, digit: str, bones: Sequence[str], last_is_tip: bool) -> Mapping:
     """Return the mapping with a digit's joints assigned to a chain of bones, beginning with the first that bends.
 
     ended: the last bone only marks the tip. The digit's metacarpal bone in the palm stays, all its other bones are
     replaced; bones of the chain are removed from other joints.
     """
-    kept = {
+    others = {
         joint: bone for joint, bone in mapping.bones.items() if bone not in bones and joint not in CHAIN_JOINTS[digit]
     }
-    bending = len(bones) - ended
+    bending = len(bones) - last_is_tip
     joints = (*bending_joints(digit, bending), *((DIGIT_JOINTS[digit][-1],) if bending < len(bones) else ()))
-    return replace(mapping, bones=kept | dict(zip(joints, bones, strict=False)))
+    return replace(mapping, bones=others | dict(zip(joints, bones, strict=False)))
 
 
-def outward(armature: "Object", first: str) -> tuple[tuple[str, ...], bool]:
+def digit_chain(armature: "Object", first: str) -> tuple[tuple[str, ...], bool]:
     """Return a digit's bones from its first bone to its tip, at most four, and whether the last only marks the tip.
 
     Each next bone is a visible child, directly or below hidden bones; of several, the one whose head is nearest to the
     present bone's tail.
     """
     chain = [armature.data.bones[first]]
-    while len(chain) < 4 and (following := _following(armature, chain[-1])) is not None:
-        chain.append(following)
-    ended = len(chain) > 2 and (len(chain) == 4 or chain[-1].length < STUB * chain[-2].length)
-    return tuple(bone.name for bone in chain), ended
+    while len(chain) < 4 and (next_bone := _next_bone(armature, chain[-1])) is not None:
+        chain.append(next_bone)
+    last_is_tip = len(chain) > 2 and (len(chain) == 4 or chain[-1].length < STUB * chain[-2].length)
+    return tuple(bone.name for bone in chain), last_is_tip
 
 
-def _following(armature: "Object", bone: "Bone") -> "Bone | None":
-    waiting, found = list(bone.children), []
-    while waiting:
-        child = waiting.pop()
-        if is_shown(armature, child.name):
-            found.append(child)
+def _next_bone(armature: "Object", bone: "Bone") -> "Bone | None":
+    queue, visible = list(bone.children), []
+    while queue:
+        child = queue.pop()
+        if is_bone_visible(armature, child.name):
+            visible.append(child)
         else:
-            waiting += child.children
-    return min(found, key=lambda child: (child.head_local - bone.tail_local).length, default=None)
+            queue += child.children
+    return min(visible, key=lambda child: (child.head_local - bone.tail_local).length, default=None)
 
 
-def is_shown(armature: "Object", name: str) -> bool:
+def is_bone_visible(armature: "Object", name: str) -> bool:
     """Whether a bone is visible in Pose Mode: not hidden, and in a visible bone collection, if in any."""
-    bone, posed = armature.data.bones[name], armature.pose.bones[name]
+    bone, pose_bone = armature.data.bones[name], armature.pose.bones[name]
     # Since Blender 5, pose bones have a hide flag of their own.
-    if getattr(posed, "hide", bone.hide):
+    if getattr(pose_bone, "hide", bone.hide):
         return False
-    return not bone.collections or any(one.is_visible_effectively for one in bone.collections)
+    return not bone.collections or any(collection.is_visible_effectively for collection in bone.collections)
 
 
 def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
@@ -124,8 +126,8 @@ def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
     """
     bones = armature.data.bones
     firsts = [bones[name] for joint, name in mapping.bones.items() if joint != "wrist"]
-    above = [[other.name for other in bone.parent_recursive] for bone in firsts]
-    shared = [name for name in above[0] if all(name in others for others in above[1:])] if above else []
-    if mapping.bones.get("wrist") in shared or not shared or "wrist" not in mapping.bones:
+    ancestors = [[other.name for other in bone.parent_recursive] for bone in firsts]
+    common = [name for name in ancestors[0] if all(name in others for others in ancestors[1:])] if ancestors else []
+    if mapping.bones.get("wrist") in common or not common or "wrist" not in mapping.bones:
         return replace(mapping, carrier=None)
-    return mapping if mapping.carrier in shared else replace(mapping, carrier=shared[0])
+    return mapping if mapping.carrier in common else replace(mapping, carrier=common[0])

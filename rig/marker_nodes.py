@@ -66,14 +66,14 @@ def marker_nodes() -> "GeometryNodeTree":
             socket.subtype = "DISTANCE"
     for name in MATERIALS:
         tree.interface.new_socket(name, in_out="INPUT", socket_type="NodeSocketMaterial")
-    _fill(_Builder(tree))
+    _build(_Builder(tree))
     _lay_out(tree)
     return tree
 
 
-def _fill(b: _Builder) -> None:
+def _build(b: _Builder) -> None:
     rows, count, start, per_frame, size, measured, predicted = b.node("NodeGroupInput")[:7]
-    points, nearest = _row_of_the_moment(b, rows, count, start, per_frame)
+    points, nearest = _current_row(b, rows, count, start, per_frame)
     balls = [_ball(b, size, material) for material in (measured, predicted)]
     joined = b.node("GeometryNodeGeometryToInstance")[0].node
     for ball in reversed(balls):
@@ -90,7 +90,7 @@ def _ball(b: _Builder, size: Any, material: Any) -> Any:
     return b.node("GeometryNodeSetMaterial", ball, None, material)[0]
 
 
-def _row_of_the_moment(b: _Builder, rows: Any, count: Any, start: Any, per_frame: Any) -> tuple[Any, Any]:
+def _current_row(b: _Builder, rows: Any, count: Any, start: Any, per_frame: Any) -> tuple[Any, Any]:
     """Return the markers as points, interpolated between two rows that both have the marker, and their states."""
     size = b.node("GeometryNodeAttributeDomainSize", rows)[0]
     last = b.whole("SUBTRACT", b.whole("DIVIDE", size, b.whole("MAXIMUM", count, 1)), 1)
@@ -98,30 +98,30 @@ def _row_of_the_moment(b: _Builder, rows: Any, count: Any, start: Any, per_frame
     row = b.math("MULTIPLY", b.math("SUBTRACT", frame, start), per_frame)
     # Frames on a row may miss it by a rounding error; a thousandth of a row corrects that.
     lower = b.math("FLOOR", b.math("ADD", row, 0.001))
-    share = b.math("MAXIMUM", b.math("SUBTRACT", row, lower), 0.0)
-    late = b.math("GREATER_THAN", share, 0.5)
+    fraction = b.math("MAXIMUM", b.math("SUBTRACT", row, lower), 0.0)
+    second_nearer = b.math("GREATER_THAN", fraction, 0.5)
     index = b.node("GeometryNodeInputIndex")[0]
     position = b.node("GeometryNodeInputPosition")[0]
     state = b.node("GeometryNodeInputNamedAttribute", "state", data_type="INT")[0]
-    places, states = [], []
+    positions, states = [], []
     for offset in (0.0, 1.0):
-        held = b.math("MINIMUM", b.math("MAXIMUM", b.math("ADD", lower, offset), 0.0), last)
-        at = b.whole("ADD", b.whole("MULTIPLY", held, count), index)
-        places.append(b.node("GeometryNodeSampleIndex", rows, position, at, data_type="FLOAT_VECTOR")[0])
-        states.append(b.node("GeometryNodeSampleIndex", rows, state, at, data_type="INT")[0])
-    both = b.math("MINIMUM", *states)
-    known = b.math("GREATER_THAN", both, 0.5)
-    blend = b.node("GeometryNodeSwitch", known, late, share, input_type="FLOAT")[0]
-    place = b.node("ShaderNodeMix", blend, *places, data_type="VECTOR")[0]
-    nearest = b.node("GeometryNodeSwitch", late, *states, input_type="INT")[0]
-    points = b.node("GeometryNodePoints", count, place)[0]
+        clamped = b.math("MINIMUM", b.math("MAXIMUM", b.math("ADD", lower, offset), 0.0), last)
+        sample_index = b.whole("ADD", b.whole("MULTIPLY", clamped, count), index)
+        positions.append(b.node("GeometryNodeSampleIndex", rows, position, sample_index, data_type="FLOAT_VECTOR")[0])
+        states.append(b.node("GeometryNodeSampleIndex", rows, state, sample_index, data_type="INT")[0])
+    least_state = b.math("MINIMUM", *states)
+    both_known = b.math("GREATER_THAN", least_state, 0.5)
+    blend = b.node("GeometryNodeSwitch", both_known, second_nearer, fraction, input_type="FLOAT")[0]
+    blended_position = b.node("ShaderNodeMix", blend, *positions, data_type="VECTOR")[0]
+    nearest = b.node("GeometryNodeSwitch", second_nearer, *states, input_type="INT")[0]
+    points = b.node("GeometryNodePoints", count, blended_position)[0]
     nearest_on_points = b.node("GeometryNodeStoreNamedAttribute", points, None, "state", nearest, data_type="INT")[0]
     before = b.math("LESS_THAN", row, -0.001)
     after = b.math("GREATER_THAN", row, b.math("ADD", last, 0.001))
-    gone = b.math("LESS_THAN", state, 0.5)
-    hidden = b.math("MAXIMUM", gone, b.math("MAXIMUM", before, after))
-    shown = b.node("GeometryNodeDeleteGeometry", nearest_on_points, hidden)[0]
-    return shown, state
+    missing = b.math("LESS_THAN", state, 0.5)
+    hidden = b.math("MAXIMUM", missing, b.math("MAXIMUM", before, after))
+    visible = b.node("GeometryNodeDeleteGeometry", nearest_on_points, hidden)[0]
+    return visible, state
 
 
 def _lay_out(tree: "GeometryNodeTree") -> None:
@@ -132,6 +132,6 @@ def _lay_out(tree: "GeometryNodeTree") -> None:
             column[link.to_node.name] = max(column[link.to_node.name], column[link.from_node.name] + 1)
     filled: dict[int, int] = {}
     for node in tree.nodes:
-        at = column[node.name]
-        node.location = (200 * at, -220 * filled.get(at, 0))
-        filled[at] = filled.get(at, 0) + 1
+        index = column[node.name]
+        node.location = (200 * index, -220 * filled.get(index, 0))
+        filled[index] = filled.get(index, 0) + 1

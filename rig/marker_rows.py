@@ -57,11 +57,11 @@ def sampled(markers: Markers, at: Floats, pause: float) -> tuple[Floats, NDArray
     times = markers.times
     after = np.clip(np.searchsorted(times, at, side="right"), min(1, len(times) - 1), len(times) - 1)
     before = np.maximum(after - 1, 0)
-    share = np.clip((at - times[before]) / np.maximum(times[after] - times[before], 1e-12), 0.0, 1.0)
-    late = share >= 0.5
-    nearer = np.where(late, after, before)
-    both = (states[before] > 0) & (states[after] > 0)
-    share = np.where(both, share[:, None], late[:, None])[..., None]
-    known = np.abs(times[nearer] - at) <= pause
-    between = positions[before] * (1 - share) + positions[after] * share
-    return between, np.where(known[:, None], states[nearer], MISSING).astype(np.int8)
+    fraction = np.clip((at - times[before]) / np.maximum(times[after] - times[before], 1e-12), 0.0, 1.0)
+    second_nearer = fraction >= 0.5
+    nearer = np.where(second_nearer, after, before)
+    both_known = (states[before] > 0) & (states[after] > 0)
+    fraction = np.where(both_known, fraction[:, None], second_nearer[:, None])[..., None]
+    near_frame = np.abs(times[nearer] - at) <= pause
+    interpolated = positions[before] * (1 - fraction) + positions[after] * fraction
+    return interpolated, np.where(near_frame[:, None], states[nearer], MISSING).astype(np.int8)

@@ -13,7 +13,7 @@ from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 if TYPE_CHECKING:
     from bpy.types import Collection, Material, Modifier, Object
 
-PROPERTY = "knuckle_capture"
+CAPTURE_PROPERTY = "knuckle_capture"
 """Custom property that makes an object a capture's markers; it holds what the panel shows about them."""
 
 COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.28, 0.42, 1.0, 1.0)}
@@ -35,13 +35,13 @@ def add_markers(
     for slot, material in zip(("Measured", "Predicted"), COLOURS, strict=True):
         obj.data.materials.append(_material(material))
         set_input(obj, slot, bpy.data.materials[material])
-    fill(obj, markers, rows)
+    set_markers(obj, markers, rows)
     set_input(obj, "Size", size)
-    place(obj, start, rate)
+    set_timing(obj, start, rate)
     return obj
 
 
-def fill(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> None:
+def set_markers(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> None:
     """Fill a markers object with positions and a description of `markers`."""
     rows = rows or marker_rows(markers)
     mesh = obj.data
@@ -51,7 +51,7 @@ def fill(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> Non
     mesh.attributes.new("state", "INT8", "POINT").data.foreach_set("value", rows.states.ravel())
     mesh.update()
     set_input(obj, "Markers", rows.states.shape[1])
-    obj[PROPERTY] = describe(markers) | {"row_rate": rows.rate}
+    obj[CAPTURE_PROPERTY] = describe(markers) | {"row_rate": rows.rate}
 
 
 def describe(markers: Markers) -> dict[str, Any]:
@@ -70,10 +70,10 @@ def describe(markers: Markers) -> dict[str, Any]:
     }
 
 
-def place(obj: "Object", start: float, rate: float) -> None:
+def set_timing(obj: "Object", start: float, rate: float) -> None:
     """Put the first frame of the capture at scene frame `start` in a scene of `rate` frames per second."""
     set_input(obj, "Start", float(start))
-    set_input(obj, "Rows per Frame", float(obj[PROPERTY]["row_rate"] / rate))
+    set_input(obj, "Rows per Frame", float(obj[CAPTURE_PROPERTY]["row_rate"] / rate))
 
 
 def show_mirrored(obj: "Object", mirror: bool) -> None:
@@ -83,7 +83,7 @@ def show_mirrored(obj: "Object", mirror: bool) -> None:
 
 def is_markers(obj: "Object | None") -> bool:
     """Whether an object shows the markers of a capture."""
-    return obj is not None and obj.type == "MESH" and obj.get(PROPERTY) is not None
+    return obj is not None and obj.type == "MESH" and obj.get(CAPTURE_PROPERTY) is not None
 
 
 def show_solved(obj: "Object", markers: Markers) -> None:
@@ -91,15 +91,15 @@ def show_solved(obj: "Object", markers: Markers) -> None:
 
     Rows outside the solved range do not change, nor does an object whose labels differ from those of `markers`.
     """
-    about, count = obj[PROPERTY], len(markers.names)
-    if list(about["names"]) != list(markers.names) or not len(markers.times):
+    capture, count = obj[CAPTURE_PROPERTY], len(markers.names)
+    if list(capture["names"]) != list(markers.names) or not len(markers.times):
         return
-    times = about["first"] + np.arange(len(obj.data.vertices) // count) / about["row_rate"]
+    times = capture["first"] + np.arange(len(obj.data.vertices) // count) / capture["row_rate"]
     solved = np.flatnonzero((times >= markers.times[0] - 1e-6) & (times <= markers.times[-1] + 1e-6))
-    places, found = sampled(markers, times[solved], np.inf)
+    solved_positions, solved_states = sampled(markers, times[solved], np.inf)
     positions, states = _read(obj, count)
-    filled = found == PREDICTED
-    positions[solved] = np.where(filled[..., None], places, positions[solved])
+    filled = solved_states == PREDICTED
+    positions[solved] = np.where(filled[..., None], solved_positions, positions[solved])
     states[solved] = np.where(filled, PREDICTED, states[solved])
     obj.data.vertices.foreach_set("co", positions.ravel())
     obj.data.attributes["state"].data.foreach_set("value", states.ravel())

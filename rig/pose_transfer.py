@@ -25,68 +25,68 @@ class BoneMotion:
     """(F, J, 3) in the armature's unit; meaningful for bones that the binding places."""
     rotations: Floats
     """(F, J, 4) unit quaternions wxyz, continuous over the frames."""
-    still: Bools
+    static: Bools
     """(J,) True where a bone does not move relative to its holder."""
 
-    def with_beyond(self, beyond: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
-        """Return the motion with further locations (3,) and rotations (4,) wxyz on top; beyond: joint -> both."""
-        if not beyond:
+    def with_offsets(self, offsets: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
+        """Return the motion with further locations (3,) and rotations (4,) wxyz on top; offsets: joint -> both."""
+        if not offsets:
             return self
         locations, rotations = self.locations.copy(), self.rotations.copy()
-        for joint, (way, turn) in beyond.items():
-            locations[:, joint] += way
-            rotations[:, joint] = rot.multiply(rotations[:, joint], turn)
-        return BoneMotion(locations, rotations, self.still)
+        for joint, (location, rotation) in offsets.items():
+            locations[:, joint] += location
+            rotations[:, joint] = rot.multiply(rotations[:, joint], rotation)
+        return BoneMotion(locations, rotations, self.static)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigHierarchy:
     """A hand's hierarchy on a rig in armature space: everything that is constant over frames."""
 
-    follows: list[int]
+    hand_parents: list[int]
     """(J,) the nearest mapped joint before each joint in the hand, −1 for the first."""
     order: list[int]
     """The mapped joints, each after the joint that determines its position."""
     bone_rest: Floats
     """(J, 4, 4) T_armature_bone at rest."""
-    unrest: Floats
+    bone_rest_inverse: Floats
     """(J, 4, 4) inverse of bone_rest."""
-    in_holder: Floats
+    rest_in_parent: Floats
     """(J, 4, 4) T_holder_bone at rest, for bones with a holder."""
     offsets: Floats
     """(J, 3) from the joint before to each joint, in the rest frame of the joint before."""
-    carried_turns: tuple[tuple[int, int, Floats], ...]
+    fixed_rotations: tuple[tuple[int, int, Floats], ...]
     """(joint, joint before, (3, 3) T_before_joint at rest) of joints that do not move: the palm's, and tips."""
-    still: Bools
+    static: Bools
     """(J,) True where a bone does not move relative to its holder."""
 
 
-def wire(binding: RigBinding, hand: HandModel) -> RigHierarchy:
+def rig_hierarchy(binding: RigBinding, hand: HandModel) -> RigHierarchy:
     """Return the hierarchy of a binding for hands of a model's structure.
 
     Raises RigError if a bone is a child of a bone further out.
     """
-    follows = _follows(binding, hand)
+    hand_parents = _hand_parents(binding, hand)
     bone_rest = binding.bone_rest()
-    unrest: Floats = np.asarray(np.linalg.inv(bone_rest), float)
-    moving, rest = _moving(hand), binding.rest
-    offsets = np.zeros((len(follows), 3))
-    for joint, before in enumerate(follows):
+    bone_rest_inverse: Floats = np.asarray(np.linalg.inv(bone_rest), float)
+    moving, rest = _moving_joints(hand), binding.rest
+    offsets = np.zeros((len(hand_parents), 3))
+    for joint, before in enumerate(hand_parents):
         if before >= 0:
             offsets[joint] = rest[before, :3, :3].T @ (rest[joint, :3, 3] - rest[before, :3, 3])
     return RigHierarchy(
-        follows=follows,
-        order=_order(binding, follows),
+        hand_parents=hand_parents,
+        order=_joint_order(binding, hand_parents),
         bone_rest=bone_rest,
-        unrest=unrest,
-        in_holder=unrest[binding.holders] @ bone_rest,
+        bone_rest_inverse=bone_rest_inverse,
+        rest_in_parent=bone_rest_inverse[binding.mapped_parents] @ bone_rest,
         offsets=offsets,
-        carried_turns=tuple(
+        fixed_rotations=tuple(
             (joint, before, rest[before, :3, :3].T @ rest[joint, :3, :3])
-            for joint, before in enumerate(follows)
+            for joint, before in enumerate(hand_parents)
             if joint not in moving and before >= 0
         ),
-        still=_still(binding, hand, follows),
+        static=_static(binding, hand, hand_parents),
     )
 
 
@@ -95,9 +95,9 @@ def transfer(
     hand: HandModel,
     pose: Pose,
     matrix_world: Floats,
-    held: Mapping[int, Floats],
+    held_rests: Mapping[int, Floats],
     *,
-    wiring: RigHierarchy | None = None,
+    hierarchy: RigHierarchy | None = None,
 ) -> BoneMotion:
     """Return the motion of the binding's bones for a pose.
 
@@ -113,71 +113,73 @@ def transfer(
     Rotations are clipped to the bones' limits; descendants compensate as far as their own limits allow. Limits of a
     bone without a holder move the whole hand.
     """
-    _, bases, still = moved(binding, hand, pose, matrix_world, held, wiring=wiring)
+    _, bases, static = bone_poses(binding, hand, pose, matrix_world, held_rests, hierarchy=hierarchy)
     return BoneMotion(
         locations=bases[..., :3, 3],
         rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
-        still=still,
+        static=static,
     )
 
 
-def moved(
+def bone_poses(
     binding: RigBinding,
     hand: HandModel,
     pose: Pose,
     matrix_world: Floats,
-    held: Mapping[int, Floats],
+    held_rests: Mapping[int, Floats],
     *,
-    wiring: RigHierarchy | None = None,
+    hierarchy: RigHierarchy | None = None,
 ) -> tuple[Floats, Floats, Bools]:
     """Return bone poses in armature space (F, J, 4, 4), their bases (F, J, 4, 4), and (J,) which do not move.
 
     Arguments: see transfer.
     """
-    wired = wiring or wire(binding, hand)
+    rig = hierarchy or rig_hierarchy(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
-    turned = rot.transformed(np.linalg.inv(matrix_world[..., None, :3, :3]), solved)
-    for joint, before, turn in wired.carried_turns:
-        turned[:, joint] = turned[:, before] @ turn
-    wrist = into_points(matrix_world, pose.root[:, :3, 3])
-    turns = turned @ binding.rest_to_bone[:, :3, :3]
+    rotations = rot.transformed(np.linalg.inv(matrix_world[..., None, :3, :3]), solved)
+    for joint, before, rest_rotation in rig.fixed_rotations:
+        rotations[:, joint] = rotations[:, before] @ rest_rotation
+    wrist = points_to_armature(matrix_world, pose.root[:, :3, 3])
+    bone_rotations = rotations @ binding.rest_to_bone[:, :3, :3]
     poses = np.tile(np.eye(4), (len(pose), len(binding.bones), 1, 1))
     bases = poses.copy()
-    for joint in wired.order:
-        holder, before = int(binding.holders[joint]), wired.follows[joint]
+    for joint in rig.order:
+        holder, before = int(binding.mapped_parents[joint]), rig.hand_parents[joint]
         if holder < 0:
-            carried = np.broadcast_to(held.get(joint, wired.bone_rest[joint]), (len(pose), 4, 4))
-        elif joint in held:
-            carried = poses[:, holder] @ wired.unrest[holder] @ held[joint]
+            carried = np.broadcast_to(held_rests.get(joint, rig.bone_rest[joint]), (len(pose), 4, 4))
+        elif joint in held_rests:
+            carried = poses[:, holder] @ rig.bone_rest_inverse[holder] @ held_rests[joint]
         else:
-            carried = poses[:, holder] @ wired.in_holder[joint]
-        poses[:, joint, :3, :3] = turns[:, joint]
-        carried_turn = carried[:, :3, :3] if binding.inherits[joint] else wired.bone_rest[joint, :3, :3]
-        bases[:, joint, :3, :3] = np.swapaxes(carried_turn, -1, -2) @ poses[:, joint, :3, :3]
-        if wired.still[joint] and holder >= 0:
-            poses[:, joint, :3, :3], bases[:, joint, :3, :3] = carried_turn, np.eye(3)
+            carried = poses[:, holder] @ rig.rest_in_parent[joint]
+        poses[:, joint, :3, :3] = bone_rotations[:, joint]
+        carried_rotation = carried[:, :3, :3] if binding.inherits_rotation[joint] else rig.bone_rest[joint, :3, :3]
+        bases[:, joint, :3, :3] = np.swapaxes(carried_rotation, -1, -2) @ poses[:, joint, :3, :3]
+        if rig.static[joint] and holder >= 0:
+            poses[:, joint, :3, :3], bases[:, joint, :3, :3] = carried_rotation, np.eye(3)
         if joint in binding.limits:
-            bases[:, joint, :3, :3] = binding.limits[joint].held(bases[:, joint, :3, :3])
+            bases[:, joint, :3, :3] = binding.limits[joint].clipped(bases[:, joint, :3, :3])
             if holder >= 0:
-                poses[:, joint, :3, :3] = carried_turn @ bases[:, joint, :3, :3]
-        if not binding.placed[joint]:
+                poses[:, joint, :3, :3] = carried_rotation @ bases[:, joint, :3, :3]
+        if not binding.location_keyed[joint]:
             poses[:, joint, :3, 3] = carried[:, :3, 3]
             continue
-        along = turned[:, before] @ wired.offsets[joint]
-        poses[:, joint, :3, 3] = wrist if before < 0 else poses[:, before, :3, 3] + along
-        away = poses[:, joint, :3, 3] - carried[:, :3, 3]
-        bases[:, joint, :3, 3] = np.einsum("fji,fj->fi", carried[:, :3, :3] @ binding.location_axes[joint], away)
-    return poses, bases, wired.still
+        offset = rotations[:, before] @ rig.offsets[joint]
+        poses[:, joint, :3, 3] = wrist if before < 0 else poses[:, before, :3, 3] + offset
+        displacement = poses[:, joint, :3, 3] - carried[:, :3, 3]
+        bases[:, joint, :3, 3] = np.einsum(
+            "fji,fj->fi", carried[:, :3, :3] @ binding.location_axes[joint], displacement
+        )
+    return poses, bases, rig.static
 
 
-def into_points(matrix_world: Floats, points: Floats) -> Floats:
+def points_to_armature(matrix_world: Floats, points: Floats) -> Floats:
     """Map points (F, 3) from the world to armature space."""
-    back = np.linalg.inv(matrix_world)
-    moved: Floats = (back[..., :3, :3] @ points[..., None])[..., 0] + back[..., :3, 3]
-    return moved
+    to_armature = np.linalg.inv(matrix_world)
+    mapped: Floats = (to_armature[..., :3, :3] @ points[..., None])[..., 0] + to_armature[..., :3, 3]
+    return mapped
 
 
-def _follows(binding: RigBinding, hand: HandModel) -> list[int]:
+def _hand_parents(binding: RigBinding, hand: HandModel) -> list[int]:
     """Return the nearest mapped joint before each joint in the hand, (J,); −1 for the first."""
     result: list[int] = []
     for parent in hand.parents:
@@ -185,31 +187,34 @@ def _follows(binding: RigBinding, hand: HandModel) -> list[int]:
     return result
 
 
-def _moving(hand: HandModel) -> set[int]:
+def _moving_joints(hand: HandModel) -> set[int]:
     return {0, *hand.axis_joint.tolist()}
 
 
-def _still(binding: RigBinding, hand: HandModel, follows: list[int]) -> Bools:
-    moving = _moving(hand)
-    held = (binding.holders == follows) & ~binding.placed & binding.inherits
-    return np.array([joint not in moving and held[joint] for joint in range(len(follows))])
+def _static(binding: RigBinding, hand: HandModel, hand_parents: list[int]) -> Bools:
+    moving = _moving_joints(hand)
+    is_child = (binding.mapped_parents == hand_parents) & ~binding.location_keyed & binding.inherits_rotation
+    return np.array([joint not in moving and is_child[joint] for joint in range(len(hand_parents))])
 
 
-def _order(binding: RigBinding, follows: list[int]) -> list[int]:
+def _joint_order(binding: RigBinding, hand_parents: list[int]) -> list[int]:
     """Return the mapped joints, each after the joint that determines its position.
 
     Raises RigError if a bone is a child of a bone further out.
     """
     order: list[int] = []
-    left = list(binding.mapped)
-    while left:
-        needs = {joint: follows[joint] if binding.placed[joint] else binding.holders[joint] for joint in left}
-        ready = [joint for joint in left if needs[joint] not in left]
+    remaining = list(binding.mapped)
+    while remaining:
+        needs = {
+            joint: hand_parents[joint] if binding.location_keyed[joint] else binding.mapped_parents[joint]
+            for joint in remaining
+        }
+        ready = [joint for joint in remaining if needs[joint] not in remaining]
         if not ready:
             raise RigError(
-                f"armature '{binding.armature}': bone '{binding.bones[left[0]]}' hangs on a bone further out on its "
-                "finger, correct the mapping of the hand"
+                f"armature '{binding.armature}': bone '{binding.bones[remaining[0]]}' is a child of a bone further out "
+                "on its finger, correct the mapping of the hand"
             )
         order += ready
-        left = [joint for joint in left if joint not in ready]
+        remaining = [joint for joint in remaining if joint not in ready]
     return order

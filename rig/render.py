@@ -17,8 +17,8 @@ from ..hand import poses, proportions
 from ..hand.joints import Side
 from ..hand.kinematics import Pose, joint_frames
 from ..pipeline.job import Take
-from .blend_file import empty_file, quiet, written_by_blender
-from .camera_framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
+from .blend_file import blender_file_errors, open_empty_file, suppressed_output
+from .camera_framing import add_camera, add_sun, add_surroundings, back_view, hand_points, view_along
 from .keys.frame_times import scene_rate
 from .keys.keyframes import KeyedHand, key_hands
 from .keys.take_scene import TakeTiming, new_hand, take_frames
@@ -41,7 +41,7 @@ class RenderSettings:
     """Samples per pixel, for Cycles."""
 
 
-_DRAWS = """
+_WORKBENCH_SCRIPT = """
 import bpy
 scene = bpy.context.scene
 scene.render.engine = "BLENDER_WORKBENCH"
@@ -60,7 +60,7 @@ def usable_engine() -> Engine:
     """
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "try.png"
-        code = _DRAWS.format(path=str(picture))
+        code = _WORKBENCH_SCRIPT.format(path=str(picture))
         if bpy.app.binary_path:
             command = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr", code]
         else:
@@ -72,25 +72,25 @@ def usable_engine() -> Engine:
         return "BLENDER_WORKBENCH" if picture.is_file() else "CYCLES"
 
 
-def usable_picture() -> RenderSettings:
+def usable_settings() -> RenderSettings:
     """Return settings that this machine renders in a reasonable time: smaller pictures for Cycles on the CPU."""
     engine = usable_engine()
     return RenderSettings() if engine == "BLENDER_WORKBENCH" else RenderSettings(480, 270, engine, samples=4)
 
 
-def still(path: Path, picture: RenderSettings, frame: int | None = None) -> None:
+def render_still(path: Path, picture: RenderSettings, frame: int | None = None) -> None:
     """Render a PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
-    with _set_up(scene, picture), written_whole(path) as half, quiet():
+    with _render_settings(scene, picture), written_whole(path) as half, suppressed_output():
         if frame is not None:
             scene.frame_set(frame)
         _write_as(scene, "IMAGE", "PNG")
         scene.render.filepath = str(half)
-        with written_by_blender(path):
+        with blender_file_errors(path):
             bpy.ops.render.render(write_still=True)
 
 
-def video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
+def render_video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
     """Render an MP4 of the frames first..last at the scene's rate, or PNGs if this Blender cannot write video.
 
     Raises FileError if it cannot be written.
@@ -98,13 +98,13 @@ def video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
     scene = bpy.context.scene
     if not bpy.app.build_options.codec_ffmpeg:
         for frame in range(first, last + 1):
-            still(path.with_name(f"{path.stem}-{frame:04d}.png"), picture, frame)
+            render_still(path.with_name(f"{path.stem}-{frame:04d}.png"), picture, frame)
         return
-    with _set_up(scene, picture), written_whole(path) as half, quiet():
+    with _render_settings(scene, picture), written_whole(path) as half, suppressed_output():
         _as_mp4(scene)
         scene.render.filepath = str(half)
         scene.frame_start, scene.frame_end = first, last
-        with written_by_blender(path):
+        with blender_file_errors(path):
             bpy.ops.render.render(animation=True)
 
 
@@ -131,18 +131,18 @@ def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float =
     scene = bpy.context.scene
     last = min(scene.frame_end, scene.frame_start + round(seconds * scene_rate(scene)) - 1)
     frames = take_frames(take, scene, TakeTiming())
-    shown = frames <= last + 1
-    points, turn = hand_points(take)[shown], facing(take)
-    extent = np.ptp(points @ turn[:, 0], axis=1).max()
-    aside = turn[:, 0] * 1.2 * extent
+    in_video = frames <= last + 1
+    points, rotation = hand_points(take)[in_video], back_view(take)
+    extent = np.ptp(points @ rotation[:, 0], axis=1).max()
+    offset = rotation[:, 0] * 1.2 * extent
     for markers in [obj for obj in scene.objects if is_markers(obj)]:
         beside = markers.copy()
-        beside.location = aside
+        beside.location = offset
         scene.collection.objects.link(beside)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
-    both = np.concatenate([points, points + aside], axis=1)
-    add_camera(scene, scene.collection, both, turn, times=take.times[shown], frames=frames[shown])
-    video(path, picture, scene.frame_start, last)
+    both = np.concatenate([points, points + offset], axis=1)
+    add_camera(scene, scene.collection, both, rotation, times=take.times[in_video], frames=frames[in_video])
+    render_video(path, picture, scene.frame_start, last)
 
 
 def pose_pictures(
@@ -152,34 +152,34 @@ def pose_pictures(
 
     Raises FileError if they cannot be written.
     """
-    empty_file()
+    open_empty_file()
     scene = bpy.context.scene
-    measures = proportions.adult(side)
-    hand = proportions.build(measures)
-    armature, binding = new_hand(measures, hand, scene.collection)
+    adult_hand = proportions.adult(side)
+    hand = proportions.build(adult_hand)
+    armature, binding = new_hand(adult_hand, hand, scene.collection)
     armature.hide_render = True
     angles = np.stack([poses.angles(hand, name) for name in names])
     upright = np.tile(np.eye(4), (len(names), 1, 1))
     pose = Pose(hand, upright, angles)
     key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, len(names) + 1), "Poses")
     points = joint_frames(hand, pose)[:1, :, :3, 3]
-    below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]
+    below_wrist = points[:, :1] - [0.0, 0.25 * adult_hand.size, 0.0]
     add_surroundings(scene)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
     # The hand's fingers are along Y: seen from above, they point upwards; from the thumb's side, the thumb is visible.
     aside = 0.8 if side == "right" else -0.8
-    turn = looking_along(np.array([aside, 0.3, -1.0]), up=np.array([0.0, 1.0, 0.0]))
-    whole = np.concatenate([points, below], axis=1)
-    add_camera(scene, scene.collection, whole, turn, times=np.zeros(1), frames=np.ones(1))
-    add_sun(scene.collection, turn)
+    rotation = view_along(np.array([aside, 0.3, -1.0]), up=np.array([0.0, 1.0, 0.0]))
+    all_points = np.concatenate([points, below_wrist], axis=1)
+    add_camera(scene, scene.collection, all_points, rotation, times=np.zeros(1), frames=np.ones(1))
+    add_sun(scene.collection, rotation)
     paths = [folder / f"{name}.png" for name in names]
     for frame, path in enumerate(paths, 1):
-        still(path, picture, frame)
+        render_still(path, picture, frame)
     return paths
 
 
 @contextmanager
-def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
+def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
     """Set the render settings of a picture; afterwards, restore the scene's settings, frame range and frame."""
     wanted: list[tuple[Any, str, Any]] = [
         (scene.render, "engine", picture.engine),
@@ -200,9 +200,9 @@ def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wanted]
     # The valid formats depend on the media type and the valid codecs on the format, so they are restored in this order.
-    before += [*_choices(scene.render.image_settings), *_choices(scene.render.ffmpeg)]
+    before += [*_writable_settings(scene.render.image_settings), *_writable_settings(scene.render.ffmpeg)]
     frames = scene.frame_start, scene.frame_end
-    now, part = scene.frame_current, scene.frame_subframe
+    current, part = scene.frame_current, scene.frame_subframe
     try:
         for owner, name, value in wanted:
             setattr(owner, name, value)
@@ -211,10 +211,10 @@ def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         for owner, name, value in before:
             setattr(owner, name, value)
         scene.frame_start, scene.frame_end = frames
-        scene.frame_set(now, subframe=part)
+        scene.frame_set(current, subframe=part)
 
 
-def _choices(settings: Any) -> list[tuple[Any, str, Any]]:
+def _writable_settings(settings: Any) -> list[tuple[Any, str, Any]]:
     """Return every writable plain setting as owner, name and value; those on which others depend come first."""
     first = ["media_type", "file_format", "format", "codec"]
     names = [

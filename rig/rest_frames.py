@@ -19,14 +19,14 @@ Floats = NDArray[np.float64]
 
 PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
 THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
-CURL_SEEN = np.sin(np.deg2rad(10.0))
+LEAST_CURL_SINE = np.sin(np.deg2rad(10.0))
 """Sine; with less than 10 degrees of bend at rest, the plane of a finger is accidental."""
-THUMB_CURL_SEEN = np.sin(np.deg2rad(30.0))
+LEAST_THUMB_CURL_SINE = np.sin(np.deg2rad(30.0))
 """The same for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
 degrees off the one given by its bone rolls and by the hand model."""
-CURL_TRUSTED = 0.5
+CURL_PLANE_COSINE = 0.5
 """Cosine; in a plane further than 60 degrees from the one the palm suggests, a finger is bent sideways, not curled."""
-HINGE_TRUSTED = np.cos(np.deg2rad(40.0))
+HINGE_COSINE = np.cos(np.deg2rad(40.0))
 """Cosine; an axis further than 40 degrees from the one across the finger is not its flexion axis."""
 
 
@@ -42,75 +42,77 @@ def rest_rotations(
     hand: HandModel,
     points: Floats,
     hinges: Mapping[int, Floats] | None = None,
-    turns: Mapping[str, float] | None = None,
+    curl_turns: Mapping[str, float] | None = None,
 ) -> Floats:
     """Return the rest rotations (J, 3, 3) of a rig's joint frames, from its joints (J, 3), NaN for missing ones.
 
     The hand model is fitted to the palm; each of its bones is then rotated onto the rig's bone by the smallest angle,
     and a digit that is bent at rest is rolled into the plane of its bend. hinges: joint -> its only free axis (3,), of
-    either sign, which determines the curl plane better. turns: digit -> degrees by which the user rotated its curl
+    either sign, which determines the curl plane better. curl_turns: digit -> degrees by which the user rotated its curl
     plane about its bones, in the sense of HandModel's twist; 180 flips it.
     """
     model = rest_world(hand)
-    seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
-    palm = [joint for joint in PALM if seen[joint]]
+    known = np.atleast_1d(np.isfinite(points).all(axis=-1))
+    palm = [joint for joint in PALM if known[joint]]
     if len(palm) < 3:
         # With a mitten's single knuckle, the thumb's base fixes the rotation about the line from wrist to knuckle.
-        palm += [joint for joint in THUMB if seen[joint]][:1]
-    palm_turn = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
-    rotations = palm_turn @ model[:, :3, :3]
+        palm += [joint for joint in THUMB if known[joint]][:1]
+    palm_rotation = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
+    rotations = palm_rotation @ model[:, :3, :3]
     for digit in DIGITS:
-        joints = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+        joints = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if known[JOINT_INDEX[name]]]
         for joint, following in pairwise(joints):
-            rotations[joint] = _swung(rotations[joint], points[following] - points[joint])
+            rotations[joint] = _rotated_onto(rotations[joint], points[following] - points[joint])
         if len(joints) > 1:
-            rotations[joints[-1]] = _swung(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
+            rotations[joints[-1]] = _rotated_onto(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
         moving = [joint for joint in joints if hand.joints[joint] in CHAIN_JOINTS[digit]]
-        rotations[moving] = _rolled_into_curl(rotations[moving], THUMB_CURL_SEEN if digit == "thumb" else CURL_SEEN)
+        rotations[moving] = _rolled_to_bend(
+            rotations[moving], LEAST_THUMB_CURL_SINE if digit == "thumb" else LEAST_CURL_SINE
+        )
         if hinges:
             rotations[moving] = _rolled_to_hinges(rotations[moving], [hinges.get(joint) for joint in moving])
-        if turns and digit in turns:
-            rotations[moving] = rotations[moving] @ _twist(hand, turns[digit])
+        if curl_turns and digit in curl_turns:
+            rotations[moving] = rotations[moving] @ _twist_rotation(hand, curl_turns[digit])
     return rotations
 
 
-def _twist(hand: HandModel, degrees: float) -> Floats:
+def _twist_rotation(hand: HandModel, degrees: float) -> Floats:
     """Return a rotation (3, 3) about Y in a joint's frame, in the sense of HandModel's twist."""
     sense = 1.0 if hand.side == "right" else -1.0
-    turned: Floats = rot.to_matrix(rot.from_axis_angle(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
-    return turned
+    rotation: Floats = rot.to_matrix(rot.from_axis_angle(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
+    return rotation
 
 
-def _swung(rotation: Floats, along: Floats) -> Floats:
+def _rotated_onto(rotation: Floats, direction: Floats) -> Floats:
     """Return a frame (3, 3) rotated by the smallest angle so that its Y points along a vector (3,)."""
-    length = np.linalg.norm(along)
+    length = np.linalg.norm(direction)
     if length < 1e-9:
         return rotation
-    y, target = rotation[:, 1], along / length
+    y, target = rotation[:, 1], direction / length
     axis = np.cross(y, target)
     sine = np.linalg.norm(axis)
     # For opposite directions any perpendicular axis is right; X, because it curls the finger.
     axis = axis / sine if sine > 1e-9 else rotation[:, 0]
-    turn = rot.from_axis_angle(axis, np.arctan2(sine, y @ target))
-    swung: Floats = rot.to_matrix(turn) @ rotation
-    return swung
+    rotation_onto = rot.from_axis_angle(axis, np.arctan2(sine, y @ target))
+    rotated: Floats = rot.to_matrix(rotation_onto) @ rotation
+    return rotated
 
 
-def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
+def _rolled_to_bend(rotations: Floats, least_sine: float) -> Floats:
     """Return the frames of a digit (N, 3, 3), rolled about their bones so that X is normal to the plane of its bend.
 
     Unchanged if the sine of the bend is below `seen`.
     """
     if len(rotations) < 3:
         return rotations
-    along = rotations[:, :, 1]
-    curl_axis = np.cross(along[:-1], along[1:]).sum(axis=0)
+    directions = rotations[:, :, 1]
+    curl_axis = np.cross(directions[:-1], directions[1:]).sum(axis=0)
     bend = np.linalg.norm(curl_axis)
     # Flexion is about −X.
     x = -curl_axis / max(bend, 1e-12)
-    if bend < seen or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
+    if bend < least_sine or (rotations[:, :, 0] @ x).min() < CURL_PLANE_COSINE:
         return rotations
-    return rot.frame_from_yz(along, np.cross(x, along))
+    return rot.frame_from_yz(directions, np.cross(x, directions))
 
 
 def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Floats:
@@ -121,7 +123,7 @@ def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Flo
     trusted = [
         row
         for row, hinge in enumerate(hinges)
-        if hinge is not None and abs(rotations[row, :, 0] @ hinge) > HINGE_TRUSTED
+        if hinge is not None and abs(rotations[row, :, 0] @ hinge) > HINGE_COSINE
     ]
     if not trusted:
         return rotations

@@ -11,10 +11,10 @@ from ..hand.limits import RigLimits
 from ..hand.model import HandModel
 from ..pipeline.retarget import RestHand
 from .armature_hands import FoundHand, find_hands
-from .binding import RigBinding, joint_points, world_points
+from .binding import RigBinding, joint_points, points_to_world
 from .bound_hand import bound_hand
 from .keys.keyed_tips import KeyedTips
-from .limits.rig_limits import allowed
+from .limits.rig_limits import armature_limits
 from .linked import ObjectName
 from .rest_frames import rest_rotations
 
@@ -37,20 +37,20 @@ class RigQuery:
 
     def allowed(self, hand: HandModel) -> RigLimits:
         """Return its limits within the hand's own. Raises RigError as rig_limits.allowed does."""
-        return allowed(self._object(), hand)
+        return armature_limits(self._object(), hand)
 
     def built(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
-        return built(self._object(), hand, limited)
+        return rest_hand_of_side(self._object(), hand, limited)
 
     def _object(self) -> "Object":
-        found = self.name.found()
+        found = self.name.find()
         if found is None:
             raise RigError(f"armature '{self.name.name}' is not in this file any more: nothing was changed")
         return found
 
 
-def built(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None:
+def rest_hand_of_side(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None:
     """Return an armature's hand of this side in its world size; None if there is none.
 
     The wrist's frame is the one used for keying: the hand model's, fitted to the rig's palm. limited: whether to read
@@ -59,13 +59,13 @@ def built(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None
     found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     if found is None:
         return None
-    return rig_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
+    return rest_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
 
 
-def rig_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RestHand:
+def rest_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RestHand:
     """Return a found hand in its world size; the wrist's frame is the hand model's, fitted to the rig's palm."""
     points = joint_points(armature, found.bones)
-    seen = world_points(armature, points)
-    joints: Floats = (seen - seen[0]) @ rest_rotations(hand, seen)[0]
+    world_joints = points_to_world(armature, points)
+    joints: Floats = (world_joints - world_joints[0]) @ rest_rotations(hand, world_joints)[0]
     tips = KeyedTips(binding, points, np.array(armature.matrix_world)) if binding.limits else None
     return RestHand(joints, tips)

@@ -17,7 +17,7 @@ def channel(mode: str) -> str:
     return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
 
 
-def in_mode(rotations: Floats, mode: str) -> Floats:
+def channel_values(rotations: Floats, mode: str) -> Floats:
     """Return channel values (F, 4) or (F, 3) for unit quaternions (F, 4), continuous over the frames."""
     if mode == "QUATERNION":
         return rot.continuous(rotations)
@@ -26,7 +26,7 @@ def in_mode(rotations: Floats, mode: str) -> Floats:
     return eulers(rot.to_matrix(rotations), mode)
 
 
-def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
+def nearest_values(rotation: Floats, mode: str, now: Floats) -> Floats:
     """Return channel values (4,) or (3,) for a unit quaternion (4,): of all equivalent ones, the nearest to `now`.
 
     `now` is interpolated from the neighbouring keys, so a keyed pose makes no full rotations between them.
@@ -34,10 +34,10 @@ def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
     if mode == "QUATERNION":
         return rotation * (-1.0 if rotation @ now < 0 else 1.0)
     if mode == "AXIS_ANGLE":
-        turn: Floats = _axis_angles(rotation[None])[0]
-        turn *= -1.0 if turn[1:] @ now[1:] < 0 else 1.0
-        turn[0] += 2 * np.pi * np.round((now[0] - turn[0]) / (2 * np.pi))
-        return turn
+        axis_angle: Floats = _axis_angles(rotation[None])[0]
+        axis_angle *= -1.0 if axis_angle[1:] @ now[1:] < 0 else 1.0
+        axis_angle[0] += 2 * np.pi * np.round((now[0] - axis_angle[0]) / (2 * np.pi))
+        return axis_angle
     euler: Floats = eulers(rot.to_matrix(rotation[None]), mode, now)[0]
     return euler
 
@@ -65,28 +65,28 @@ def eulers(matrices: Floats, order: str, before: Floats | None = None) -> Floats
     return result
 
 
-def least_eulers(matrices: Floats, order: str) -> Floats:
+def smallest_eulers(matrices: Floats, order: str) -> Floats:
     """Return Euler angles (F, 3) rad in −pi..pi: of each rotation (F, 3, 3) the smaller triple, as Blender chooses."""
     both = _triples(matrices, order)
-    near = both - 2 * np.pi * np.round(both / (2 * np.pi))
-    least = np.argmin(np.abs(near).sum(axis=-1), axis=-1)
-    picked: Floats = near[np.arange(len(near)), least]
-    return picked
+    wrapped = both - 2 * np.pi * np.round(both / (2 * np.pi))
+    least = np.argmin(np.abs(wrapped).sum(axis=-1), axis=-1)
+    smallest: Floats = wrapped[np.arange(len(wrapped)), least]
+    return smallest
 
 
-def of_eulers(angles: Floats, order: str) -> Floats:
+def from_eulers(angles: Floats, order: str) -> Floats:
     """Return rotations (F, 3, 3) of Euler angles x, y, z (F, 3) rad in an order of Blender's."""
     cosines, sines = np.cos(angles), np.sin(angles)
-    turns = np.zeros((3, len(angles), 3, 3))
+    axis_rotations = np.zeros((3, len(angles), 3, 3))
     for axis in range(3):
         following, last = (axis + 1) % 3, (axis + 2) % 3
-        turns[axis, :, axis, axis] = 1.0
-        turns[axis, :, following, following] = turns[axis, :, last, last] = cosines[:, axis]
-        turns[axis, :, last, following] = sines[:, axis]
-        turns[axis, :, following, last] = -sines[:, axis]
+        axis_rotations[axis, :, axis, axis] = 1.0
+        axis_rotations[axis, :, following, following] = axis_rotations[axis, :, last, last] = cosines[:, axis]
+        axis_rotations[axis, :, last, following] = sines[:, axis]
+        axis_rotations[axis, :, following, last] = -sines[:, axis]
     a, b, c = ("XYZ".index(axis) for axis in order)
-    turned: Floats = turns[c] @ turns[b] @ turns[a]
-    return turned
+    rotations: Floats = axis_rotations[c] @ axis_rotations[b] @ axis_rotations[a]
+    return rotations
 
 
 def _triples(matrices: Floats, order: str) -> Floats:

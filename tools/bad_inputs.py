@@ -15,7 +15,7 @@ from knuckle import capture
 from knuckle.cli.main import DEMO_CAPTURE
 from knuckle.cli.main import main as knuckle
 from knuckle.errors import CaptureError
-from knuckle.rig.blend_file import quiet
+from knuckle.rig.blend_file import suppressed_output
 from knuckle.tests.blender.bad_rigs import BAD as BAD_RIGS
 from knuckle.tests.pure.capture.files.test_bad_input import BAD
 
@@ -70,7 +70,7 @@ def cell(text: str) -> str:
 def rig_message(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
     """The message of `knuckle solve` about a rig, without its leading path."""
     file, messages = folder / "rig.blend", io.StringIO()
-    with quiet():
+    with suppressed_output():
         bpy.ops.wm.read_factory_settings(use_empty=True)
         make()
         bpy.ops.wm.save_as_mainfile(filepath=str(file))

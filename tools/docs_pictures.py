@@ -46,7 +46,7 @@ def take() -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
         for frame, path in zip(FRAMES, paths, strict=True):
-            render.still(path, picture, frame)
+            render.render_still(path, picture, frame)
         # The camera frames the whole take's motion; each picture needs the middle only.
         row = np.concatenate([hand_pictures.read_picture(str(path))[150:590, 210:510] for path in paths], axis=1)
     hand_pictures.write_picture(PICTURES / "take.png", row)

@@ -78,7 +78,7 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
     arm = following.shoulder(who, None)
     assert arm is not None
     obj = THINGS[thing]()
-    scale = contact_frames.length(who.held.hand) / 0.185
+    scale = contact_frames.hand_length(who.held.hand) / 0.185
     obj.scale = (scale, scale, scale)
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
@@ -125,7 +125,7 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
     armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
     seen = held.read().pose
-    skin = flesh_of(armature, found, held).moved(hand_frames(done, seen.root, seen.angles))[0]
+    skin = flesh_of(armature, found, held).posed(hand_frames(done, seen.root, seen.angles))[0]
     points = np.concatenate([skin, things.evaluated(thing)[0]])
     mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])
     turn = seen.root[0, :3, :3] @ mirror

@@ -2,7 +2,7 @@
 
 See docs/how-to/posing.md.
 
-    shapes.py    spheres, circles, planes, lines, pairs, points, arcs of limits and chains of bones, each with its name
+    shapes.py          spheres, circles, planes, lines, pairs, points, arcs and chains of bones, each with its name
     cga_recorder.py    the steps of the solver `cga`, with their inputs and outputs recorded
     digit_shapes.py    one digit: reach, plane, joints, FABRIK's passes, limits
     palm_shapes.py     the palm's plane, and the knuckles found on it
@@ -17,7 +17,7 @@ solutions lie on the shapes.
 from .arm_shapes import trace_arm
 from .digit_shapes import Tracer
 from .palm_shapes import trace_palm
-from .rigid_palm import firm
+from .rigid_palm import with_rigid_palm
 from .shapes import Kind, Shape, Trace
 
-__all__ = ["Kind", "Shape", "Trace", "Tracer", "firm", "trace_arm", "trace_palm"]
+__all__ = ["Kind", "Shape", "Trace", "Tracer", "trace_arm", "trace_palm", "with_rigid_palm"]

@@ -20,33 +20,33 @@ def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end
     """
     space = Space(np.eye(4))
     space.matrix[:3, 3] = shoulder
-    place, last = wrist - shoulder, float(np.linalg.norm(end - wrist))
-    way = unit_vector(place)
-    if not np.any(way):
-        way = np.array([0.0, 1.0, 0.0])
-    side = elbow_direction(arm, (elbow - shoulder)[None], way[None])
-    made = elbow_objects(arm, place[None], way[None], side)
+    wrist_offset, last = wrist - shoulder, float(np.linalg.norm(end - wrist))
+    direction = unit_vector(wrist_offset)
+    if not np.any(direction):
+        direction = np.array([0.0, 1.0, 0.0])
+    side = elbow_direction(arm, (elbow - shoulder)[None], direction[None])
+    solution = elbow_objects(arm, wrist_offset[None], direction[None], side)
     shell = Shell(*arms.reach_range(arm))
     goal = (end - shoulder)[None]
-    of = spheres(shell, np.array([last]), goal)
-    case = touch(shell, last, np.zeros(3), goal, place[None]).cases[0]
-    ends = [np.array([float(x[0]) for x in each]) for each in made.ends[:2]]
-    ours, other = sorted(ends, key=lambda one: float(np.linalg.norm(one - (elbow - shoulder))))
-    one = first_of(made.plane)
+    reach_spheres = spheres(shell, np.array([last]), goal)
+    case = touch(shell, last, np.zeros(3), goal, wrist_offset[None]).cases[0]
+    ends = [np.array([float(x[0]) for x in each]) for each in solution.ends[:2]]
+    present, other = sorted(ends, key=lambda one: float(np.linalg.norm(one - (elbow - shoulder))))
+    one = first_of(solution.plane)
     shapes: list[Shape | None] = [
         space.point("P₀", 1, np.zeros(3)),
         space.point("T", 1, goal[0]),
-        space.sphere("Sₜ", 1, first_of(of.target)),
-        space.sphere("Sₑ", 1, first_of(of.bound)),
-        space.circle("z", 1, first_of(of.outer)),
+        space.sphere("Sₜ", 1, first_of(reach_spheres.target)),
+        space.sphere("Sₑ", 1, first_of(reach_spheres.bound)),
+        space.circle("z", 1, first_of(reach_spheres.outer)),
         Shape("chain", "", 2, elbow, points=np.stack([shoulder, elbow, wrist, end])),
-        space.sphere("S₁", 2, first_of(made.upper)),
-        space.sphere("S₂", 2, first_of(made.fore)),
-        space.circle("C", 2, first_of(made.circle)),
-        space.plane("π", 2, place / 2, unit_vector(np.array([one.e1, one.e2, one.e3])), 0.5 * arm.upper),
-        space.pair("B", 2, (ours, other)),
+        space.sphere("S₁", 2, first_of(solution.upper)),
+        space.sphere("S₂", 2, first_of(solution.fore)),
+        space.circle("C", 2, first_of(solution.circle)),
+        space.plane("π", 2, wrist_offset / 2, unit_vector(np.array([one.e1, one.e2, one.e3])), 0.5 * arm.upper),
+        space.pair("B", 2, (present, other)),
         space.point("P₁", 2, elbow - shoulder),
-        space.point("P₂", 2, place),
+        space.point("P₂", 2, wrist_offset),
     ]
     steps = (
         f"Reach: {CASES[case]}",

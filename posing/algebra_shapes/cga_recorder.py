@@ -17,7 +17,7 @@ from ...solvers.planar.planar_hand import PlanarDigit
 from ...solvers.planar.planar_plan import Steps
 
 SOLVER = Cga()
-ALL_ROUND: Bounds = (-math.pi, math.pi)
+UNLIMITED: Bounds = (-math.pi, math.pi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PlaneStep:
     """(3,) m, the target of the digit's end."""
     found: tuple[float, float]
     """rad, abduction and twist."""
-    asked: tuple[float, float]
+    unlimited: tuple[float, float]
     """The same without the limits of abduction."""
 
 
@@ -64,10 +64,10 @@ class _Plane:
         self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
         found = self.plane(m, points, weights, limits)
-        asked = self.plane(m, points, weights, (ALL_ROUND, limits[1]))
+        unlimited = self.plane(m, points, weights, (UNLIMITED, limits[1]))
         x, y, z = (float(number) for number in points[0])
-        told = [(float(abduction), float(twist)) for abduction, twist in (found, asked)]
-        self.log.planes.append(PlaneStep((x, y, z), *told))
+        angles = [(float(abduction), float(twist)) for abduction, twist in (found, unlimited)]
+        self.log.planes.append(PlaneStep((x, y, z), *angles))
         return found
 
 
@@ -90,12 +90,12 @@ class _Bend:
 
     def _nearest(self, m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
         found = nearest_in_plane(m, centre, radius, point)
-        told = [(float(u), float(v)) for u, v in (centre, point, found)]
-        self.log.nearest.append(NearestStep(told[0], float(radius), told[1], told[2]))
+        points = [(float(u), float(v)) for u, v in (centre, point, found)]
+        self.log.nearest.append(NearestStep(points[0], float(radius), points[1], points[2]))
         return found
 
 
-def recorded(log: Log) -> Steps:
+def recording_steps(log: Log) -> Steps:
     """Return the solver's steps, one frame at a time, recorded in the log."""
     stopping = Stopping(SOLVER.tolerance, SOLVER.tolerance / 100, SOLVER.passes)
     bend: Any = _Bend(stopping, log)

@@ -19,16 +19,16 @@ from ...solvers.planar.planar_hand import PlanarDigit
 from ...solvers.planar.planar_plan import PlanarState
 from ..following.digit_reach import digit_of_hand, shell_of, touch_digit
 from ..following.touching import Case, spheres
-from .cga_recorder import SOLVER, Log, PlaneStep, recorded
-from .shapes import Shape, Space, Trace, arc, first_of, low, vector_of
+from .cga_recorder import SOLVER, Log, PlaneStep, recording_steps
+from .shapes import Shape, Space, Trace, arc, first_of, subscript, vector_of
 
 Floats = NDArray[np.float64]
 
-PASSES = 2
+SHOWN_PASSES = 2
 """How many of FABRIK's passes are shown."""
-HELD_BACK = math.cos(math.radians(0.5))
+SAME_PLANE_COSINE = math.cos(math.radians(0.5))
 """Cosine of the angle between the limited plane and the one without limits below which both are shown."""
-ARC = 25
+ARC_POINTS = 25
 """Points of an arc."""
 CASES: dict[Case, str] = {
     "inside": "Sₜ lies inside Sₑ, every place of it would do",
@@ -46,7 +46,7 @@ class Tracer:
     def __init__(self, hand: HandModel) -> None:
         self.hand = hand
         self._log = Log()
-        self._steps = recorded(self._log)
+        self._steps = recording_steps(self._log)
         self._states: dict[tuple[int, ...], PlanarState] = {}
 
     def digit(self, pose: Pose, name: str, goal: Floats | None = None, seen: Floats | None = None) -> Trace:
@@ -59,10 +59,10 @@ class Tracer:
         digit = digit_of_hand(self.hand, name)
         target, solved = self._solved(pose, digit, goal, seen)
         space = _space(self.hand, pose, digit)
-        own: Floats = np.asarray(np.linalg.inv(space.matrix), float)
+        from_world: Floats = np.asarray(np.linalg.inv(space.matrix), float)
         frames = kinematics.joint_frames(self.hand, solved)[0]
         joints = frames[list(digit.joints), :3, 3]
-        local = Space(own).place(np.concatenate([joints, target[None]]))
+        local = Space(from_world).point_to_world(np.concatenate([joints, target[None]]))
         case, reach = _reach(self.hand, pose, digit, target, space)
         shapes = [
             *reach,
@@ -71,7 +71,7 @@ class Tracer:
             *_passes(space, self._log),
             *_limits(self.hand, solved, digit, frames),
         ]
-        return Trace(name, _told(case, self._log), tuple(shapes))
+        return Trace(name, _step_sentences(case, self._log), tuple(shapes))
 
     def solved(self, pose: Pose, name: str, goal: Floats | None = None) -> Pose:
         """Return the solution whose shapes `digit` returns."""
@@ -101,7 +101,7 @@ def _space(hand: HandModel, pose: Pose, digit: PlanarDigit) -> Space:
     return Space(pose.root[0] @ digit.T_wrist_base @ mirror)
 
 
-def _told(case: Case, log: Log) -> tuple[str, ...]:
+def _step_sentences(case: Case, log: Log) -> tuple[str, ...]:
     passes = len(log.nearest) // 2
     fabrik = (
         f"{passes} passes of FABRIK lead to it: P′ₙ₋₁ is on Σₙ, nearest to where it was"
@@ -119,17 +119,17 @@ def _told(case: Case, log: Log) -> tuple[str, ...]:
 
 def _reach(hand: HandModel, pose: Pose, digit: PlanarDigit, target: Floats, space: Space) -> tuple[Case, list[Shape]]:
     """Return step 1: the bounding spheres of CGA-arm 5.1 about the first joint and about the target."""
-    own = np.linalg.inv(pose.root[0])
-    goal = (own[:3, :3] @ target + own[:3, 3])[None]
+    from_wrist = np.linalg.inv(pose.root[0])
+    goal = (from_wrist[:3, :3] @ target + from_wrist[:3, 3])[None]
     case = touch_digit(hand, digit.name, pose.angles[0], goal).cases[0]
-    local = Space(np.asarray(np.linalg.inv(space.matrix), float)).place(target)
-    of = spheres(shell_of(hand, digit), np.array([digit.lengths[2]]), local[None])
+    local = Space(np.asarray(np.linalg.inv(space.matrix), float)).point_to_world(target)
+    reach_spheres = spheres(shell_of(hand, digit), np.array([digit.lengths[2]]), local[None])
     shapes = [
         space.point("T", 1, local),
         space.point("P₁", 1, np.zeros(3)),
-        space.sphere("Sₜ", 1, first_of(of.target)),
-        space.sphere("Sₑ", 1, first_of(of.bound)),
-        space.circle("z", 1, first_of(of.outer)),
+        space.sphere("Sₜ", 1, first_of(reach_spheres.target)),
+        space.sphere("Sₑ", 1, first_of(reach_spheres.bound)),
+        space.circle("z", 1, first_of(reach_spheres.outer)),
     ]
     return case, [shape for shape in shapes if shape]
 
@@ -145,8 +145,8 @@ def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) ->
         space.line("n̂", 2, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.6 * size]])),
         space.line("", 2, np.stack([np.zeros(3), np.array(found.end)])),
     ]
-    wanted = _pole(*found.asked)
-    if wanted @ normal < HELD_BACK:
+    wanted = _pole(*found.unlimited)
+    if wanted @ normal < SAME_PLANE_COSINE:
         shapes.append(space.plane("Φ′", 2, middle - (middle @ wanted) * wanted, wanted, size, faint=True))
     return shapes
 
@@ -160,36 +160,40 @@ def _pole(abduction: float, twist: float) -> Floats:
 def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
     """Return step 3: a joint between two known ones, (3.3)-(3.6): the middle one from the first and the last."""
     first, middle, last, tip = (vector_of(place) for place in local[:4])
-    one, two, three = (float(length) for length in digit.lengths)
-    markers, lengths = ((first, last), (one, two)) if one >= two else ((last, first), (two, one))
+    first_length, middle_length, last_length = (float(length) for length in digit.lengths)
+    markers, lengths = (
+        ((first, last), (first_length, middle_length))
+        if first_length >= middle_length
+        else ((last, first), (middle_length, first_length))
+    )
     circle, apart = intersect_spheres(markers, lengths)
-    plane = _through(local)
+    plane = _plane_through(local)
     shapes = [
-        Shape("chain", "", 3, space.place(local[1]), points=space.place(local[:4])),
-        *(space.point(f"P{low(k + 1)}", 3, local[k]) for k in range(4)),
-        space.sphere("S₁", 3, g.sphere(first, one)),
-        space.sphere("S₂", 3, g.sphere(last, two)),
-        space.sphere("S₃", 3, g.sphere(tip, three), faint=True),
+        Shape("chain", "", 3, space.point_to_world(local[1]), points=space.point_to_world(local[:4])),
+        *(space.point(f"P{subscript(k + 1)}", 3, local[k]) for k in range(4)),
+        space.sphere("S₁", 3, g.sphere(first, first_length)),
+        space.sphere("S₂", 3, g.sphere(last, middle_length)),
+        space.sphere("S₃", 3, g.sphere(tip, last_length), faint=True),
     ]
     found = None if apart else space.circle("C", 3, circle)
     if found is not None:
         shapes.append(found)
         ends = pair_points(g.meet_circle_plane(circle, plane))
         if ends.case > 0:
-            ours = min(ends[:2], key=lambda end: math.dist(end, middle))
-            other = ends.second if ours is ends.first else ends.first
-            shapes.append(space.pair("B", 3, (ours, other)))
+            present = min(ends[:2], key=lambda end: math.dist(end, middle))
+            other = ends.second if present is ends.first else ends.first
+            shapes.append(space.pair("B", 3, (present, other)))
     return shapes
 
 
-def _through(local: Floats) -> Plane[float]:
+def _plane_through(local: Floats) -> Plane[float]:
     """Return the unit plane through first, middle and last joint; if these are collinear, one through their line."""
     first, middle, last = (vector_of(place) for place in local[:3])
     plane = plane_through(first, middle, last)
     if g.square_plane(plane) > 0.5:
         return plane
-    way = unit(subtract(last, first), DORSAL)
-    return g.plane_at(unit(cross(way, DORSAL), DORSAL), first)
+    direction = unit(subtract(last, first), DORSAL)
+    return g.plane_at(unit(cross(direction, DORSAL), DORSAL), first)
 
 
 def _passes(space: Space, log: Log) -> list[Shape]:
@@ -200,8 +204,8 @@ def _passes(space: Space, log: Log) -> list[Shape]:
     ca, sa, ct, st = math.cos(abduction), math.sin(abduction), math.cos(twist), math.sin(twist)
     along, palmwards = np.array([-sa, ca, 0.0]), np.array([-ca * st, -sa * st, -ct])
     shapes: list[Shape] = []
-    for number, step in enumerate(log.nearest[: 2 * PASSES]):
-        index, faint = low(3 - number % 2), number >= 2
+    for number, step in enumerate(log.nearest[: 2 * SHOWN_PASSES]):
+        index, faint = subscript(3 - number % 2), number >= 2
         centre, point, found = (u * along + v * palmwards for u, v in (step.centre, step.point, step.found))
         sphere = g.sphere(vector_of(centre), step.radius)
         shapes.append(space.sphere(f"Σ{index}", 4, sphere, faint=faint))
@@ -219,25 +223,27 @@ def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -
     shapes = []
     for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):
         frame, now = frames[joint], float(solved.angles[0, dof])
-        ways = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC) - now
+        ways = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC_POINTS) - now
         # Flexion is about -X: from +Y to -Z.
-        ways_out = np.stack([np.zeros(ARC), np.cos(ways), -np.sin(ways)], axis=-1) @ frame[:3, :3].T
+        directions = np.stack([np.zeros(ARC_POINTS), np.cos(ways), -np.sin(ways)], axis=-1) @ frame[:3, :3].T
         size = 0.5 * float(digit.lengths[number])
         name = f"{math.degrees(now):.0f}°"
-        shapes.append(arc(name, 5, frame[:3, 3], frame[:3, 3] + size * ways_out, frame[:3, 0]))
-        shapes.append(_hand_of_arc(frame, size))
+        shapes.append(arc(name, 5, frame[:3, 3], frame[:3, 3] + size * directions, frame[:3, 0]))
+        shapes.append(_arc_marker(frame, size))
     if digit.abduction >= 0:
         base = solved.root[0] @ digit.T_wrist_base
         side = 1.0 if hand.side == "right" else -1.0
         low_end, high_end = hand.limits[digit.abduction]
-        leans = np.linspace(low_end, high_end, ARC)
-        ways_out = np.stack([-side * np.sin(leans), np.cos(leans), np.zeros(ARC)], axis=-1) @ base[:3, :3].T
+        abductions = np.linspace(low_end, high_end, ARC_POINTS)
+        directions = (
+            np.stack([-side * np.sin(abductions), np.cos(abductions), np.zeros(ARC_POINTS)], axis=-1) @ base[:3, :3].T
+        )
         size = 0.7 * float(digit.lengths[0])
-        shapes.append(arc("", 5, base[:3, 3], base[:3, 3] + size * ways_out, base[:3, 2]))
+        shapes.append(arc("", 5, base[:3, 3], base[:3, 3] + size * directions, base[:3, 2]))
     return shapes
 
 
-def _hand_of_arc(frame: Floats, size: float) -> Shape:
+def _arc_marker(frame: Floats, size: float) -> Shape:
     """Return the line that marks a joint's present angle on its arc."""
     ends = np.stack([frame[:3, 3], frame[:3, 3] + size * frame[:3, 1]])
     return Shape("line", "", 5, ends[1], points=ends)

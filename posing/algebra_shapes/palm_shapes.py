@@ -14,7 +14,7 @@ from ...solvers.cga.generated import Plane, Vector
 from ...solvers.cga.objects import pair_points
 from ...solvers.conformal.sphere_intersection import intersect_spheres
 from ...solvers.conformal.three_marker_palm import palm_plane, three_marker_palm
-from .shapes import Shape, Space, Trace, low, vector_of
+from .shapes import Shape, Space, Trace, subscript, vector_of
 
 Floats = NDArray[np.float64]
 
@@ -32,27 +32,30 @@ def trace_palm(hand: HandModel, pose: Pose) -> Trace:
     Raises HandError for a hand without these joints.
     """
     frames = kinematics.joint_frames(hand, pose)[0]
-    own = np.linalg.inv(pose.root[0])
-    places = {joint: own[:3, :3] @ frame[:3, 3] + own[:3, 3] for joint, frame in zip(hand.joints, frames, strict=True)}
-    three = [places[joint] for joint in MARKERS]
-    knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
+    from_world = np.linalg.inv(pose.root[0])
+    positions = {
+        joint: from_world[:3, :3] @ frame[:3, 3] + from_world[:3, 3]
+        for joint, frame in zip(hand.joints, frames, strict=True)
+    }
+    three = [positions[joint] for joint in MARKERS]
+    knuckles = [positions[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
     p, q, r = (vector_of(place) for place in three)
-    plane, told = palm_plane(p, q, r)
+    plane, determined = palm_plane(p, q, r)
     space = Space(pose.root[0])
     middle = np.mean(three, axis=0)
     size = 0.7 * max(math.dist(middle, place) for place in three)
     shapes = [space.point(name, 1, place) for name, place in zip("PQR", three, strict=True)]
-    if not told:
+    if not determined:
         return Trace("palm", STEPS, tuple(shapes))
     normal = np.array([plane.e1, plane.e2, plane.e3])
     shapes.append(space.plane("Φ", 1, middle, normal, size))
-    trio = three_marker_palm([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
-    found = trio.find_joints((p, q, r), plane)
-    for number, (joint, place) in enumerate(zip(trio.joints, found, strict=True)):
+    trio = three_marker_palm([_floats(place) for place in three], [_floats(place) for place in knuckles], 1.0)
+    solved = trio.find_joints((p, q, r), plane)
+    for number, (joint, place) in enumerate(zip(trio.joints, solved, strict=True)):
         level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.offset[2])
         one, other = ((p, q, r)[marker] for marker in joint.markers)
         shapes += _knuckle(space, number, (one, other), joint.lengths, level)
-        shapes.append(space.point(f"F{low(number + 2)}", 2, np.array(place)))
+        shapes.append(space.point(f"F{subscript(number + 2)}", 2, np.array(place)))
     return Trace("palm", STEPS, tuple(shapes))
 
 
@@ -64,17 +67,17 @@ def _knuckle(
     level: Plane[float],
 ) -> list[Shape]:
     """Return the spheres about two markers, their circle C (3.5), and where it meets the knuckle's plane, B (3.6)."""
-    circle, apart = intersect_spheres(markers, lengths)
+    circle, disjoint = intersect_spheres(markers, lengths)
     spheres = [g.sphere(marker, length) for marker, length in zip(markers, lengths, strict=True)]
     shapes = [space.sphere("", 2, sphere, faint=True) for sphere in spheres]
-    found = None if apart else space.circle(f"C{low(number + 2)}", 2, circle)
-    if found is None:
+    drawn_circle = None if disjoint else space.circle(f"C{subscript(number + 2)}", 2, circle)
+    if drawn_circle is None:
         return shapes
     ends = pair_points(g.meet_circle_plane(circle, level))
-    pairs = [space.pair(f"B{low(number + 2)}", 2, (ends.first, ends.second))] if ends.case > 0 else []
-    return [*shapes, found, *pairs]
+    pairs = [space.pair(f"B{subscript(number + 2)}", 2, (ends.first, ends.second))] if ends.case > 0 else []
+    return [*shapes, drawn_circle, *pairs]
 
 
-def _point(place: Floats) -> tuple[float, float, float]:
+def _floats(place: Floats) -> tuple[float, float, float]:
     x, y, z = (float(number) for number in place)
     return x, y, z

@@ -13,11 +13,11 @@ from ...hand.model import Coupling, HandModel
 
 Floats = NDArray[np.float64]
 
-BENDING = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)
-BEYOND = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:])
+DIGIT_JOINTS = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)
+OUTER_JOINTS = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:])
 
 
-def firm(pose: Pose, seen: Floats) -> Pose:
+def with_rigid_palm(pose: Pose, seen: Floats) -> Pose:
     """Return a pose (one frame) on a hand whose metacarpals are fixed in their present position.
 
     seen: (J, 3) m, where the joints are visible; NaN for joints at the pose's position. With A a joint's frame, P its
@@ -25,27 +25,29 @@ def firm(pose: Pose, seen: Floats) -> Pose:
     """
     hand = pose.hand
     frames, turned = kinematics.joint_frames(hand, pose)[0], np.tile(np.eye(4), (len(hand.joints), 1, 1))
-    known = np.isfinite(seen).all(axis=1)
-    frames[known, :3, 3] = seen[known]
-    moving = list(BENDING)
+    visible = np.isfinite(seen).all(axis=1)
+    frames[visible, :3, 3] = seen[visible]
+    moving = list(DIGIT_JOINTS)
     turned[moving, :3, :3] = rot.to_matrix(pose.rotations[0, moving])
     rest = np.array(hand.rest)
     for joint, parent in enumerate(hand.parents):
-        if parent >= 0 and joint not in BEYOND:
+        if parent >= 0 and joint not in OUTER_JOINTS:
             rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(turned[joint])
-    kept = np.isin(hand.axis_joint, moving)
-    return Pose(_of_axes(replace(hand, rest=rest), kept, pose.angles[0]), pose.root, pose.angles[:, kept])
+    moving_axes = np.isin(hand.axis_joint, moving)
+    return Pose(
+        _with_axes(replace(hand, rest=rest), moving_axes, pose.angles[0]), pose.root, pose.angles[:, moving_axes]
+    )
 
 
-def _of_axes(hand: HandModel, kept: NDArray[np.bool_], angles: Floats) -> HandModel:
+def _with_axes(hand: HandModel, kept: NDArray[np.bool_], angles: Floats) -> HandModel:
     """Return the hand with only the kept axes (D,); the others stay at angles (D,) rad."""
     if kept.all():
         return hand
     couplings = []
     for row in hand.couplings:
-        away = float(row.coefficients[~kept] @ angles[~kept])
+        fixed_part = float(row.coefficients[~kept] @ angles[~kept])
         if np.any(row.coefficients[kept]):
-            couplings.append(Coupling(row.coefficients[kept], row.lower - away, row.upper - away, row.soft))
+            couplings.append(Coupling(row.coefficients[kept], row.lower - fixed_part, row.upper - fixed_part, row.soft))
     return replace(
         hand,
         movements=tuple(name for name, keep in zip(hand.movements, kept, strict=True) if keep),

@@ -54,46 +54,53 @@ class Space:
     matrix: Floats
     """(4, 4)"""
 
-    def place(self, x: Any) -> Floats:
+    def point_to_world(self, x: Any) -> Floats:
         """Map points (..., 3) to the world, m."""
-        placed: Floats = np.asarray(x, float) @ self.matrix[:3, :3].T + self.matrix[:3, 3]
-        return placed
+        mapped: Floats = np.asarray(x, float) @ self.matrix[:3, :3].T + self.matrix[:3, 3]
+        return mapped
 
-    def way(self, x: Any) -> Floats:
+    def vector_to_world(self, x: Any) -> Floats:
         """Map a vector (3,) to the world."""
-        turned: Floats = self.matrix[:3, :3] @ np.asarray(x, float)
-        return turned
+        mapped: Floats = self.matrix[:3, :3] @ np.asarray(x, float)
+        return mapped
 
     def sphere(self, name: str, step: int, sphere: Sphere[float], *, faint: bool = False) -> Shape:
         """Return a sphere."""
         radius = float(np.sqrt(max(g.square_sphere(sphere), 0.0)))
-        return Shape("sphere", name, step, self.place(centre(sphere)), radius, faint=faint)
+        return Shape("sphere", name, step, self.point_to_world(centre(sphere)), radius, faint=faint)
 
     def circle(self, name: str, step: int, circle: Circle[float]) -> Shape | None:
         """Return a circle; None for an imaginary one."""
         middle, normal, square, case = circle_parameters(circle)
         if not case > 0:
             return None
-        return Shape("circle", name, step, self.place(middle), float(np.sqrt(max(square, 0.0))), self.way(normal))
+        return Shape(
+            "circle",
+            name,
+            step,
+            self.point_to_world(middle),
+            float(np.sqrt(max(square, 0.0))),
+            self.vector_to_world(normal),
+        )
 
     def pair(self, name: str, step: int, ends: tuple[Any, Any], *, faint: bool = False) -> Shape:
         """Return a pair of points."""
-        points = self.place(np.stack([np.array(end, float) for end in ends]))
+        points = self.point_to_world(np.stack([np.array(end, float) for end in ends]))
         return Shape("pair", name, step, points[0], points=points, faint=faint)
 
     def point(self, name: str, step: int, x: Any) -> Shape:
         """Return a point."""
-        place = self.place(x)
+        place = self.point_to_world(x)
         return Shape("point", name, step, place, points=place[None])
 
     def line(self, name: str, step: int, ends: Any) -> Shape:
         """Return a line, drawn between two points (2, 3)."""
-        points = self.place(ends)
+        points = self.point_to_world(ends)
         return Shape("line", name, step, points[-1], points=points)
 
     def plane(self, name: str, step: int, middle: Any, normal: Any, size: float, *, faint: bool = False) -> Shape:
         """Return a plane with a unit normal (3,), drawn around one of its points."""
-        return Shape("plane", name, step, self.place(middle), size, self.way(normal), faint=faint)
+        return Shape("plane", name, step, self.point_to_world(middle), size, self.vector_to_world(normal), faint=faint)
 
 
 def vector_of(x: Any) -> Vector[float]:
@@ -113,6 +120,6 @@ def arc(name: str, step: int, middle: Floats, points: Floats, normal: Floats) ->
     return Shape("arc", name, step, middle, radius, normal, points)
 
 
-def low(number: int) -> str:
+def subscript(number: int) -> str:
     """Return a number as a subscript: "₃" for 3."""
     return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))

@@ -6,7 +6,7 @@ digit_reach.py     inverse kinematics of a digit for a fingertip position
 arm_and_digit.py   arm, wrist and digit along a course
 """
 
-from .arm_and_digit import Brought, End, Shoulder, bring, reach_out
+from .arm_and_digit import End, FollowedCourse, Shoulder, follow_course, reach_with_digit
 from .primitives import (
     Ball,
     Course,
@@ -25,7 +25,7 @@ from .touching import REACHED, Case, Shell, Touch, touch
 __all__ = [
     "REACHED",
     "Ball",
-    "Brought",
+    "FollowedCourse",
     "Case",
     "Course",
     "End",
@@ -37,11 +37,11 @@ __all__ = [
     "along_points",
     "around_ball",
     "ball_through",
-    "bring",
+    "follow_course",
     "direction_of",
     "meet_of",
     "on_line",
     "plane_of",
-    "reach_out",
+    "reach_with_digit",
     "touch",
 ]

@@ -15,12 +15,12 @@ from .touching import Shell, Touch, touch
 
 Floats = NDArray[np.float64]
 
-LEAST_POSTURE = 1e-5
+TIP_POSTURE_WEIGHT = 1e-5
 """m, weight of the posture term (for a joint's whole range) when only the tip matters."""
-POINTINGS = 10
-FAR = 20.0
+EXTENSION_STEPS = 10
+EXTENSION_DISTANCE = 20.0
 """Distance of the point at which a digit points to extend the hand, in hand lengths."""
-NEAR = 1e-5
+TIP_TOLERANCE_M = 1e-5
 """m, greatest distance of a tip that has reached its goal."""
 
 
@@ -32,11 +32,12 @@ def digit_of_hand(hand: HandModel, name: str) -> PlanarDigit:
 
 def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
     """Return the distances between a digit's first and last joint, from its lengths and its middle joint's range."""
-    one, two = (float(length) for length in digit.lengths[:2])
+    first, second = (float(length) for length in digit.lengths[:2])
     low, high = (float(angle) for angle in hand.limits[digit.flexions[1]])
     straightest, sharpest = min(max(0.0, low), high), max(abs(low), abs(high))
     far, near = (
-        math.sqrt(max(one * one + two * two + 2 * one * two * math.cos(bend), 0.0)) for bend in (straightest, sharpest)
+        math.sqrt(max(first * first + second * second + 2 * first * second * math.cos(bend), 0.0))
+        for bend in (straightest, sharpest)
     )
     return Shell(min(near, far), far)
 
@@ -63,10 +64,10 @@ def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floa
     problem = PoseProblem.of(start, free, [objective])
     near = retry_strayed(problem, solve(problem)).pose
     # From there, remove the error left by posture and tendon couplings.
-    return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=LEAST_POSTURE)).pose.angles
+    return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=TIP_POSTURE_WEIGHT)).pose.angles
 
 
-def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:
+def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:
     """Return angles (F, D) rad at which a digit's tip is `lengths` (F,) m from the wrist, as far as its limits allow.
 
     Starting from angles (D,), which also serve for lengths below theirs. The hand is longest if the tip, the first
@@ -75,15 +76,19 @@ def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> F
     together.
     """
     joint = CHAIN_JOINTS[name][-1]
-    home = joint_position(Pose.at_origin(hand, angles[None]), joint)
-    length = float(np.linalg.norm(home))
-    longest = home
-    for _ in range(POINTINGS):
-        longest = joint_position(Pose.at_origin(hand, bring_tip(hand, name, angles, FAR * longest)), joint)
-    most = float(np.linalg.norm(longest))
-    if not most > length > 0:
+    tip = joint_position(Pose.at_origin(hand, angles[None]), joint)
+    length = float(np.linalg.norm(tip))
+    longest = tip
+    for _ in range(EXTENSION_STEPS):
+        longest = joint_position(
+            Pose.at_origin(hand, bring_tip(hand, name, angles, EXTENSION_DISTANCE * longest)), joint
+        )
+    greatest = float(np.linalg.norm(longest))
+    if not greatest > length > 0:
         return np.repeat(angles[None], len(lengths), 0)
-    wanted = np.clip(lengths, length, most)[:, None]
-    part = (wanted - length) / (most - length)
-    way = (1 - part) * home / length + part * longest / most
-    return bring_tip(hand, name, angles, wanted * way / np.linalg.norm(way, axis=-1, keepdims=True))
+    wanted_lengths = np.clip(lengths, length, greatest)[:, None]
+    fractions = (wanted_lengths - length) / (greatest - length)
+    directions = (1 - fractions) * tip / length + fractions * longest / greatest
+    return bring_tip(
+        hand, name, angles, wanted_lengths * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+    )

@@ -30,7 +30,7 @@ from ...solvers.cga.versors import dilator, quaternion, rotor, rotor_between, tr
 
 Floats = NDArray[np.float64]
 
-PARALLEL = 1e-6
+PARALLEL_SINE = 1e-6
 """Sine of the angle below which two directions are parallel."""
 _ORIGIN = vector(np.zeros((1, 3)))
 
@@ -47,11 +47,11 @@ class Tool:
     @property
     def pointing(self) -> Floats:
         """(3,) m from the wrist to the end."""
-        way: Floats = self.wrist[:3, :3] @ self.end
-        return way
+        vector: Floats = self.wrist[:3, :3] @ self.end
+        return vector
 
     @property
-    def place(self) -> Floats:
+    def position(self) -> Floats:
         """(3,) m, position of the end."""
         where: Floats = self.wrist[:3, 3] + self.pointing
         return where
@@ -70,7 +70,7 @@ class Course:
         return len(self.ends)
 
 
-def place_of(x: Floats) -> Vector[float]:
+def point_of(x: Floats) -> Vector[float]:
     """Return a point (3,) in plain floats."""
     one, two, three = (float(each) for each in x)
     return Vector(one, two, three)
@@ -81,7 +81,7 @@ def plane_of(points: Floats) -> Plane[float]:
 
     Raises SolverError for collinear points.
     """
-    p, q, r = (place_of(point) for point in points)
+    p, q, r = (point_of(point) for point in points)
     plane = plane_through(p, q, r)
     if g.square_plane(plane) < 0.5:
         raise SolverError("the three points of a plane are in a line, expected points that span it")
@@ -94,8 +94,8 @@ def meet_of(one: Plane[float], other: Plane[float]) -> Line[float]:
     Raises SolverError for parallel planes.
     """
     line = g.meet_plane_plane(one, other)
-    if abs(g.square_line(line)) < PARALLEL**2:
-        raise SolverError("the two planes are parallel and do not meet in a line, turn one of them")
+    if abs(g.square_line(line)) < PARALLEL_SINE**2:
+        raise SolverError("the two planes are parallel and do not meet in a line, rotate one of them")
     return unit_line(line)
 
 
@@ -106,19 +106,19 @@ def direction_of(line: Line[float]) -> Floats:
 
 def on_line(line: Line[float], place: Floats) -> Floats:
     """Return the point (3,) of a line nearest to `place` (3,)."""
-    return np.array(foot_on_line(line, place_of(place)))
+    return np.array(foot_on_line(line, point_of(place)))
 
 
-def along_line(tool: Tool, start: Floats, way: Floats, parts: Floats) -> Course:
-    """Return the course of a hand whose end moves from start (3,) by `way` (3,) m, at fractions (N,) of it.
+def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -> Course:
+    """Return the course of a hand whose end moves from start (3,) by `displacement` (3,) m, at fractions (N,) of it.
 
     T_L = 1 - ½ Δ l n∞ translates p_t and p_2. The paper moves the joint before the gripper on a second line
     l'' = T_2 l T_2^-1 at the gripper's length; here that joint is the wrist, which keeps its rotation.
     """
-    moves = translator(vector(parts[:, None] * way))
-    ends = g.translator_sphere(moves, g.up(vector(start[None])))
+    translators = translator(vector(parts[:, None] * displacement))
+    ends = g.translator_sphere(translators, g.up(vector(start[None])))
     wrists = np.tile(tool.wrist, (len(parts), 1, 1))
-    joints = g.translator_sphere(moves, g.up(vector((start - tool.pointing)[None])))
+    joints = g.translator_sphere(translators, g.up(vector((start - tool.pointing)[None])))
     wrists[:, :3, 3] = positions(centre(joints))
     return Course(positions(centre(ends)), wrists)
 
@@ -131,8 +131,8 @@ def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
     steps = np.linalg.norm(np.diff(points, axis=0), axis=-1)
     if not steps.sum() > 0:
         raise SolverError("the curve has no length, expected two points apart at least")
-    gone = np.concatenate([[0.0], np.cumsum(steps)])
-    ends = np.stack([np.interp(parts * gone[-1], gone, column) for column in points.T], axis=-1)
+    travelled = np.concatenate([[0.0], np.cumsum(steps)])
+    ends = np.stack([np.interp(parts * travelled[-1], travelled, column) for column in points.T], axis=-1)
     wrists = np.tile(tool.wrist, (len(parts), 1, 1))
     wrists[:, :3, 3] = ends - tool.pointing
     return Course(ends, wrists)
@@ -154,7 +154,7 @@ class Ball:
 def ball_through(points: Floats) -> Ball:
     """Return the sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 through points (4, 3) m. Raises SolverError for coplanar points."""
     near = points[0]
-    a, b, c, d = (g.up(place_of(point - near)) for point in points)
+    a, b, c, d = (g.up(point_of(point - near)) for point in points)
     sphere = sphere_of(g.join_sphere(a, b, c, d))
     square = g.square_sphere(sphere)
     if not square > 0:
@@ -183,25 +183,25 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
     hand's end. If that is on the axis, and would only rotate in place, a perpendicular axis is used.
     """
     middle = np.array(ball.centre)
-    there = vector((tool.place - middle)[None])
+    there = vector((tool.position - middle)[None])
     start = nearest_on_sphere(_ORIGIN, radius_of(expanded(ball.radius, gap)), there)
-    beginning = tool.wrist.copy()
+    first_wrist = tool.wrist.copy()
     if aim and np.any(tool.end):
         second = radius_of(expanded(ball.radius, gap + float(np.linalg.norm(tool.end))))
         inwards = subtract(start, nearest_on_sphere(_ORIGIN, second, start))
-        least = rotor_between(unit(vector(tool.pointing[None]), E3), unit(inwards, E3))
-        beginning[:3, :3] = rot.to_matrix(quaternion(least))[0] @ tool.wrist[:3, :3]
-    beginning[:3, 3] = positions(start)[0] - beginning[:3, :3] @ tool.end
-    about = rot.unit_vector(turn)
-    if np.linalg.norm(np.cross(about, positions(unit(start, E3))[0])) < PARALLEL:
-        about = positions(perpendicular(vector(about[None])))[0]
-    turns = rotor(rot.from_axis_angle(about, parts * float(np.linalg.norm(turn))))
-    ends, wrists = _turned(turns, start) + middle, np.tile(beginning, (len(parts), 1, 1))
+        aim_rotor = rotor_between(unit(vector(tool.pointing[None]), E3), unit(inwards, E3))
+        first_wrist[:3, :3] = rot.to_matrix(quaternion(aim_rotor))[0] @ tool.wrist[:3, :3]
+    first_wrist[:3, 3] = positions(start)[0] - first_wrist[:3, :3] @ tool.end
+    axis = rot.unit_vector(turn)
+    if np.linalg.norm(np.cross(axis, positions(unit(start, E3))[0])) < PARALLEL_SINE:
+        axis = positions(perpendicular(vector(axis[None])))[0]
+    turns = rotor(rot.from_axis_angle(axis, parts * float(np.linalg.norm(turn))))
+    ends, wrists = _rotated(turns, start) + middle, np.tile(first_wrist, (len(parts), 1, 1))
     if not aim:
         wrists[:, :3, 3] = ends - tool.pointing
         return Course(ends, wrists)
-    wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ beginning[:3, :3]
-    wrists[:, :3, 3] = _turned(turns, vector(beginning[None, :3, 3])) + middle
+    wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ first_wrist[:3, :3]
+    wrists[:, :3, 3] = _rotated(turns, vector(first_wrist[None, :3, 3])) + middle
     return Course(ends, wrists)
 
 
@@ -210,6 +210,6 @@ def radius_of(sphere: Sphere[float]) -> Floats:
     return np.sqrt(np.maximum([g.square_sphere(sphere)], 0.0))
 
 
-def _turned(turns: Rotor[Floats], place: Vector[Floats]) -> Floats:
+def _rotated(turns: Rotor[Floats], place: Vector[Floats]) -> Floats:
     """Return a point rotated by N rotors about the origin, (N, 3)."""
     return positions(centre(g.rotor_sphere(turns, g.up(place))))

@@ -79,7 +79,7 @@ class Touch:
     """(N, 3) m, p_2; NaN where the target is not finite."""
     end: Floats
     """(N, 3) m, positions of the chain's end: the target or the nearest point to it."""
-    missed: Floats
+    distances: Floats
     """(N,) m, distances of the end from the target."""
 
 
@@ -97,44 +97,49 @@ def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, wanted
     last: (N,) m, the length of the last bone, which may be 0. base: (3,) or (N, 3) m. goal: (N, 3) m, the targets.
     wanted: (N, 3) m, the desired positions of p_2.
     """
-    known = np.all(np.isfinite(goal), axis=-1) & np.all(np.isfinite(wanted), axis=-1)
-    out = np.where(known[:, None], goal - base, 0.0)
-    before = np.where(known[:, None], wanted - base, 0.0)
-    length: Floats = np.broadcast_to(np.asarray(last, float), len(out))
-    case, joint = _joint(shell, spheres(shell, length, out), length, vector(out), vector(before))
-    end = nearest_on_sphere(joint, length, vector(out))
+    finite = np.all(np.isfinite(goal), axis=-1) & np.all(np.isfinite(wanted), axis=-1)
+    target = np.where(finite[:, None], goal - base, 0.0)
+    wanted_joint = np.where(finite[:, None], wanted - base, 0.0)
+    length: Floats = np.broadcast_to(np.asarray(last, float), len(target))
+    case, joint = _joint(shell, spheres(shell, length, target), length, vector(target), vector(wanted_joint))
+    end = nearest_on_sphere(joint, length, vector(target))
     reached = np.isin(case, list(REACHED))
-    ends = np.where(reached[:, None], out, positions(end))
-    cases: list[Case] = np.where(known, case, "unknown").tolist()
-    nowhere = np.where(known, 0.0, np.nan)[:, None]
-    missed = np.linalg.norm(ends - out, axis=-1) + nowhere[:, 0]
+    ends = np.where(reached[:, None], target, positions(end))
+    cases: list[Case] = np.where(finite, case, "unknown").tolist()
+    nowhere = np.where(finite, 0.0, np.nan)[:, None]
+    missed = np.linalg.norm(ends - target, axis=-1) + nowhere[:, 0]
     return Touch(tuple(cases), positions(joint) + base + nowhere, ends + base + nowhere, missed)
 
 
 def _joint(
-    shell: Shell, of: Spheres, last: Floats, goal: Vector[Floats], wanted: Vector[Floats]
+    shell: Shell, objects: Spheres, last: Floats, goal: Vector[Floats], wanted: Vector[Floats]
 ) -> tuple[NDArray[np.str_], Vector[Floats]]:
     """Return the case of each target, and p_2 relative to the base."""
     free = nearest_on_sphere(goal, last, wanted)
-    far = np.linalg.norm(positions(free), axis=-1)
-    meets, aside = _how(of.bound, of.target, of.outer)
-    meets_inner, aside_inner = _how(of.hollow, of.target, of.inner)
-    apart = aside & (meets < 0)
-    swallowed = ~aside & (meets < 0) & (last > shell.most)
-    hidden = ~aside_inner & (meets_inner < 0) & (last <= shell.least)
+    distances = np.linalg.norm(positions(free), axis=-1)
+    bound_square, bound_apart = _relation(objects.bound, objects.target, objects.outer)
+    hollow_square, hollow_apart = _relation(objects.hollow, objects.target, objects.inner)
+    beyond = bound_apart & (bound_square < 0)
+    swallowed = ~bound_apart & (bound_square < 0) & (last > shell.most)
+    hidden = ~hollow_apart & (hollow_square < 0) & (last <= shell.least)
     # If S_t touches the bounding sphere from inside, there are many solutions; if the bounding sphere is inside, one.
-    touching = (meets == 0) & (aside | (last > shell.most))
+    touching = (bound_square == 0) & (bound_apart | (last > shell.most))
     case = np.select(
-        [apart, swallowed | hidden, touching, meets > 0], ["outside", "near", "tangent", "circle"], "inside"
+        [beyond, swallowed | hidden, touching, bound_square > 0], ["outside", "near", "tangent", "circle"], "inside"
     )
-    way = positions(unit(select(1.0 * (np.linalg.norm(positions(goal), axis=-1) > 0), goal, wanted), _UP))
+    directions = positions(unit(select(1.0 * (np.linalg.norm(positions(goal), axis=-1) > 0), goal, wanted), _UP))
     joint = np.select(
-        [(apart | swallowed)[:, None], hidden[:, None], (far > shell.most)[:, None], (far < shell.least)[:, None]],
         [
-            np.where(swallowed, -shell.most, shell.most)[:, None] * way,
-            shell.least * way,
-            positions(nearest_on_circle(of.outer, wanted)),
-            positions(nearest_on_circle(of.inner, wanted)),
+            (beyond | swallowed)[:, None],
+            hidden[:, None],
+            (distances > shell.most)[:, None],
+            (distances < shell.least)[:, None],
+        ],
+        [
+            np.where(swallowed, -shell.most, shell.most)[:, None] * directions,
+            shell.least * directions,
+            positions(nearest_on_circle(objects.outer, wanted)),
+            positions(nearest_on_circle(objects.inner, wanted)),
         ],
         positions(free),
     )
@@ -144,21 +149,21 @@ def _joint(
 _UP = Vector(0.0, 0.0, 1.0)
 
 
-def _how(one: Sphere[Floats], other: Sphere[Floats], circle: Circle[Floats]) -> tuple[Floats, Bools]:
+def _relation(first: Sphere[Floats], second: Sphere[Floats], circle: Circle[Floats]) -> tuple[Floats, Bools]:
     """Return the sign of C², and whether S · S' < 0: disjoint spheres are then apart, else one is inside the other."""
-    return circle_parameters(circle).case, g.dot_sphere_sphere(one, other) < 0
+    return circle_parameters(circle).case, g.dot_sphere_sphere(first, second) < 0
 
 
-def aimed(frames: Floats, tip: Floats, found: Touch) -> Floats:
+def aimed_frames(frames: Floats, tip: Floats, found: Touch) -> Floats:
     """Return frames (N, 4, 4) of the joint before the last bone, at p_2 and rotated minimally to put the end in place.
 
     frames: (N, 4, 4) desired. tip: (3,) or (N, 3) m, the end in these. They are not rotated for a last bone of no
     length or an unknown target.
     """
     pointing = (frames[:, :3, :3] @ np.broadcast_to(tip, (len(frames), 3))[..., None])[..., 0]
-    there = np.where(np.isfinite(found.end), found.end - found.before, pointing)
-    turn = rotor_between(unit(vector(pointing), _UP), unit(vector(there), _UP))
+    towards_end = np.where(np.isfinite(found.end), found.end - found.before, pointing)
+    rotors = rotor_between(unit(vector(pointing), _UP), unit(vector(towards_end), _UP))
     result = frames.copy()
-    result[:, :3, :3] = rot.to_matrix(quaternion(turn)) @ frames[:, :3, :3]
+    result[:, :3, :3] = rot.to_matrix(quaternion(rotors)) @ frames[:, :3, :3]
     result[:, :3, 3] = np.where(np.isfinite(found.before), found.before, frames[:, :3, 3])
     return result

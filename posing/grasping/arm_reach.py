@@ -10,22 +10,22 @@ from ...hand.joints import Side
 
 Floats = NDArray[np.float64]
 
-FLEXED, DEVIATED, TWISTED = np.deg2rad([35.0, 12.0, 55.0])
+COMFORTABLE_FLEXION, COMFORTABLE_DEVIATION, COMFORTABLE_PRONATION = np.deg2rad([35.0, 12.0, 55.0])
 """rad, comfortable limits of the wrist's flexion, its deviation, and the forearm's rotation from where the palm faces
 the body."""
 SWIVELS = np.deg2rad(np.linspace(-100.0, 100.0, 21))
 """rad, elbow swivel angles about the line from shoulder to wrist that are tried."""
-SWIVELLED = 0.25
+SWIVEL_COST = 0.25
 """Cost of a radian of swivel, relative to one of the wrist."""
-RAISED = 1.0
+RAISE_COST = 1.0
 """Cost of a radian by which the upper arm is raised above the horizontal, relative to one of the wrist: people avoid
 reaching with the elbow above the shoulder."""
-RIGID = np.zeros(1)
+NO_SWIVEL = np.zeros(1)
 """Swivels for an arm whose elbow is fixed by the rig."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Carrier:
+class CarryingArm:
     """An arm that carries a hand."""
 
     shoulder: Floats
@@ -43,11 +43,11 @@ class Carrier:
     swivels: Floats = field(default_factory=lambda: SWIVELS)
     """(S,) rad"""
 
-    def lacking(self, roots: Floats) -> Floats:
+    def shortfall(self, roots: Floats) -> Floats:
         """Return the distances (F,) m by which the arm fails to bring the wrist to roots (F, 4, 4)."""
-        far = np.linalg.norm(roots[:, :3, 3] - self.shoulder, axis=-1)
-        short: Floats = np.maximum(far - self.upper - self.fore, abs(self.upper - self.fore) - far)
-        return np.maximum(short, 0.0)
+        distances = np.linalg.norm(roots[:, :3, 3] - self.shoulder, axis=-1)
+        missing: Floats = np.maximum(distances - self.upper - self.fore, abs(self.upper - self.fore) - distances)
+        return np.maximum(missing, 0.0)
 
     def strain(self, roots: Floats) -> tuple[Floats, Floats]:
         """Return the arm's least strain (F,) rad at roots (F, 4, 4), and the elbow positions (F, 3) m for it.
@@ -58,23 +58,25 @@ class Carrier:
         wrists = roots[:, :3, 3]
         elbows = self._elbows(wrists, self.swivels)
         hinges = np.cross(elbows - self.shoulder, wrists - elbows) * self._sign
-        beyond = _bent(wrists - elbows, roots[:, :3, :3]) + _twisted(wrists - elbows, hinges, roots[:, :3, 2])
+        strains = _wrist_excess(wrists - elbows, roots[:, :3, :3]) + _forearm_excess(
+            wrists - elbows, hinges, roots[:, :3, 2]
+        )
         raised = np.arcsin(np.clip((elbows - self.shoulder)[..., 2] / self.upper, 0.0, 1.0))
-        beyond += SWIVELLED * np.abs(self.swivels)[:, None] + RAISED * raised
-        best = beyond.argmin(axis=0)
-        each = np.arange(len(roots))
-        return beyond[best, each], elbows[best, each]
+        strains += SWIVEL_COST * np.abs(self.swivels)[:, None] + RAISE_COST * raised
+        best = strains.argmin(axis=0)
+        rows = np.arange(len(roots))
+        return strains[best, rows], elbows[best, rows]
 
-    def at_ease(self, place: Floats) -> Floats:
+    def comfortable_rotation(self, position: Floats) -> Floats:
         """Return the rotation (3, 3) of a hand at (3,) m that is in line with its forearm and faces the body."""
         root = np.eye(4)[None]
-        root[0, :3, 3] = place
+        root[0, :3, 3] = position
         elbow = self._elbows(root[:, :3, 3], np.zeros(1))[0, 0]
-        hinge = np.cross(elbow - self.shoulder, place - elbow) * self._sign
+        hinge = np.cross(elbow - self.shoulder, position - elbow) * self._sign
         # With a straight arm the elbow's axis is undefined; any perpendicular direction will do.
-        back = _across(hinge[None], _unit(place - elbow)[None])[0]
-        turned: Floats = rot.frame_from_yz(place - elbow, back)
-        return turned
+        back = _across(hinge[None], _unit(position - elbow)[None])[0]
+        rotation: Floats = rot.frame_from_yz(position - elbow, back)
+        return rotation
 
     @property
     def _sign(self) -> float:
@@ -86,16 +88,16 @@ class Carrier:
 
         They are on the circle in which the spheres of upper arm and forearm intersect.
         """
-        way = wrists - self.shoulder
-        far = np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-9)
-        along = way / far
-        reach = np.clip(far, abs(self.upper - self.fore) + 1e-9, self.upper + self.fore - 1e-9)
-        part = (reach**2 + self.upper**2 - self.fore**2) / (2 * reach)
-        out = np.sqrt(np.maximum(self.upper**2 - part**2, 0.0))
-        first = _across(self._sides(wrists), along)
-        second = np.cross(along, first)
+        to_wrists = wrists - self.shoulder
+        distances = np.maximum(np.linalg.norm(to_wrists, axis=-1, keepdims=True), 1e-9)
+        directions = to_wrists / distances
+        reach = np.clip(distances, abs(self.upper - self.fore) + 1e-9, self.upper + self.fore - 1e-9)
+        upper_part = (reach**2 + self.upper**2 - self.fore**2) / (2 * reach)
+        radii = np.sqrt(np.maximum(self.upper**2 - upper_part**2, 0.0))
+        first = _across(self._sides(wrists), directions)
+        second = np.cross(directions, first)
         cosine, sine = np.cos(swivels)[:, None, None], np.sin(swivels)[:, None, None]
-        elbows: Floats = self.shoulder + part * along + out * (cosine * first + sine * second)
+        elbows: Floats = self.shoulder + upper_part * directions + radii * (cosine * first + sine * second)
         return elbows
 
     def _sides(self, wrists: Floats) -> Floats:
@@ -107,25 +109,25 @@ class Carrier:
         return sides
 
 
-def _across(way: Floats, along: Floats) -> Floats:
-    """Return unit vectors (F, 3) of the components of `way` perpendicular to `along` (F, 3); any if there is none."""
-    across = way - (along * way).sum(axis=-1, keepdims=True) * along
+def _across(vectors: Floats, directions: Floats) -> Floats:
+    """Return unit components (F, 3) of `vectors` perpendicular to `directions` (F, 3); any if there is none."""
+    across = vectors - (directions * vectors).sum(axis=-1, keepdims=True) * directions
     length = np.linalg.norm(across, axis=-1, keepdims=True)
-    other = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=-1)])
-    other = other / np.linalg.norm(other, axis=-1, keepdims=True)
-    unit: Floats = np.where(length > 1e-6, across / np.maximum(length, 1e-6), other)
+    fallback = np.cross(directions, np.eye(3)[np.abs(directions).argmin(axis=-1)])
+    fallback = fallback / np.linalg.norm(fallback, axis=-1, keepdims=True)
+    unit: Floats = np.where(length > 1e-6, across / np.maximum(length, 1e-6), fallback)
     return unit
 
 
-def _bent(forearms: Floats, turns: Floats) -> Floats:
+def _wrist_excess(forearms: Floats, hands: Floats) -> Floats:
     """Return the angles (..., F) rad by which wrists exceed comfort: hands (F, 3, 3) on forearms (..., F, 3)."""
-    x, y, z = np.moveaxis(np.einsum("...fi,fij->...fj", _unit(forearms), turns), -1, 0)
-    flexed, deviated = np.abs(np.arctan2(z, y)), np.abs(np.arcsin(np.clip(x, -1.0, 1.0)))
-    beyond: Floats = np.maximum(flexed - FLEXED, 0.0) + np.maximum(deviated - DEVIATED, 0.0)
-    return beyond
+    x, y, z = np.moveaxis(np.einsum("...fi,fij->...fj", _unit(forearms), hands), -1, 0)
+    flexion, deviation = np.abs(np.arctan2(z, y)), np.abs(np.arcsin(np.clip(x, -1.0, 1.0)))
+    excess: Floats = np.maximum(flexion - COMFORTABLE_FLEXION, 0.0) + np.maximum(deviation - COMFORTABLE_DEVIATION, 0.0)
+    return excess
 
 
-def _twisted(forearms: Floats, hinges: Floats, backs: Floats) -> Floats:
+def _forearm_excess(forearms: Floats, hinges: Floats, backs: Floats) -> Floats:
     """Return the angles (..., F) rad by which forearms (..., F, 3) are rotated beyond comfort.
 
     hinges: (..., F, 3) the elbows' axes, whose length grows with flexion. backs: (F, 3) directions of the hands' backs.
@@ -134,19 +136,22 @@ def _twisted(forearms: Floats, hinges: Floats, backs: Floats) -> Floats:
     across = backs - (along * backs).sum(axis=-1, keepdims=True) * along
     cosine = np.clip((_unit(hinges) * _unit(across)).sum(axis=-1), -1.0, 1.0)
     # The straighter the arm, the less certain is the elbow's axis.
-    told = np.minimum(1.0, 4.0 * np.linalg.norm(hinges, axis=-1) / np.maximum((forearms**2).sum(axis=-1), 1e-18))
-    beyond: Floats = told * np.maximum(np.arccos(cosine) - TWISTED, 0.0)
-    return beyond
+    certainty = np.minimum(1.0, 4.0 * np.linalg.norm(hinges, axis=-1) / np.maximum((forearms**2).sum(axis=-1), 1e-18))
+    excess: Floats = certainty * np.maximum(np.arccos(cosine) - COMFORTABLE_PRONATION, 0.0)
+    return excess
 
 
-def _unit(ways: Floats) -> Floats:
-    unit: Floats = ways / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-12)
+def _unit(vectors: Floats) -> Floats:
+    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
     return unit
 
 
-def turns_about(now: Floats) -> list[Floats]:
+def nearby_rotations(rotation: Floats) -> list[Floats]:
     """Return rotations (3, 3): the given one, and it rotated by three angles about twelve axes."""
     golden = (1 + np.sqrt(5)) / 2
     axes = [rot.unit_vector(np.roll([0.0, a, b * golden], k)) for k in range(3) for a in (-1, 1) for b in (-1, 1)]
     angles = (0.35, 0.8, 1.3)
-    return [now, *(rot.to_matrix(rot.from_axis_angle(axis, angle)) @ now for angle in angles for axis in axes)]
+    return [
+        rotation,
+        *(rot.to_matrix(rot.from_axis_angle(axis, angle)) @ rotation for angle in angles for axis in axes),
+    ]

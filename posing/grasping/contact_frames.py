@@ -10,11 +10,11 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
 from . import grips
-from .skin_samples import LINKS, Flesh
+from .skin_samples import LINKS, SkinPoints
 
 Floats = NDArray[np.float64]
 
-SLICE = 0.022
+HALF_SLICE = 0.022
 """Hand lengths along the bone to either side of a spot within which its skin is searched."""
 
 
@@ -22,11 +22,11 @@ SLICE = 0.022
 class Seat:
     """A pose for an object in the wrist's frame, and the hand's direction of approach."""
 
-    place: Floats
+    position: Floats
     """(3,) m"""
     axis: Floats
     """(3,) unit vector, the object's axis."""
-    way: Floats
+    approach: Floats
     """(3,) unit vector perpendicular to the axis: the direction in which the hand approaches."""
 
 
@@ -50,7 +50,7 @@ WEB = SkinSpot(1, 0, 0.14, (-0.91, 0.0, 0.41))
 """The side of the index finger's knuckle, on which a pen lies."""
 
 
-def length(hand: HandModel) -> float:
+def hand_length(hand: HandModel) -> float:
     """Return the hand's length in m: from the wrist to the tip of the straight middle finger."""
     frames = _frames(hand, np.zeros(hand.dofs))
     chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["middle-finger"]]
@@ -67,39 +67,39 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
     frames = _frames(hand, np.zeros(hand.dofs))
     index, little = (frames[JOINT_INDEX[KNUCKLES[k]], :3, 3] for k in (0, -1))
     across = rot.unit_vector((little - index) * [1.0, 1.0, 0.0])
-    turn = rot.from_axis_angle(np.array([0.0, 0.0, 1.0 if hand.side == "left" else -1.0]), tilt)
-    place = (index + aside * (little - index)) * [1.0, 1.0, 0.0] - [0.0, back * length(hand), 0.0]
-    return Seat(place, rot.rotate(turn, across), np.array([0.0, 0.0, -1.0]))
+    rotation = rot.from_axis_angle(np.array([0.0, 0.0, 1.0 if hand.side == "left" else -1.0]), tilt)
+    position = (index + aside * (little - index)) * [1.0, 1.0, 0.0] - [0.0, back * hand_length(hand), 0.0]
+    return Seat(position, rot.rotate(rotation, across), np.array([0.0, 0.0, -1.0]))
 
 
-def pinch_seat(hand: HandModel, flesh: Flesh) -> Seat:
+def pinch_seat(hand: HandModel, flesh: SkinPoints) -> Seat:
     """Return the seat between the pads of thumb and index finger; its axis goes through both."""
     frames = _frames(hand, grips.angles(hand, *grips.PINCHED))
     (thumb, _), (index, _) = (_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD))
     knuckles = frames[[joints[0] for joints in LINKS[1:3]], :3, 3].mean(axis=0)
     # With other proportions the pads may pass each other, so the axis is taken from the bones' orientations.
     axis = rot.unit_vector(frames[LINKS[0][2], :3, 2] - frames[LINKS[1][2], :3, 2])
-    way = 0.5 * (thumb + index) - knuckles
-    return Seat(0.5 * (thumb + index), -axis, rot.unit_vector(way - (way @ axis) * axis))
+    direction = 0.5 * (thumb + index) - knuckles
+    return Seat(0.5 * (thumb + index), -axis, rot.unit_vector(direction - (direction @ axis) * axis))
 
 
-def web_seat(hand: HandModel, flesh: Flesh, radius: float, aside: float = 0.0) -> Seat:
+def web_seat(hand: HandModel, flesh: SkinPoints, radius: float, aside: float = 0.0) -> Seat:
     """Return the seat of a pen: on the web, between thumb and index finger pads and the side of the middle finger.
 
     The axis points to the pen's tip. radius: the pen's, m. aside: m by which the pen is shifted to the middle finger.
     """
     frames = _frames(hand, grips.angles(hand, *grips.WRITING))
-    places = [_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD, MIDDLE_SIDE)]
+    spots = [_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD, MIDDLE_SIDE)]
     # The web moves with the palm, so the knuckle's frame is that of the straight finger.
     web, out = _skin(hand, flesh, _frames(hand, np.zeros(hand.dofs)), WEB)
-    place = np.mean([skin + radius * facing for skin, facing in places], axis=0) - aside * places[-1][1]
-    axis = rot.unit_vector(place - (web + (radius + 0.028 * length(hand)) * out))
+    position = np.mean([skin + radius * facing for skin, facing in spots], axis=0) - aside * spots[-1][1]
+    axis = rot.unit_vector(position - (web + (radius + 0.028 * hand_length(hand)) * out))
     palm = frames[[joints[0] for joints in LINKS[1:]], :3, 3].mean(axis=0)
-    way = place - 0.5 * palm
-    return Seat(place, axis, rot.unit_vector(way - (way @ axis) * axis))
+    direction = position - 0.5 * palm
+    return Seat(position, axis, rot.unit_vector(direction - (direction @ axis) * axis))
 
 
-def _skin(hand: HandModel, flesh: Flesh, frames: Floats, spot: SkinSpot) -> tuple[Floats, Floats]:
+def _skin(hand: HandModel, flesh: SkinPoints, frames: Floats, spot: SkinSpot) -> tuple[Floats, Floats]:
     """Return a spot's position (3,) m and outward direction (3,) in the wrist's frame, with joints at frames (J, 4, 4).
 
     Without skin there, the position is on the bone.
@@ -107,13 +107,13 @@ def _skin(hand: HandModel, flesh: Flesh, frames: Floats, spot: SkinSpot) -> tupl
     joint = LINKS[spot.digit][spot.link]
     along = spot.part * float(np.linalg.norm(hand.rest[joint + 1, :3, 3]))
     facing = np.array(spot.facing) * [-1.0 if hand.side == "left" else 1.0, 1.0, 1.0]
-    there = (flesh.digit == spot.digit) & (flesh.link == spot.link)
-    local = flesh.local()[there]
-    local = local[np.abs(local[:, 1] - along) < SLICE * length(hand)]
-    place = np.array([0.0, along, 0.0])
+    on_phalanx = (flesh.digit == spot.digit) & (flesh.link == spot.link)
+    local = flesh.local()[on_phalanx]
+    local = local[np.abs(local[:, 1] - along) < HALF_SLICE * hand_length(hand)]
+    position = np.array([0.0, along, 0.0])
     if len(local):
-        place = place + max(0.0, float((local @ facing).max())) * facing
-    return frames[joint, :3, :3] @ place + frames[joint, :3, 3], frames[joint, :3, :3] @ facing
+        position = position + max(0.0, float((local @ facing).max())) * facing
+    return frames[joint, :3, :3] @ position + frames[joint, :3, 3], frames[joint, :3, :3] @ facing
 
 
 def _frames(hand: HandModel, angles: Floats) -> Floats:

@@ -11,7 +11,7 @@ Distance = Callable[[Floats], Floats]
 """(N, 3) m in the world -> (N,) m signed distance from the surface, negative inside."""
 
 
-class Field:
+class CachedDistance:
     """A signed distance cached on a grid, computed on first use and interpolated between grid points.
 
     The error is about an eighth of the spacing squared over the surface's radius of curvature: good enough to try many
@@ -23,7 +23,7 @@ class Field:
         self._distance, self._spacing = distance, spacing
         self._low = np.asarray(low, float)
         self._counts = np.ceil((np.asarray(high) - self._low) / spacing).astype(int) + 2
-        self._kept = np.full(int(np.prod(self._counts)), np.nan)
+        self._values = np.full(int(np.prod(self._counts)), np.nan)
         self._steps = np.array([self._counts[1] * self._counts[2], self._counts[2], 1])
         corners = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
         self._offsets, self._corners = corners @ self._steps, corners
@@ -38,7 +38,7 @@ class Field:
         nodes = (cell @ self._steps)[:, None] + self._offsets
         self._fill(nodes)
         shares = np.prod(np.where(self._corners == 1, part[:, None, :], 1.0 - part[:, None, :]), axis=-1)
-        near = (shares * self._kept[nodes]).sum(axis=1)
+        near = (shares * self._values[nodes]).sum(axis=1)
         beyond = np.linalg.norm(at - inside, axis=1) * self._spacing
         result: Floats = np.where(beyond > 0, np.maximum(near - beyond, beyond), near).reshape(points.shape[:-1])
         return result
@@ -51,7 +51,7 @@ class Field:
         return unit
 
     def _fill(self, nodes: NDArray[np.int64]) -> None:
-        wanted = np.unique(nodes[np.isnan(self._kept[nodes])])
+        wanted = np.unique(nodes[np.isnan(self._values[nodes])])
         if len(wanted):
             places = self._low + self._spacing * np.stack(np.unravel_index(wanted, self._counts), -1)
-            self._kept[wanted] = self._distance(places)
+            self._values[wanted] = self._distance(places)

@@ -13,9 +13,9 @@ from ...solvers.cga.nearest_points import nearest_on_circle
 
 Floats = NDArray[np.float64]
 
-CAPS = (0.04, 0.3, 0.5)
+BASE_SHARES = (0.04, 0.3, 0.5)
 """Shares of an object's height within which its base is searched; the next one if the points there span no area."""
-FLAT = 1e-7
+LEAST_BASE_SHARE = 1e-7
 """A base with an area up to this share of the squared height is a line."""
 DIRECTIONS = 256
 """Number of directions in which the outermost vertices are searched."""
@@ -34,8 +34,8 @@ class FourPoints:
     def normal(self) -> Floats:
         """(3,) unit normal of the base plane, towards the apex."""
         normal = np.cross(self.base[1] - self.base[0], self.base[2] - self.base[0])
-        unit: Floats = normal / np.linalg.norm(normal)
-        return unit if unit @ (self.apex - self.base[0]) >= 0 else -unit
+        unit_normal: Floats = normal / np.linalg.norm(normal)
+        return unit_normal if unit_normal @ (self.apex - self.base[0]) >= 0 else -unit_normal
 
     @property
     def distance(self) -> float:
@@ -66,7 +66,7 @@ class GraspPlane:
         return np.array(nearest_on_circle(self.circle, Vector(*place.tolist())))
 
 
-def assign(points: Floats) -> FourPoints:
+def assign_points(points: Floats) -> FourPoints:
     """Assign four points (4, 3): the apex is the one furthest from the plane of the others. CGA-arm 7.2.
 
     Raises HandError for coplanar points.
@@ -91,28 +91,28 @@ def four_points(vertices: Floats, axis: Floats) -> Floats:
     Three are at the wider end, as far apart as possible, and one is at the other end. Raises HandError for coplanar or
     collinear vertices.
     """
-    outer = outermost(vertices)
-    height = outer @ axis
+    hull = hull_vertices(vertices)
+    height = hull @ axis
     low, high = float(height.min()), float(height.max())
     ends = [(height - low, high), (high - height, low)]
-    for cap in CAPS:
-        found = [(*_widest(outer[from_end <= cap * (high - low)]), end) for from_end, end in ends]
-        area, base, end = max(found, key=lambda one: one[0])
-        if area > FLAT * (high - low) ** 2 and high > low:
-            apex = outer[np.abs(height - end).argmin()]
+    for cap in BASE_SHARES:
+        found = [(*_widest(hull[from_end <= cap * (high - low)]), end) for from_end, end in ends]
+        area, base, end = max(found, key=lambda item: item[0])
+        if area > LEAST_BASE_SHARE * (high - low) ** 2 and high > low:
+            apex = hull[np.abs(height - end).argmin()]
             return np.concatenate([base, apex[None]])
     raise HandError("the object has no volume to grasp, expected a mesh that does not lie in one plane")
 
 
-def outermost(vertices: Floats) -> Floats:
+def hull_vertices(vertices: Floats) -> Floats:
     """Return vertices (P, 3) of the convex hull: the outermost ones in many directions."""
-    turn = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)
+    azimuths = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)
     z = 1 - (2 * np.arange(DIRECTIONS) + 1) / DIRECTIONS
-    across = np.sqrt(1 - z * z)
-    directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], -1)
-    away = vertices - vertices.mean(axis=0)
-    outer: Floats = vertices[np.unique([int((away @ direction).argmax()) for direction in directions])]
-    return outer
+    radii = np.sqrt(1 - z * z)
+    directions = np.stack([radii * np.cos(azimuths), radii * np.sin(azimuths), z], -1)
+    centred = vertices - vertices.mean(axis=0)
+    hull: Floats = vertices[np.unique([int((centred @ direction).argmax()) for direction in directions])]
+    return hull
 
 
 def _widest(points: Floats) -> tuple[float, Floats]:

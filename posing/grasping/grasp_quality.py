@@ -4,48 +4,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from .candidates import Task
-from .distance_field import Field
-from .finger_closing import Touching
+from .candidates import GraspTask
+from .distance_field import CachedDistance
+from .finger_closing import Contacts
 
 Floats = NDArray[np.float64]
 
-TOUCHES = 0.002
+TOUCH_DISTANCE_M = 0.002
 """m, a phalanx within this distance touches."""
-BESIDE = 0.004
+OFF_BAR_M = 0.004
 """m, contacts this much further from a bar's axis than its surface are not on the bar, but on a mug's handle."""
-ASIDE = 0.3
+OFF_BAR_FACTOR = 0.3
 """Factor for the value of such contacts."""
-OPPOSED, BALANCED = 2.5, 2.0
+OPPOSITION_VALUE, BALANCE_VALUE = 2.5, 2.0
 """Value of a thumb exactly opposite the fingers, and of contacts in balance."""
-DEEP, INSIDE = 2.0, 0.95e-3
+PENETRATION_COST, PENETRATION_M = 2.0, 0.95e-3
 """Penalty for a phalanx inside the object, and the depth in m from which it counts as inside."""
 
 
-def worth(task: Task, touching: Touching, digits: range) -> Floats:
+def contact_values(task: GraspTask, contacts: Contacts, digits: range) -> Floats:
     """Return the value (F,) of the contacts of digits, in phalanges."""
-    near, shape = touching.gaps < TOUCHES, task.thing.shape
-    beside = np.zeros_like(near)
+    touches, shape = contacts.gaps < TOUCH_DISTANCE_M, task.object.shape
+    off_bar = np.zeros_like(touches)
     if shape.kind == "bar" and task.grip.name == "wrap":
-        away = touching.points - shape.centre
-        radial = np.linalg.norm(away - (away @ shape.axes[0])[..., None] * shape.axes[0], axis=-1)
-        beside = radial > 0.5 * shape.thickness() + BESIDE
-    inside = touching.gaps < -INSIDE
-    each = np.array(task.grip.finds) * near * np.where(beside, ASIDE, 1.0) - DEEP * inside
-    result: Floats = each[:, list(digits)].sum(axis=(1, 2))
+        offsets = contacts.points - shape.centre
+        radial = np.linalg.norm(offsets - (offsets @ shape.axes[0])[..., None] * shape.axes[0], axis=-1)
+        off_bar = radial > 0.5 * shape.thickness() + OFF_BAR_M
+    inside = contacts.gaps < -PENETRATION_M
+    values = (
+        np.array(task.grip.contact_values) * touches * np.where(off_bar, OFF_BAR_FACTOR, 1.0)
+        - PENETRATION_COST * inside
+    )
+    result: Floats = values[:, list(digits)].sum(axis=(1, 2))
     return result
 
 
-def opposed(field: Field, touching: Touching) -> Floats:
+def opposition_values(field: CachedDistance, contacts: Contacts) -> Floats:
     """Return the value (F,) of the opposition of thumb and fingers and of the balance of all contacts."""
-    near = touching.gaps < TOUCHES
-    outwards = field.gradient(touching.points)
-    result = np.zeros(len(near))
-    for row, (touches, out) in enumerate(zip(near, outwards, strict=True)):
+    touching_phalanges = contacts.gaps < TOUCH_DISTANCE_M
+    outwards = field.gradient(contacts.points)
+    result = np.zeros(len(touching_phalanges))
+    for row, (touches, out) in enumerate(zip(touching_phalanges, outwards, strict=True)):
         if touches[0].any() and touches[1:].any():
             thumb, fingers = out[0][touches[0]].mean(axis=0), out[1:][touches[1:]].mean(axis=0)
-            against = 0.5 - 0.5 * float(rot.unit_vector(thumb) @ rot.unit_vector(fingers))
-            result[row] = OPPOSED * against + BALANCED * (1.0 - balance(out[touches]))
+            opposition = 0.5 - 0.5 * float(rot.unit_vector(thumb) @ rot.unit_vector(fingers))
+            result[row] = OPPOSITION_VALUE * opposition + BALANCE_VALUE * (1.0 - balance(out[touches]))
     return result
 
 

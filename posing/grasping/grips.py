@@ -29,11 +29,11 @@ class Grip:
     """Motions of the thumb, from opened to closed; the one that opposes the fingers best is used."""
     digits: tuple[int, ...]
     """Digits that hold; the others stay opened."""
-    finds: tuple[tuple[float, float, float], ...]
+    contact_values: tuple[tuple[float, float, float], ...]
     """By digit, the value of a contact of each phalanx, the one nearest to the palm first."""
-    paces: tuple[tuple[float, float, float], ...] = ((1.0, 1.0, 1.0),)
+    joint_speeds: tuple[tuple[float, float, float], ...] = ((1.0, 1.0, 1.0),)
     """Relative speeds of the fingers' joints, outwards; those that hold best are used."""
-    placed: bool = False
+    starts_around: bool = False
     """Whether the object is between the fingers before they close; else the hand approaches until its skin touches."""
 
     def bends(self, hand: HandModel, thumb: int) -> tuple[Floats, Floats]:
@@ -87,7 +87,7 @@ WRAP = Grip(
     _thumbs((20, 32, 44, 56), (-15, 0, 15), (-20, 0, 0), (35, 50, 60)),
     ALL,
     _POWER,
-    paces=_AROUND,
+    joint_speeds=_AROUND,
 )
 BALL = Grip(
     "ball",
@@ -96,7 +96,7 @@ BALL = Grip(
     _thumbs((20, 32, 44, 56), (-15, 0, 15), (-20, 0, 0), (35, 45, 45)),
     ALL,
     _POWER,
-    paces=_AROUND,
+    joint_speeds=_AROUND,
 )
 PINCH = Grip(
     "pinch",
@@ -105,7 +105,7 @@ PINCH = Grip(
     _thumbs((2, 10, 18, 26), (-10, 0, 10), (-5, 10, 5), (35, 45, 45)),
     (0, 1, 2),
     ((0.0, 0.0, 2.0), (0.0, 0.0, 2.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
-    placed=True,
+    starts_around=True,
 )
 WRITE = Grip(
     "write",
@@ -114,7 +114,7 @@ WRITE = Grip(
     _thumbs((24, 28, 32), (-20, -17, -12), (15, 5, -2), (35, 35, 8)),
     (0, 1, 2),
     ((0.0, 0.0, 2.0), (0.0, 0.0, 2.0), (0.0, 0.5, 1.5), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
-    placed=True,
+    starts_around=True,
 )
 """The middle finger starts below the pen and extends until the pen lies on it."""
 GRIPS: dict[Name, Grip] = {grip.name: grip for grip in (WRAP, BALL, PINCH, WRITE)}

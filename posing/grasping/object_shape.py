@@ -12,26 +12,26 @@ from ...hand import rotations as rot
 Floats = NDArray[np.float64]
 Kind = Literal["ball", "bar", "block"]
 
-ROUND = 0.3
+MOST_ASKEW = 0.3
 """Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
-SIDES = 0.2
+LEAST_SIDE_SHARE = 0.2
 """Least share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
 its normal."""
-FACING = 0.3
+LEAST_FACING_SINE = 0.3
 """Least sine of the angle between normal and axis of a surface that faces away from the axis."""
-BALL = 0.08
+BALL_TOLERANCE = 0.08
 """Greatest rms deviation of a ball's radius, as a share of the radius."""
 PIECES = 1500
 """Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
-MOST = 4 * PIECES
+MOST_PIECES = 4 * PIECES
 """With more pieces than this, only some are used."""
-FINEST = 16
+MOST_CUTS = 16
 """Most pieces along a triangle's side."""
-OUTLIERS = 0.25
+OUTLIER_SHARE = 0.25
 """Share of the surface that may not fit the shape, such as a mug's handle."""
-ROUNDS = 12
+REWEIGHTINGS = 12
 """Number of reweighted fits of an axis."""
-SLAB = 0.15
+HALF_SLAB = 0.15
 """Half the height of a slab in which a thickness is measured, as a share of the length."""
 
 
@@ -67,29 +67,31 @@ class Shape:
         """m, along its axis."""
         return float(self.extents[0])
 
-    def thickness(self, along: float = 0.0, across: Floats | None = None) -> float:
+    def thickness(self, along: float = 0.0, direction: Floats | None = None) -> float:
         """Return the thickness (m) at `along` m from the centre on the axis: along `across` (3,), or the diameter."""
-        away = self.surface.points - self.centre
-        at = away @ self.axes[0]
-        near = np.abs(at - along) <= max(SLAB * self.length, np.abs(at - along).min() * (1 + 1e-9))
-        if across is not None:
-            side = away[near] @ across
+        offsets = self.surface.points - self.centre
+        positions = offsets @ self.axes[0]
+        in_slab = np.abs(positions - along) <= max(
+            HALF_SLAB * self.length, np.abs(positions - along).min() * (1 + 1e-9)
+        )
+        if direction is not None:
+            side = offsets[in_slab] @ direction
             return float(np.ptp(side))
         if self.kind == "block":
             return float(self.extents[2])
-        radial = away[near] - at[near, None] * self.axes[0]
-        far = np.linalg.norm(radial, axis=1)
-        outwards = np.einsum("ni,ni->n", radial, self.surface.normals[near]) > 0.5 * far
-        rows = far[outwards] if outwards.any() else far
+        radial = offsets[in_slab] - positions[in_slab, None] * self.axes[0]
+        radii = np.linalg.norm(radial, axis=1)
+        facing_out = np.einsum("ni,ni->n", radial, self.surface.normals[in_slab]) > 0.5 * radii
+        used = radii[facing_out] if facing_out.any() else radii
         return 2.0 * _weighted_median(
-            rows, self.surface.areas[near][outwards] if outwards.any() else self.surface.areas[near]
+            used, self.surface.areas[in_slab][facing_out] if facing_out.any() else self.surface.areas[in_slab]
         )
 
     def thickness_about(self, axis: int, along: float = 0.0) -> float:
         """Return the least thickness (m) across one of the axes, at `along` m from the centre on it."""
         return float(np.delete(self.extents, axis).min()) if self.kind == "block" else self.thickness(along)
 
-    def across(self, ways: Floats) -> Floats:
+    def extents_along(self, ways: Floats) -> Floats:
         """Return the extents (N,) m of a block along directions (N, 3); of other shapes, the thickness."""
         if self.kind == "block":
             far: Floats = np.abs(ways @ self.axes.T) @ self.extents
@@ -97,32 +99,32 @@ class Shape:
         return np.full(len(ways), self.thickness())
 
 
-def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
+def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
     """Return the surface of triangles (T, 3) over vertices (V, 3) m; those of no area are left out.
 
     Raises HandError if none has an area.
     """
     corners = vertices[triangles]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    twice = np.linalg.norm(cross, axis=1)
-    there = twice > 0
-    if not there.any():
+    doubled_areas = np.linalg.norm(cross, axis=1)
+    nonzero = doubled_areas > 0
+    if not nonzero.any():
         raise HandError("the object has no surface to hold, expected a mesh with faces")
-    corners, twice = corners[there], twice[there]
-    normals = cross[there] / twice[:, None]
-    cuts = np.clip(np.ceil(np.sqrt(twice / twice.sum() * PIECES)), 1, FINEST).astype(int)
+    corners, doubled_areas = corners[nonzero], doubled_areas[nonzero]
+    normals = cross[nonzero] / doubled_areas[:, None]
+    cuts = np.clip(np.ceil(np.sqrt(doubled_areas / doubled_areas.sum() * PIECES)), 1, MOST_CUTS).astype(int)
     points, rows = [], []
     for cut in np.unique(cuts):
-        these = np.flatnonzero(cuts == cut)
+        rows_of_cut = np.flatnonzero(cuts == cut)
         middles = _middles(int(cut))
-        points.append(np.einsum("mk,tkx->tmx", middles, corners[these]).reshape(-1, 3))
-        rows.append(np.repeat(these, len(middles)))
-    every, row = np.concatenate(points), np.concatenate(rows)
+        points.append(np.einsum("mk,tkx->tmx", middles, corners[rows_of_cut]).reshape(-1, 3))
+        rows.append(np.repeat(rows_of_cut, len(middles)))
+    all_points, row = np.concatenate(points), np.concatenate(rows)
     # Very many triangles are subsampled.
-    some = slice(None, None, max(1, len(row) // MOST))
-    row, places = row[some], every[some]
-    whole = vertices[np.unique(triangles[there])]
-    return Surface(places, normals[row], 0.5 * twice[row] / cuts[row] ** 2, whole)
+    sampled = slice(None, None, max(1, len(row) // MOST_PIECES))
+    row, places = row[sampled], all_points[sampled]
+    whole = vertices[np.unique(triangles[nonzero])]
+    return Surface(places, normals[row], 0.5 * doubled_areas[row] / cuts[row] ** 2, whole)
 
 
 def _middles(cut: int) -> Floats:
@@ -148,22 +150,22 @@ def shape_of(surface: Surface) -> Shape:
     if ball := _ball(surface, centre, size):
         return ball
     axis, place, miss = _revolution(surface, centre, size)
-    if miss <= ROUND:
+    if miss <= MOST_ASKEW:
         return _about("bar", surface, axis, place)
     return _block(surface, centre)
 
 
 def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
     """Return a ball by least squares, |x|² = 2 c·x + (r² - |c|²); None if it does not fit."""
-    away = (surface.points - centre) / size
+    centred = (surface.points - centre) / size
     weights = np.sqrt(surface.areas)
-    rows = np.concatenate([2 * away, np.ones((len(away), 1))], axis=1) * weights[:, None]
-    solved, *_ = np.linalg.lstsq(rows, (away**2).sum(axis=1) * weights, rcond=None)
-    far = np.linalg.norm(away - solved[:3], axis=1)
-    radius = float(np.average(far, weights=surface.areas))
-    miss = float(np.sqrt(np.average((far - radius) ** 2, weights=surface.areas)))
+    rows = np.concatenate([2 * centred, np.ones((len(centred), 1))], axis=1) * weights[:, None]
+    solved, *_ = np.linalg.lstsq(rows, (centred**2).sum(axis=1) * weights, rcond=None)
+    distances = np.linalg.norm(centred - solved[:3], axis=1)
+    radius = float(np.average(distances, weights=surface.areas))
+    miss = float(np.sqrt(np.average((distances - radius) ** 2, weights=surface.areas)))
     # Only a surface all around is a ball; a cap is a bowl.
-    if miss > BALL * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
+    if miss > BALL_TOLERANCE * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
         return None
     middle = centre + size * solved[:3]
     extent = 2.0 * float(np.linalg.norm(surface.corners - middle, axis=1).max())
@@ -176,19 +178,19 @@ def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, 
     An infinitesimal rotation (a, c̄) moves a point p by c̄ + a × p. On a surface that it maps onto itself this is
     perpendicular to the normal n: n·c̄ + a·(p × n) = 0. Least squares for |a| = 1, with c̄ eliminated.
     """
-    away = (surface.points - centre) / size
-    lines = np.concatenate([np.cross(away, surface.normals), surface.normals], axis=1)
+    centred = (surface.points - centre) / size
+    lines = np.concatenate([np.cross(centred, surface.normals), surface.normals], axis=1)
     weights = surface.areas / surface.areas.sum()
-    kept = weights
+    reweighted = weights
     axis, moment = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-    for _ in range(ROUNDS):
-        both = np.einsum("n,ni,nj->ij", kept, lines, lines)
-        eliminated = both[:3, 3:] @ np.linalg.pinv(both[3:, 3:], rcond=1e-6)
-        axis = np.linalg.eigh(both[:3, :3] - eliminated @ both[3:, :3])[1][:, 0]
+    for _ in range(REWEIGHTINGS):
+        moments = np.einsum("n,ni,nj->ij", reweighted, lines, lines)
+        eliminated = moments[:3, 3:] @ np.linalg.pinv(moments[3:, 3:], rcond=1e-6)
+        axis = np.linalg.eigh(moments[:3, :3] - eliminated @ moments[3:, :3])[1][:, 0]
         moment = -eliminated.T @ axis
         miss = np.abs(lines @ np.concatenate([axis, moment]))
-        usual = max(_weighted_median(miss, weights), 0.01)
-        kept = weights / (1.0 + (miss / (2.0 * usual)) ** 2) ** 2
+        median_miss = max(_weighted_median(miss, weights), 0.01)
+        reweighted = weights / (1.0 + (miss / (2.0 * median_miss)) ** 2) ** 2
     return (
         axis,
         centre + size * np.cross(axis, moment),
@@ -204,15 +206,21 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> fl
     radial = surface.points - place
     radial = radial - (radial @ axis)[:, None] * axis
     across = surface.normals - (surface.normals @ axis)[:, None] * axis
-    facing, far = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
-    seen = (facing > FACING) & (far > 0)
-    if weights[seen].sum() < SIDES:
+    facing, radii = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
+    facing_away = (facing > LEAST_FACING_SINE) & (radii > 0)
+    if weights[facing_away].sum() < LEAST_SIDE_SHARE:
         return np.inf
-    miss = np.abs(np.cross(across[seen], radial[seen]) @ axis) / (facing[seen] * far[seen])
+    miss = np.abs(np.cross(across[facing_away], radial[facing_away]) @ axis) / (
+        facing[facing_away] * radii[facing_away]
+    )
     order = np.argsort(miss)
-    total = np.cumsum(weights[seen][order])
-    better = order[total <= (1.0 - OUTLIERS) * total[-1]]
-    return float(np.sqrt(np.average(miss[better] ** 2, weights=weights[seen][better]))) if len(better) else np.inf
+    total = np.cumsum(weights[facing_away][order])
+    inliers = order[total <= (1.0 - OUTLIER_SHARE) * total[-1]]
+    return (
+        float(np.sqrt(np.average(miss[inliers] ** 2, weights=weights[facing_away][inliers])))
+        if len(inliers)
+        else np.inf
+    )
 
 
 def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
@@ -232,7 +240,7 @@ def _block(surface: Surface, centre: Floats) -> Shape:
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
     far = np.linalg.norm(across, axis=1)
-    seen = far > FACING
+    seen = far > LEAST_FACING_SINE
     if seen.any():
         second = _faced(across[seen] / far[seen, None], surface.areas[seen])
     else:

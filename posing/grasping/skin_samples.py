@@ -24,14 +24,14 @@ _OF_JOINT: dict[int, tuple[int, int]] = {
 }
 for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
     _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
-GOES_ALONG = 0.05
+LEAST_DIGIT_WEIGHT = 0.05
 """A point of the palm with more than this weight for a digit moves with the digit."""
-CARRIERS = 4
+MOST_JOINTS = 4
 """Most joints that deform a point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Flesh:
+class SkinPoints:
     """V points of a hand's skin and their weights."""
 
     points: Floats
@@ -40,9 +40,9 @@ class Flesh:
     """(V, 4) joints that deform each point."""
     weights: Floats
     """(V, 4) their weights; rows sum to 1."""
-    bound: Floats
+    bind_frames: Floats
     """(J, 4, 4) T_world_joint of the bind pose."""
-    dual: bool = False
+    dual_quaternions: bool = False
     """Whether points are blended by dual quaternions (Preserve Volume) instead of matrices."""
 
     @property
@@ -58,14 +58,14 @@ class Flesh:
         return table[self._heaviest()]
 
     @property
-    def leaning(self) -> Ints:
+    def moving_digit(self) -> Ints:
         """(V,) digit that partly moves a point of the palm, -1 for none and for points of digits."""
         shares = np.zeros((len(self.points), len(DIGITS)))
         for digit, joints in enumerate(LINKS):
             shares[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
-        most = shares.argmax(axis=1)
-        goes = (self.digit < 0) & (shares.max(axis=1) > GOES_ALONG)
-        return np.where(goes, most, -1)
+        digits = shares.argmax(axis=1)
+        moves_with_digit = (self.digit < 0) & (shares.max(axis=1) > LEAST_DIGIT_WEIGHT)
+        return np.where(moves_with_digit, digits, -1)
 
     def _heaviest(self) -> Ints:
         return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -73,29 +73,29 @@ class Flesh:
     def local(self) -> Floats:
         """Return points (V, 3) m in the frames of their joints of greatest weight: +Y along the bone, +Z out of the
         back."""
-        frames = self.bound[self._heaviest()]
+        frames = self.bind_frames[self._heaviest()]
         away: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
         return away
 
-    def chosen(self, rows: NDArray[np.generic]) -> "Flesh":
+    def subset(self, rows: NDArray[np.generic]) -> "SkinPoints":
         """Return the points in some rows."""
         return replace(self, points=self.points[rows], joints=self.joints[rows], weights=self.weights[rows])
 
-    def moved(self, frames: Floats) -> Floats:
+    def posed(self, frames: Floats) -> Floats:
         """Return the points (F, V, 3) m in the world with the joints at frames (F, J, 4, 4)."""
-        blended = self._blended(frames @ np.linalg.inv(self.bound))
+        blended = self._blended(frames @ np.linalg.inv(self.bind_frames))
         moved: Floats = np.einsum("fvab,vb->fva", blended[..., :3, :3], self.points) + blended[..., :3, 3]
         return moved
 
-    def seen(self, points: Floats, frames: Floats) -> "Flesh":
+    def rebound(self, points: Floats, frames: Floats) -> "SkinPoints":
         """Return the skin rebound so that its points are at `points` (V, 3) m with the joints at frames (J, 4, 4)."""
-        blended = self._blended(frames[None] @ np.linalg.inv(self.bound))[0]
+        blended = self._blended(frames[None] @ np.linalg.inv(self.bind_frames))[0]
         at_bound = np.linalg.solve(blended[:, :3, :3], (points - blended[:, :3, 3])[..., None])[..., 0]
         return replace(self, points=at_bound)
 
     def _blended(self, moves: Floats) -> Floats:
         """Return the transforms (F, V, 4, 4) of points for transforms (F, J, 4, 4) of joints."""
-        if self.dual:
+        if self.dual_quaternions:
             return self._dual(moves)
         blended: Floats = np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
         return blended
@@ -120,14 +120,14 @@ class Flesh:
         return blended
 
 
-def carried(points: Floats, weights: Floats, bound: Floats, *, dual: bool) -> Flesh:
+def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:
     """Return the skin of points (V, 3) m with weights (V, J) for all joints, of which the greatest are used."""
-    order = np.argsort(-weights, axis=1, kind="stable")[:, :CARRIERS]
-    kept = np.take_along_axis(weights, order, axis=1)
-    return Flesh(points, order, kept / kept.sum(axis=1, keepdims=True), bound, dual)
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_JOINTS]
+    greatest = np.take_along_axis(weights, order, axis=1)
+    return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bound, dual_quaternions)
 
 
-def fitted(hand: HandModel) -> Flesh:
+def fitted_skin(hand: HandModel) -> SkinPoints:
     """Return the skin of Knuckle's own hand, fitted to the bones of another: for a rig without a skin.
 
     It is scaled along each bone to the bone's length, and across to the hand's size.
@@ -143,12 +143,12 @@ def fitted(hand: HandModel) -> Flesh:
             lengths = [float(np.linalg.norm(one.rest[joint + 1, :3, 3])) for one in (own, hand)]
             stretch[1, 1] = max(lengths[1], 1e-3 * lengths[0]) / lengths[0]
         moves[joint] = frames[1][joint] @ stretch @ np.linalg.inv(frames[0][joint])
-    laid = np.einsum("vj,jab,vb->va", skin.weights, moves[:, :3, :3], skin.vertices)
-    laid += skin.weights @ moves[:, :3, 3]
-    return carried(laid, onto_moving(skin.weights, hand), frames[1], dual=False)
+    fitted_points = np.einsum("vj,jab,vb->va", skin.weights, moves[:, :3, :3], skin.vertices)
+    fitted_points += skin.weights @ moves[:, :3, 3]
+    return skin_points(fitted_points, weights_of_moving_joints(skin.weights, hand), frames[1], dual_quaternions=False)
 
 
-def onto_moving(weights: Floats, hand: HandModel) -> Floats:
+def weights_of_moving_joints(weights: Floats, hand: HandModel) -> Floats:
     """Return weights (V, J) with those of joints that do not move added to their nearest moving ancestor."""
     moving = {0, *hand.axis_joint.tolist()}
     result = weights.copy()
@@ -159,9 +159,9 @@ def onto_moving(weights: Floats, hand: HandModel) -> Floats:
     return result
 
 
-def thinned(flesh: Flesh, spacing: float) -> Flesh:
+def thinned(flesh: SkinPoints, spacing: float) -> SkinPoints:
     """Return some of the points, about one for each cube of side `spacing` (m)."""
     cells = np.floor(flesh.points / spacing).astype(np.int64)
     key = np.column_stack([cells, flesh.digit, flesh.link])
     _, first = np.unique(key, axis=0, return_index=True)
-    return flesh.chosen(np.sort(first))
+    return flesh.subset(np.sort(first))

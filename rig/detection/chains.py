@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bone_ends import parents_first
-from .skeleton import SAME_PLACE, Skeleton
+from .skeleton import COINCIDENT, Skeleton
 
 Floats = NDArray[np.float64]
 
@@ -17,17 +17,17 @@ LEAST_BONES = 2
 MOST_BONES = 8
 """A metacarpal, three phalanges and the tip bones that exporters add."""
 MOST_CHAINS = 7
-ONE_PLACE = 0.1
+SAME_JOINT = 0.1
 """Joints nearer to each other than this share of the next bone's length are one joint."""
-NEAR_END = 0.3
+FOREARM_END = 0.3
 """The forearm of a rig without a wrist bone ends within this share of its length from where the palm's bones begin."""
-MOST_ON = 0.6
+COPY_SHARE = 0.6
 """A chain is a copy of another if more than this share of its bones begin where the other's do."""
-INSIDE = 0.8
+ALONG_PARENT = 0.8
 """A childless bone that begins before this share of its parent's length is a helper."""
-AT_END = 0.1
+AT_PARENT_END = 0.1
 """A bone continues its parent if it begins within this share of the parent's length from the parent's end."""
-MOST_BELOW = 400
+MOST_DESCENDANTS = 400
 """Most descendants of a wrist: five digits with as many helpers as any known rig has."""
 
 
@@ -37,24 +37,26 @@ class Candidate:
 
     wrist: int
     chains: tuple[tuple[int, ...], ...]
-    place: Floats
+    wrist_position: Floats
     """(3,) position of the wrist, usually its bone's head."""
-    below: int
+    descendants: int
     """Number of its descendants."""
 
 
 def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
     """Yield the bones that could be wrists: those that branch into 2 to MOST_CHAINS chains that bend."""
-    below = _count_below(skeleton)
+    descendants = _count_descendants(skeleton)
     for wrist, kept in enumerate(skeleton.kept):
-        if not kept or below[wrist] > MOST_BELOW or len(_branches(skeleton, wrist)) < 2:
+        if not kept or descendants[wrist] > MOST_DESCENDANTS or len(_branches(skeleton, wrist)) < 2:
             continue
         chains = _chains(skeleton, wrist)
         if 2 <= len(chains) <= MOST_CHAINS:
-            yield from _read(skeleton, wrist, chains, below[wrist])
+            yield from _interpretations(skeleton, wrist, chains, descendants[wrist])
 
 
-def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: int) -> Iterator[Candidate]:
+def _interpretations(
+    skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], descendants: int
+) -> Iterator[Candidate]:
     """Yield the possible interpretations of a bone and the chains below it.
 
     If a digit begins at the bone's own head, the bone may lie in the palm, with the wrist at its parent's head. If
@@ -62,110 +64,120 @@ def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: 
     spans the palm and their first bones only lead from its end to the knuckles, as in BVH.
     """
     heads = skeleton.heads
-    place = heads[wrist]
+    wrist_position = heads[wrist]
     roots = heads[[chain[0] for chain in chains]]
-    away = np.linalg.norm(roots - place, axis=-1)
-    yield Candidate(wrist, tuple(chains), place, below)
-    if away.min() <= ONE_PLACE * away.max():
-        place = next((heads[bone] for bone in skeleton.up(wrist) if np.any(heads[bone] != place)), place)
-        yield Candidate(wrist, tuple(chains), place, below)
-    near = np.linalg.norm(roots[:, None] - roots, axis=-1) < ONE_PLACE * away.max()
-    most = int(np.argmax(near.sum(axis=1)))
-    together = [chain for chain, there in zip(chains, near[most], strict=True) if there]
-    if len(together) < 2 or away[most] <= ONE_PLACE * away.max():
+    distances = np.linalg.norm(roots - wrist_position, axis=-1)
+    yield Candidate(wrist, tuple(chains), wrist_position, descendants)
+    if distances.min() <= SAME_JOINT * distances.max():
+        wrist_position = next(
+            (heads[bone] for bone in skeleton.ancestors(wrist) if np.any(heads[bone] != wrist_position)), wrist_position
+        )
+        yield Candidate(wrist, tuple(chains), wrist_position, descendants)
+    coincident = np.linalg.norm(roots[:, None] - roots, axis=-1) < SAME_JOINT * distances.max()
+    largest = int(np.argmax(coincident.sum(axis=1)))
+    together = [chain for chain, included in zip(chains, coincident[largest], strict=True) if included]
+    if len(together) < 2 or distances[largest] <= SAME_JOINT * distances.max():
         return
-    if np.linalg.norm(skeleton.ends[wrist] - roots[most]) < NEAR_END * np.linalg.norm(roots[most] - heads[wrist]):
-        yield Candidate(wrist, tuple(chains), roots[most], below)
+    if np.linalg.norm(skeleton.ends[wrist] - roots[largest]) < FOREARM_END * np.linalg.norm(
+        roots[largest] - heads[wrist]
+    ):
+        yield Candidate(wrist, tuple(chains), roots[largest], descendants)
     least = min(map(len, together))
-    drop = [chain for chain in together if len(chain) > least] or together
-    rest = [chain[1:] if chain in drop else chain for chain in chains]
-    bends = tuple(chain for chain in rest if len(chain) >= LEAST_BONES)
-    if len(bends) >= 2:
-        yield Candidate(wrist, bends, place, below)
+    without_first = [chain for chain in together if len(chain) > least] or together
+    outer = [chain[1:] if chain in without_first else chain for chain in chains]
+    bending = tuple(chain for chain in outer if len(chain) >= LEAST_BONES)
+    if len(bending) >= 2:
+        yield Candidate(wrist, bending, wrist_position, descendants)
 
 
-def _count_below(skeleton: Skeleton) -> list[int]:
-    below = [0] * len(skeleton.bones)
+def _count_descendants(skeleton: Skeleton) -> list[int]:
+    counts = [0] * len(skeleton.bones)
     for number in reversed(parents_first(skeleton.parents)):
-        above = skeleton.parents[number]
-        if skeleton.kept[number] and above >= 0:
-            below[above] += 1 + below[number]
-    return below
+        parent = skeleton.parents[number]
+        if skeleton.kept[number] and parent >= 0:
+            counts[parent] += 1 + counts[number]
+    return counts
 
 
 def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
     """Return the chains below a wrist. A bone with several children belongs to the chain of the furthest one."""
     done: list[tuple[int, ...]] = []
-    waiting: list[tuple[int, ...]] = [(child,) for child in _branches(skeleton, wrist)]
-    while waiting:
-        chain = waiting.pop(0)
+    queue: list[tuple[int, ...]] = [(child,) for child in _branches(skeleton, wrist)]
+    while queue:
+        chain = queue.pop(0)
         branches = _branches(skeleton, chain[-1])
         if not branches:
             done.append(chain)
             continue
         # A bone with three or more chains belongs to the palm, not to a digit.
-        inside = chain if len(branches) < 3 else ()
-        waiting.append((*inside, branches[0]))
-        waiting += [(branch,) for branch in branches[1:]]
-    apart = [_apart(skeleton, chain) for chain in done]
-    bends = [chain for chain in apart if len(chain) >= LEAST_BONES]
-    return _without_copies(skeleton, [chain for chain in bends if len(chain) <= MOST_BONES])
+        start = chain if len(branches) < 3 else ()
+        queue.append((*start, branches[0]))
+        queue += [(branch,) for branch in branches[1:]]
+    distinct = [_without_coincident(skeleton, chain) for chain in done]
+    bending = [chain for chain in distinct if len(chain) >= LEAST_BONES]
+    return _without_copies(skeleton, [chain for chain in bending if len(chain) <= MOST_BONES])
 
 
-def _apart(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
+def _without_coincident(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
     """Return a chain without bones whose head coincides with the next one's, such as a robot's two-axis joints."""
     steps = np.linalg.norm(np.diff(skeleton.heads[list(chain)], axis=0), axis=-1)
-    apart = [bool(step > ONE_PLACE * following) for step, following in pairwise(steps)]
-    last = chain[len(apart) : -1] if len(steps) > 1 and steps[-1] < SAME_PLACE * steps[-2] else chain[len(apart) :]
-    return (*(bone for bone, alone in zip(chain, apart, strict=False) if alone), *last)
+    distinct = [bool(step > SAME_JOINT * following) for step, following in pairwise(steps)]
+    last = (
+        chain[len(distinct) : -1] if len(steps) > 1 and steps[-1] < COINCIDENT * steps[-2] else chain[len(distinct) :]
+    )
+    return (*(bone for bone, is_distinct in zip(chain, distinct, strict=False) if is_distinct), *last)
 
 
 def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     """Return the children that continue a bone, the furthest first; twist bones, sockets and copies are left out."""
-    here = skeleton.heads[bone]
-    far = {child: float(np.linalg.norm(skeleton.heads[child] - here)) for child in skeleton.children[bone]}
-    length = float(np.linalg.norm(skeleton.ends[bone] - here))
-    leaves = [child for child in far if not skeleton.children[child]]
-    going = sorted((child for child in far if skeleton.children[child]), key=lambda child: -far[child])
-    if going:
-        return going
-    least = max(SAME_PLACE * length, 1e-12)
-    out = [child for child in leaves if far[child] > least and not _is_inside(skeleton, bone, child)]
-    if not out:
+    head = skeleton.heads[bone]
+    distances = {child: float(np.linalg.norm(skeleton.heads[child] - head)) for child in skeleton.children[bone]}
+    length = float(np.linalg.norm(skeleton.ends[bone] - head))
+    leaves = [child for child in distances if not skeleton.children[child]]
+    continuing = sorted((child for child in distances if skeleton.children[child]), key=lambda child: -distances[child])
+    if continuing:
+        return continuing
+    least = max(COINCIDENT * length, 1e-12)
+    beyond = [child for child in leaves if distances[child] > least and not _begins_along(skeleton, bone, child)]
+    if not beyond:
         return []
     # At the end of a chain one child is the tip, the others are helpers: the tip is the straightest child at the end.
-    ending = [child for child in out if np.linalg.norm(skeleton.heads[child] - skeleton.ends[bone]) < AT_END * length]
-    most = max(far[child] for child in out)
-    there = ending or [child for child in out if far[child] > 0.95 * most]
-    return [max(there, key=lambda child: _straight(skeleton, bone, child))]
+    at_end = [
+        child
+        for child in beyond
+        if np.linalg.norm(skeleton.heads[child] - skeleton.ends[bone]) < AT_PARENT_END * length
+    ]
+    furthest = max(distances[child] for child in beyond)
+    tips = at_end or [child for child in beyond if distances[child] > 0.95 * furthest]
+    return [max(tips, key=lambda child: _straightness(skeleton, bone, child))]
 
 
-def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
+def _begins_along(skeleton: Skeleton, bone: int, child: int) -> bool:
     """Whether a bone begins along its parent, as twist bones do, and not at the parent's end."""
-    along = skeleton.ends[bone] - skeleton.heads[bone]
-    aside = skeleton.heads[child] - skeleton.heads[bone]
-    length = float(np.linalg.norm(along))
-    share = float(aside @ along) / max(length**2, 1e-24)
-    return share < INSIDE and bool(np.linalg.norm(aside - share * along) < 0.1 * length)
+    direction = skeleton.ends[bone] - skeleton.heads[bone]
+    offset = skeleton.heads[child] - skeleton.heads[bone]
+    length = float(np.linalg.norm(direction))
+    share = float(offset @ direction) / max(length**2, 1e-24)
+    return share < ALONG_PARENT and bool(np.linalg.norm(offset - share * direction) < 0.1 * length)
 
 
-def _straight(skeleton: Skeleton, bone: int, child: int) -> float:
+def _straightness(skeleton: Skeleton, bone: int, child: int) -> float:
     """Return the cosine between the direction to a child's head and the child's own direction."""
-    way, own = skeleton.heads[child] - skeleton.heads[bone], skeleton.ends[child] - skeleton.heads[child]
-    return float(way @ own) / max(float(np.linalg.norm(way) * np.linalg.norm(own)), 1e-24)
+    to_child, direction = skeleton.heads[child] - skeleton.heads[bone], skeleton.ends[child] - skeleton.heads[child]
+    return float(to_child @ direction) / max(float(np.linalg.norm(to_child) * np.linalg.norm(direction)), 1e-24)
 
 
 def _without_copies(skeleton: Skeleton, chains: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return the chains, only the longest of those that coincide (deform, control, mechanism), of equals the first."""
     kept: list[tuple[int, ...]] = []
     for chain in sorted(chains, key=len, reverse=True):
-        if not any(_on_each_other(skeleton, chain, other) for other in kept):
+        if not any(_is_copy(skeleton, chain, other) for other in kept):
             kept.append(chain)
     return kept
 
 
-def _on_each_other(skeleton: Skeleton, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    heads, others = skeleton.heads[list(one)], skeleton.heads[list(other)]
-    near = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
-    apart = np.linalg.norm(heads[:, None] - others, axis=-1).min(axis=1)
-    return int(np.sum(apart < near)) >= max(LEAST_BONES, MOST_ON * len(one))
+def _is_copy(skeleton: Skeleton, chain: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    heads, other_heads = skeleton.heads[list(chain)], skeleton.heads[list(other)]
+    tolerance = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
+    distances = np.linalg.norm(heads[:, None] - other_heads, axis=-1).min(axis=1)
+    return int(np.sum(distances < tolerance)) >= max(LEAST_BONES, COPY_SHARE * len(chain))

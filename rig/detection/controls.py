@@ -10,10 +10,10 @@ import numpy as np
 
 from .skeleton import Skeleton
 
-ALONG = np.cos(np.deg2rad(20.0))
+SAME_DIRECTION = np.cos(np.deg2rad(20.0))
 
 
-def keyed(skeleton: Skeleton, bone: int) -> int | None:
+def bone_to_key(skeleton: Skeleton, bone: int) -> int | None:
     """Return the bone to key for a bone of the skeleton: itself if keys move it, else its control, else None.
 
     Controls share the bone's head and direction. Of several, the one that it follows through constraints and parents is
@@ -21,45 +21,47 @@ def keyed(skeleton: Skeleton, bone: int) -> int | None:
     """
     if not _is_driven(skeleton, bone):
         return bone
-    there = [other for other in _in_place(skeleton, bone) if _is_control(skeleton, other)]
-    followed = [other for other in _followed(skeleton, bone) if other in there and skeleton.coincide(bone, other)]
-    carrying = [other for other in _carrying(skeleton, bone) if other in there]
-    if followed or carrying:
-        return (followed or carrying)[0]
+    controls = [other for other in _coincident(skeleton, bone) if _is_control(skeleton, other)]
+    followed_controls = [
+        other for other in _followed(skeleton, bone) if other in controls and skeleton.coincide(bone, other)
+    ]
+    ancestors = [other for other in _ancestors(skeleton, bone) if other in controls]
+    if followed_controls or ancestors:
+        return (followed_controls or ancestors)[0]
     length = np.linalg.norm(skeleton.tails - skeleton.heads, axis=-1)
-    return min(there, key=lambda other: abs(float(np.log(length[other] / length[bone]))), default=None)
+    return min(controls, key=lambda other: abs(float(np.log(length[other] / length[bone]))), default=None)
 
 
 def _is_driven(skeleton: Skeleton, bone: int) -> bool:
     """Whether keys on a bone have no effect, or it is locked beside bones that constraints drive."""
-    own = skeleton.bones[bone]
-    around = [*skeleton.beside(skeleton.above[bone]), *skeleton.beside(bone)]
-    return own.driven or (own.locked and any(skeleton.bones[other].driven for other in around))
+    data = skeleton.bones[bone]
+    relatives = [*skeleton.rig_children(skeleton.rig_parents[bone]), *skeleton.rig_children(bone)]
+    return data.driven or (data.locked and any(skeleton.bones[other].driven for other in relatives))
 
 
 def _is_control(skeleton: Skeleton, bone: int) -> bool:
-    own = skeleton.bones[bone]
-    return not own.driven and not own.locked
+    data = skeleton.bones[bone]
+    return not data.driven and not data.locked
 
 
-def _in_place(skeleton: Skeleton, bone: int) -> Iterator[int]:
-    along = skeleton.tails[bone] - skeleton.heads[bone]
-    length = float(np.linalg.norm(along))
+def _coincident(skeleton: Skeleton, bone: int) -> Iterator[int]:
+    direction = skeleton.tails[bone] - skeleton.heads[bone]
+    length = float(np.linalg.norm(direction))
     near = np.linalg.norm(skeleton.heads - skeleton.heads[bone], axis=-1) < 0.02 * length
     for other in np.flatnonzero(near):
         step = skeleton.tails[other] - skeleton.heads[other]
         size = float(np.linalg.norm(step))
-        if other != bone and size > 1e-12 and step @ along > ALONG * size * length:
+        if other != bone and size > 1e-12 and step @ direction > SAME_DIRECTION * size * length:
             yield int(other)
 
 
-def _carrying(skeleton: Skeleton, bone: int) -> Iterator[int]:
+def _ancestors(skeleton: Skeleton, bone: int) -> Iterator[int]:
     """Yield a bone's ancestors in the rig, nearest first."""
-    met: set[int] = set()
-    while bone not in met:
-        met.add(bone)
-        own = skeleton.bones[bone]
-        name = own.hung or own.parent
+    visited: set[int] = set()
+    while bone not in visited:
+        visited.add(bone)
+        data = skeleton.bones[bone]
+        name = data.rig_parent or data.parent
         if name is None or name not in skeleton.number:
             return
         bone = skeleton.number[name]
@@ -68,9 +70,9 @@ def _carrying(skeleton: Skeleton, bone: int) -> Iterator[int]:
 
 def _followed(skeleton: Skeleton, bone: int) -> Iterator[int]:
     """Yield the bone that a bone follows, the one that this follows, and so on."""
-    met: set[int] = set()
-    while bone not in met:
-        met.add(bone)
+    visited: set[int] = set()
+    while bone not in visited:
+        visited.add(bone)
         name = skeleton.bones[bone].follows
         if name is None or name not in skeleton.number:
             return

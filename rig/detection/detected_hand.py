@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...hand.joints import Side
 
-SURE_SIDE = 0.15
+LEAST_SIDE_CONFIDENCE = 0.15
 """A side with less confidence than this is reported, and switched if both hands come out on one side."""
 
 PICK_WHERE = "in the panel Rig's Hands (in a shell: by --mapping with a preset exported from there)"

@@ -5,11 +5,11 @@ import numpy as np
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS
 from .digit_labels import DigitLabels
 from .name_hints import NameHints
-from .skeleton import SAME_PLACE, Skeleton
+from .skeleton import COINCIDENT, Skeleton
 
 STUB = 0.3
-"""A last bone shorter than this share of the one before it only marks the tip, provided that the fingers are WHOLE."""
-WHOLE = 0.85
+"""A last bone shorter than this share of the one before it only marks the tip, if fingers have LEAST_FINGER_LENGTH."""
+LEAST_FINGER_LENGTH = 0.85
 """Least length of a finger up to its last bone, in distances from wrist to knuckle; shorter ones were cut by an
 exporter."""
 
@@ -18,21 +18,23 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     """Return joint -> bone of a hand; bones beyond the tip are left out."""
     bones = {"wrist": labels.wrist}
     fingers = _finger_bones(labels)
-    tipped = fingers > 3
-    stubs = _reach(skeleton, labels) > WHOLE
+    has_tips = fingers > 3
+    stubs = _length_to_last_head(skeleton, labels) > LEAST_FINGER_LENGTH
     for digit, chain in labels.digits.items():
-        rest = list(chain)
+        remaining = list(chain)
         if digit == "thumb":
             # A carpal bone before the thumb's metacarpal is not one of its joints.
-            rest = rest[-max(fingers, 3 + (tipped or _is_end(skeleton, rest, hints, stubs))) :]
+            remaining = remaining[-max(fingers, 3 + (has_tips or _is_end(skeleton, remaining, hints, stubs))) :]
         elif labels.palm_bones[digit]:
-            inside = rest[labels.palm_bones[digit] - 1]
-            rest = rest[labels.palm_bones[digit] :]
-            if not _carries_others(skeleton, inside, labels, digit):
-                bones[DIGIT_JOINTS[digit][0]] = inside
-        bones |= dict(zip(_moving(digit, rest, _is_end(skeleton, rest, hints, stubs)), rest, strict=False))
+            palm_bone = remaining[labels.palm_bones[digit] - 1]
+            remaining = remaining[labels.palm_bones[digit] :]
+            if not _carries_others(skeleton, palm_bone, labels, digit):
+                bones[DIGIT_JOINTS[digit][0]] = palm_bone
+        bones |= dict(
+            zip(_chain_joints(digit, remaining, _is_end(skeleton, remaining, hints, stubs)), remaining, strict=False)
+        )
         tip = DIGIT_JOINTS[digit][-1]
-        if tip not in bones and (marker := _marker(skeleton, rest[-1])) is not None:
+        if tip not in bones and (marker := _tip_marker(skeleton, remaining[-1])) is not None:
             bones[tip] = marker
     return bones
 
@@ -40,15 +42,15 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
 def _carries_others(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
     """Whether other fingers hang on a bone in the palm, so that it is no finger's metacarpal; a thumb may."""
     others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
-    return any(bone in skeleton.up(other) for other in others)
+    return any(bone in skeleton.ancestors(other) for other in others)
 
 
-def _marker(skeleton: Skeleton, last: int) -> int | None:
+def _tip_marker(skeleton: Skeleton, last: int) -> int | None:
     """Return a bone at the tail of a digit's last bone, which only marks the tip; None if there is none."""
-    near = SAME_PLACE * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
+    near = COINCIDENT * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
     ends = [
         bone
-        for bone in skeleton.beside(last)
+        for bone in skeleton.rig_children(last)
         if not skeleton.bones[bone].driven and np.linalg.norm(skeleton.heads[bone] - skeleton.tails[last]) < near
     ]
     return ends[0] if ends else None
@@ -56,21 +58,21 @@ def _marker(skeleton: Skeleton, last: int) -> int | None:
 
 def _finger_bones(labels: DigitLabels) -> int:
     """Return the median number of a finger's bones outside the palm, including a tip bone."""
-    moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
-    return int(np.median(moving))
+    counts = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
+    return int(np.median(counts))
 
 
-def _reach(skeleton: Skeleton, labels: DigitLabels) -> float:
+def _length_to_last_head(skeleton: Skeleton, labels: DigitLabels) -> float:
     """Return the median length of a finger from knuckle to last head, in distances from wrist to knuckle."""
-    reached = []
+    lengths = []
     for digit, inside in labels.palm_bones.items():
         heads = skeleton.heads[list(labels.digits[digit][inside:])]
-        palm = float(np.linalg.norm(heads[0] - labels.place))
-        reached.append(float(np.linalg.norm(np.diff(heads, axis=0), axis=-1).sum()) / max(palm, 1e-12))
-    return float(np.median(reached))
+        palm = float(np.linalg.norm(heads[0] - labels.wrist_position))
+        lengths.append(float(np.linalg.norm(np.diff(heads, axis=0), axis=-1).sum()) / max(palm, 1e-12))
+    return float(np.median(lengths))
 
 
-def _moving(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
+def _chain_joints(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
     """Return the joints of the bones outside the palm, the tip last if it has a bone."""
     tip = CHAIN_JOINTS[digit][-1]
     bending = len(chain) - (len(chain) > 3 or has_end)

@@ -35,9 +35,9 @@ FINGERS: dict[int, tuple[str, ...]] = {
 }
 """Number of fingers -> their names; the outermost of three acts as a little finger."""
 
-LENGTH = 0.95
+FINGER_LENGTH = 0.95
 """Length of a mean hand's finger from knuckle to tip, in distances from wrist to knuckle."""
-LENGTH_FREE = 0.5
+FREE_LENGTH_LOG_RATIO = 0.5
 """Natural logarithm of the ratio up to which longer or shorter fingers cost nothing."""
 NAME_COST = 0.05
 """The cost of contradicting names: just enough to decide where the geometry is ambiguous."""
@@ -49,7 +49,7 @@ class DigitLabels:
     """A candidate's chains, labelled as digits."""
 
     wrist: int
-    place: Floats
+    wrist_position: Floats
     """(3,) position of the wrist."""
     digits: dict[str, tuple[int, ...]]
     """digit -> its bones from the palm outwards, thumb first."""
@@ -63,28 +63,28 @@ class DigitLabels:
     """How much more the reverse order of the fingers costs."""
 
 
-def label(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
+def label_digits(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
     """Yield the best labels of a candidate's chains: of all chains, or of the best five and then the best four."""
     fingers = _fingers_alone(skeleton, candidate, hints)
     if fingers is not None:
         yield fingers
     for size in (5, 4) if len(candidate.chains) > 4 else (len(candidate.chains),):
         sets = combinations(candidate.chains, size)
-        if found := [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]:
+        if found := [labels for chains in sets if (labels := _best_labels(skeleton, candidate, chains, hints))]:
             yield min(found, key=lambda labels: labels.cost)
 
 
-def _label(
+def _best_labels(
     skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: NameHints
 ) -> DigitLabels | None:
     """Return the best labels of all these chains: each is tried as the thumb, with the fingers in both orders."""
     best: list[DigitLabels] = []
     for thumb, chain in enumerate(chains):
         fingers = [other for number, other in enumerate(chains) if number != thumb]
-        tried = sorted(_tried(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
-        if tried:
-            other = tried[1].cost if len(tried) > 1 else np.inf
-            best.append(_with_margins(tried[0], order_margin=other - tried[0].cost))
+        found = sorted(_both_orders(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
+        if found:
+            other = found[1].cost if len(found) > 1 else np.inf
+            best.append(_with_margins(found[0], order_margin=other - found[0].cost))
     best.sort(key=lambda labels: labels.cost)
     if not best:
         return None
@@ -94,22 +94,22 @@ def _label(
 def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> DigitLabels | None:
     """Return the labels of a hand without a thumb: three or four chains, all named, and none named as the thumb."""
     chains = list(hand.chains)
-    said = [_said(skeleton, chain, hints) for chain in chains]
-    if not 3 <= len(chains) <= 4 or None in said or "thumb" in said:
+    named = [_named_digit(skeleton, chain, hints) for chain in chains]
+    if not 3 <= len(chains) <= 4 or None in named or "thumb" in named:
         return None
-    tried: list[DigitLabels] = []
-    for in_palm in _palm_bones(skeleton, hand.place, chains):
+    found: list[DigitLabels] = []
+    for in_palm in _palm_bones(skeleton, hand.wrist_position, chains):
         knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(chains, in_palm, strict=True)]]
         for order in ((line := _along_line(knuckles)), line[::-1]):
-            names = [said[row] for row in order]
-            cost = _misfit_of_fingers(np.vstack([hand.place, knuckles[order]]))
+            names = [named[row] for row in order]
+            cost = _misfit_of_fingers(np.vstack([hand.wrist_position, knuckles[order]]))
             cost += _proportion_cost(skeleton, _Split(hand, (), chains), in_palm)
             if tuple(names) == _finger_names(names):
                 digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
                 palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
                 # Only the names say at which end of the row the index finger is.
-                tried.append(DigitLabels(hand.wrist, hand.place, digits, palm_bones, cost, np.inf, NAME_COST))
-    return min(tried, key=lambda labels: labels.cost, default=None)
+                found.append(DigitLabels(hand.wrist, hand.wrist_position, digits, palm_bones, cost, np.inf, NAME_COST))
+    return min(found, key=lambda labels: labels.cost, default=None)
 
 
 def _with_margins(labels: DigitLabels, margin: float | None = None, order_margin: float | None = None) -> DigitLabels:
@@ -129,48 +129,53 @@ class _Split:
     fingers: list[tuple[int, ...]]
 
 
-def _tried(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterator[DigitLabels]:
+def _both_orders(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterator[DigitLabels]:
     """Yield labels with the fingers in both orders, each with the best choice of bones in the palm."""
-    options = _palm_bones(skeleton, split.hand.place, split.fingers)
-    for turned in (1, -1) if len(split.fingers) > 1 else (1,):
-        found = [_ordered(skeleton, split, in_palm, turned, hints) for in_palm in options]
+    options = _palm_bones(skeleton, split.hand.wrist_position, split.fingers)
+    for direction in (1, -1) if len(split.fingers) > 1 else (1,):
+        found = [_labels_in_order(skeleton, split, in_palm, direction, hints) for in_palm in options]
         yield min(found, key=lambda labels: labels.cost)
 
 
-def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned: int, hints: NameHints) -> DigitLabels:
+def _labels_in_order(
+    skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], direction: int, hints: NameHints
+) -> DigitLabels:
     hand, thumb, fingers = split.hand, split.thumb, split.fingers
     knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(fingers, in_palm, strict=True)]]
-    order = _along_line(knuckles)[::turned]
-    said = [_said(skeleton, fingers[row], hints) for row in order]
-    names = _finger_names(said)
-    places = np.vstack([hand.place, skeleton.heads[list(thumb[:2])], knuckles[order]])
-    agree = [one == other for one, other in zip(["thumb", *names], [_said(skeleton, thumb, hints), *said], strict=True)]
+    order = _along_line(knuckles)[::direction]
+    named = [_named_digit(skeleton, fingers[row], hints) for row in order]
+    names = _finger_names(named)
+    points = np.vstack([hand.wrist_position, skeleton.heads[list(thumb[:2])], knuckles[order]])
+    agree = [
+        one == named_digit
+        for one, named_digit in zip(["thumb", *names], [_named_digit(skeleton, thumb, hints), *named], strict=True)
+    ]
     # A thumb of two bones may begin at its CMC or, more often, at its MCP.
-    misfit = min(_misfit(places, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
+    misfit = min(_misfit(points, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
     cost = misfit + _proportion_cost(skeleton, split, in_palm)
     cost += NAME_COST * (1.0 - float(np.mean(agree))) if hints.digits else 0.0
     rows = list(zip(names, order, strict=True))
     return DigitLabels(
         hand.wrist,
-        hand.place,
+        hand.wrist_position,
         {"thumb": thumb} | {name: fingers[row] for name, row in rows},
         {name: in_palm[row] for name, row in rows},
         cost,
     )
 
 
-def _said(skeleton: Skeleton, chain: tuple[int, ...], hints: NameHints) -> str | None:
+def _named_digit(skeleton: Skeleton, chain: tuple[int, ...], hints: NameHints) -> str | None:
     """Return the digit by which a chain's outermost named bone is named."""
-    said = [hints.digits.get(skeleton.bones[bone].name) for bone in chain]
-    return next((digit for digit in reversed(said) if digit), None)
+    named = [hints.digits.get(skeleton.bones[bone].name) for bone in chain]
+    return next((digit for digit in reversed(named) if digit), None)
 
 
-def _finger_names(said: list[str | None]) -> tuple[str, ...]:
+def _finger_names(named: list[str | None]) -> tuple[str, ...]:
     """Return the fingers in this order: as their bones are named, if that is in order, else by number of fingers."""
-    there = [DIGITS.index(digit) for digit in said if digit]
-    if len(there) == len(said) and there == sorted(set(there)) and there[0] > 0:
-        return tuple(DIGITS[digit] for digit in there)
-    return FINGERS[len(said)]
+    numbers = [DIGITS.index(digit) for digit in named if digit]
+    if len(numbers) == len(named) and numbers == sorted(set(numbers)) and numbers[0] > 0:
+        return tuple(DIGITS[digit] for digit in numbers)
+    return FINGERS[len(named)]
 
 
 def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -187,10 +192,10 @@ def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]
         count: int(np.median(values) < METACARPAL_BEFORE.get(count, METACARPAL_BEFORE_MORE))
         for count, values in nearness.items()
     }
-    seen = tuple(inside[len(chain)] for chain in fingers)
-    phalanges = int(np.median([len(chain) - bones for chain, bones in zip(fingers, seen, strict=True)]))
-    alike = tuple(len(chain) - phalanges for chain in fingers)
-    return {seen, alike} if all(0 <= bones <= MOST_IN_PALM for bones in alike) else {seen}
+    by_position = tuple(inside[len(chain)] for chain in fingers)
+    phalanges = int(np.median([len(chain) - bones for chain, bones in zip(fingers, by_position, strict=True)]))
+    by_phalanges = tuple(len(chain) - phalanges for chain in fingers)
+    return {by_position, by_phalanges} if all(0 <= bones <= MOST_IN_PALM for bones in by_phalanges) else {by_position}
 
 
 def _along_line(points: Floats) -> list[int]:
@@ -212,45 +217,45 @@ def _mean_palm(fingers: int, first: int) -> Floats:
     return palm / np.linalg.norm(knuckles.mean(axis=0) - frames[0])
 
 
-def _misfit(places: Floats, fingers: int, first: int) -> float:
+def _misfit(points: Floats, fingers: int, first: int) -> float:
     """Return the rms distance of a palm (3 + N, 3) from the fitted mean palm, mirrored or not, in palm lengths."""
-    return _fit(places, _mean_palm(fingers, first), np.array([1.0, 1.0, 0.5, *[1.0] * fingers]))
+    return _fit_error(points, _mean_palm(fingers, first), np.array([1.0, 1.0, 0.5, *[1.0] * fingers]))
 
 
-def _misfit_of_fingers(places: Floats) -> float:
+def _misfit_of_fingers(points: Floats) -> float:
     """Return the same for a palm without a thumb: wrist and N knuckles (1 + N, 3)."""
-    mean = np.delete(_mean_palm(len(places) - 1, 0), (1, 2), axis=0)
-    return _fit(places, mean, np.ones(len(places)))
+    mean = np.delete(_mean_palm(len(points) - 1, 0), (1, 2), axis=0)
+    return _fit_error(points, mean, np.ones(len(points)))
 
 
-def _fit(places: Floats, mean: Floats, weights: Floats) -> float:
+def _fit_error(points: Floats, mean: Floats, weights: Floats) -> float:
     """Return the rms distance of points (N, 3) from mean points (N, 3) by a similarity fit, in the unit of the mean.
 
     The fit may mirror.
     """
     weights = weights / weights.sum()
-    seen, model = places - weights @ places, mean - weights @ mean
-    u, stretch, vt = np.linalg.svd((weights[:, None] * seen).T @ model)
+    centred, model = points - weights @ points, mean - weights @ mean
+    u, stretch, vt = np.linalg.svd((weights[:, None] * centred).T @ model)
     size = float(stretch.sum() / (weights @ (model**2).sum(axis=-1)))
     if not size > 1e-12:
         return np.inf
-    left = seen / size - model @ (u @ vt).T
-    return float(np.sqrt(weights @ (left**2).sum(axis=-1)))
+    residuals = centred / size - model @ (u @ vt).T
+    return float(np.sqrt(weights @ (residuals**2).sum(axis=-1)))
 
 
 def _proportion_cost(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...]) -> float:
     """Return the cost of lengths and numbers of bones unlike a hand's: toes are short, a thumb has no extra bones."""
     lengths, counts = [], []
-    for chain, inside in zip(split.fingers, in_palm, strict=True):
-        bones = list(chain[inside:])
+    for chain, palm_bones in zip(split.fingers, in_palm, strict=True):
+        bones = list(chain[palm_bones:])
         steps = np.linalg.norm(np.diff(skeleton.heads[bones], axis=0), axis=-1).sum()
         end = np.linalg.norm(skeleton.ends[bones[-1]] - skeleton.heads[bones[-1]]) if len(bones) < 4 else 0.0
-        reach = np.linalg.norm(skeleton.heads[bones[0]] - split.hand.place)
-        lengths.append((steps + end) / max(float(reach), 1e-12))
+        palm = np.linalg.norm(skeleton.heads[bones[0]] - split.hand.wrist_position)
+        lengths.append((steps + end) / max(float(palm), 1e-12))
         counts.append(len(bones))
-    apart = abs(float(np.log(max(np.median(lengths), 1e-9) / LENGTH)))
+    log_ratio = abs(float(np.log(max(np.median(lengths), 1e-9) / FINGER_LENGTH)))
     return (
-        LENGTH_COST * max(apart - LENGTH_FREE, 0.0)
+        LENGTH_COST * max(log_ratio - FREE_LENGTH_LOG_RATIO, 0.0)
         + COUNT_COST * (max(counts) - min(counts))
         + THUMB_COUNT_COST * max(len(split.thumb) - max(counts), 0)
     )

@@ -11,80 +11,82 @@ from ...errors import RigError
 from ...hand import mirror
 from ...hand.joints import SIDES
 from .chains import Candidate
-from .detected_hand import PICK_WHERE, SURE_SIDE, DetectedHand
+from .detected_hand import LEAST_SIDE_CONFIDENCE, PICK_WHERE, DetectedHand
 from .skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 
-SAME = 0.02
+MIRROR_TOLERANCE = 0.02
 """Chains are mirror images if they match within this share of their reach."""
-LESS_CLEAR = 0.5
+LEAST_CONFIDENCE_RATIO = 0.5
 """Of several hands of a side, those with less than this share of the greatest confidence are rejected."""
-ALIKE = 0.1
+ARM_LENGTH_TOLERANCE = 0.1
 """A body's hands are equally far from where its arms part, up to this share."""
 
 
-def is_mirrored_in_itself(skeleton: Skeleton, hand: Candidate) -> bool:
+def is_symmetric(skeleton: Skeleton, hand: Candidate) -> bool:
     """Whether a mirror plane maps the chains onto each other, as for ears and a jaw, wings, legs or a gripper.
 
     No hand is symmetric in this way.
     """
     heads = [skeleton.heads[list(chain)] for chain in hand.chains]
-    reach = max(float(np.linalg.norm(points - hand.place, axis=-1).max()) for points in heads)
-    for one, other in combinations(heads, 2):
-        normal = one[0] - other[0]
+    reach = max(float(np.linalg.norm(points - hand.wrist_position, axis=-1).max()) for points in heads)
+    for first, second in combinations(heads, 2):
+        normal = first[0] - second[0]
         length = float(np.linalg.norm(normal))
-        if len(one) != len(other) or length < SAME * reach:
+        if len(first) != len(second) or length < MIRROR_TOLERANCE * reach:
             continue
-        normal, middle = normal / length, (one[0] + other[0]) / 2
+        normal, middle = normal / length, (first[0] + second[0]) / 2
         mirrored = [points - 2 * ((points - middle) @ normal)[:, None] * normal for points in heads]
-        if all(any(_same(points, image, reach) for points in heads) for image in mirrored):
+        if all(any(_match(points, image, reach) for points in heads) for image in mirrored):
             return True
     return False
 
 
-def _same(one: Floats, other: Floats, reach: float) -> bool:
-    return len(one) == len(other) and bool(np.abs(one - other).max() < SAME * reach)
+def _match(points: Floats, image: Floats, reach: float) -> bool:
+    return len(points) == len(image) and bool(np.abs(points - image).max() < MIRROR_TOLERANCE * reach)
 
 
-def one_a_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> tuple[DetectedHand, ...]:
+def one_per_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> tuple[DetectedHand, ...]:
     """Return at most one hand for each side, from pairs of wrist and hand: the clear ones, of these one body's pair.
 
     Of two hands of the same side, one with little confidence in its side is switched to the other.
     """
-    if _are_too_many(hands):
-        least = LESS_CLEAR * max(_sure(hand) for _, hand in hands)
-        hands = [(wrist, hand) for wrist, hand in hands if _sure(hand) >= least]
-    if len(hands) == 2 and _are_too_many(hands):
+    if _share_a_side(hands):
+        least = LEAST_CONFIDENCE_RATIO * max(_confidence(hand) for _, hand in hands)
+        hands = [(wrist, hand) for wrist, hand in hands if _confidence(hand) >= least]
+    if len(hands) == 2 and _share_a_side(hands):
         weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
-        if weaker.side_confidence < SURE_SIDE:
+        if weaker.side_confidence < LEAST_SIDE_CONFIDENCE:
             other = mirror.other_side(weaker.side)
             hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
-    if _are_too_many(hands):
-        hands = _own_pair(skeleton, hands, where)
+    if _share_a_side(hands):
+        hands = _pair_of_one_body(skeleton, hands, where)
     return tuple(hand for wanted in SIDES for _, hand in hands if hand.side == wanted)
 
 
-def _are_too_many(hands: list[tuple[int, DetectedHand]]) -> bool:
+def _share_a_side(hands: list[tuple[int, DetectedHand]]) -> bool:
     return len({hand.side for _, hand in hands}) < len(hands)
 
 
-def _sure(hand: DetectedHand) -> float:
+def _confidence(hand: DetectedHand) -> float:
     """Return the confidence in a hand, which grows with its number of digits."""
     return float(np.median(list(hand.confidence.values()))) * len(hand.confidence)
 
 
-def _own_pair(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> list[tuple[int, DetectedHand]]:
+def _pair_of_one_body(
+    skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str
+) -> list[tuple[int, DetectedHand]]:
     """Return the only two hands that belong to one body, with the others noted as doubts.
 
     Raises RigError if there is no such pair.
     """
-    chosen = _pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
+    chosen = _find_pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
     if chosen is None:
         wanted = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
-        same = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
+        carriers = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
         raise RigError(
-            f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(map(repr, same))}: "
+            f"{where} has {len(carriers)} {wanted} hands, at bones {' and '.join(map(repr, carriers))}: "
             f"pick the bones of the one to drive {PICK_WHERE}"
         )
     others = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]
@@ -98,24 +100,24 @@ def _other(hand: DetectedHand) -> str:
     return f"there is another {hand.side} hand at bone '{hand.carrier}'"
 
 
-def _pair(skeleton: Skeleton, wrists: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
+def _find_pair(skeleton: Skeleton, wrists: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
     """Return the indices of the left and right hand (wrist, side) of one body; None if there is not exactly one pair.
 
     Their arms have equally many bones, and equal distances from where they part.
     """
     pairs = [
-        (one, other)
-        for one, other in permutations(range(len(wrists)), 2)
-        if wrists[one][1] == "left" and wrists[other][1] == "right"
-        if _are_one_body(skeleton, wrists[one][0], wrists[other][0])
+        (left, right)
+        for left, right in permutations(range(len(wrists)), 2)
+        if wrists[left][1] == "left" and wrists[right][1] == "right"
+        if _are_one_body(skeleton, wrists[left][0], wrists[right][0])
     ]
     return pairs[0] if len(pairs) == 1 else None
 
 
 def _are_one_body(skeleton: Skeleton, left: int, right: int) -> bool:
-    lefts, rights = [left, *skeleton.up(left)], [right, *skeleton.up(right)]
-    parted = next((bone for bone in lefts if bone in rights), None)
-    if parted is None or lefts.index(parted) != rights.index(parted):
+    left_chain, right_chain = [left, *skeleton.ancestors(left)], [right, *skeleton.ancestors(right)]
+    common = next((bone for bone in left_chain if bone in right_chain), None)
+    if common is None or left_chain.index(common) != right_chain.index(common):
         return False
-    far = [float(np.linalg.norm(skeleton.heads[wrist] - skeleton.heads[parted])) for wrist in (left, right)]
-    return abs(far[0] - far[1]) < ALIKE * max(far)
+    distances = [float(np.linalg.norm(skeleton.heads[wrist] - skeleton.heads[common])) for wrist in (left, right)]
+    return abs(distances[0] - distances[1]) < ARM_LENGTH_TOLERANCE * max(distances)

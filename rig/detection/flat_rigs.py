@@ -23,32 +23,32 @@ Floats = NDArray[np.float64]
 
 CURLS = (0.0, 0.25, 0.6)
 """Poses tried, as shares of the flexion limit of all joints."""
-REACHES = np.geomspace(0.35, 0.03, 16)
+ASSIGNMENT_WIDTHS = np.geomspace(0.35, 0.03, 16)
 """Decreasing standard deviations of the assignment weights, in hand sizes."""
-SHEARED = 8
+FIRST_SHEAR_STEP = 8
 """The step from which the fit may shear."""
-MOST_LEFT = 0.2
+MOST_DISTANCE = 0.2
 """Greatest rms distance of a hand's points from their joints, in hand sizes."""
-FEWEST = 16
+LEAST_JOINTS = 16
 """Number of joints of a flat hand without metacarpals and tips."""
-APART = 0.5
+HAND_GAP = 0.5
 """Two groups of points are two hands if the gap between them is wider than this share of a group's extent."""
 
 
-def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
+def with_hand_hierarchy(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
     """Return all bones, those of flat hands with the hierarchy of a hand's joints.
 
     By shape, names do not matter, but the hand must not be bent far. By name, a family of rigs must know the names.
     """
-    loose = _loose(bones)
+    unparented = _unparented(bones)
     found: dict[str, Bone] = {}
-    for group in _groups(loose):
+    for group in _groups(unparented):
         joints = _joints_by_name(group) if by_name else _joints_by_shape(group)
-        found |= {bone.name: bone for bone in _hang(joints)}
+        found |= {bone.name: bone for bone in _with_parents(joints)}
     return [found.get(bone.name, bone) for bone in bones]
 
 
-def _loose(bones: Sequence[Bone]) -> list[Bone]:
+def _unparented(bones: Sequence[Bone]) -> list[Bone]:
     """Return the bones without parents, and without children other than one end bone added by an importer."""
     hung: dict[str | None, list[str]] = {}
     for bone in bones:
@@ -57,14 +57,14 @@ def _loose(bones: Sequence[Bone]) -> list[Bone]:
     return [bone for bone in bones if bone.parent is None and (bone.name not in hung or bone.name in ends)]
 
 
-def gathered(bones: Sequence[Bone]) -> list[Bone]:
+def with_loose_wrist(bones: Sequence[Bone]) -> list[Bone]:
     """Return the bones with parentless chains parented to the only bone without parent and child: a loose wrist."""
     has_child = {bone.parent for bone in bones}
     roots = [bone for bone in bones if bone.parent is None]
-    loose = [bone for bone in roots if bone.name not in has_child]
-    if len(loose) != 1:
+    candidates = [bone for bone in roots if bone.name not in has_child]
+    if len(candidates) != 1:
         return list(bones)
-    wrist = loose[0]
+    wrist = candidates[0]
     return [replace(bone, parent=wrist.name) if bone.parent is None and bone != wrist else bone for bone in bones]
 
 
@@ -79,20 +79,20 @@ def _groups(bones: list[Bone]) -> list[list[Bone]]:
     gaps = np.diff(along[order])
     cut = int(np.argmax(gaps)) + 1
     parts = [order[:cut], order[cut:]]
-    if min(map(len, parts)) < 7 or gaps.max() < APART * max(np.ptp(along[part]) for part in parts):
+    if min(map(len, parts)) < 7 or gaps.max() < HAND_GAP * max(np.ptp(along[part]) for part in parts):
         return [bones]
     return [[bones[number] for number in part] for part in parts]
 
 
 def _joints_by_name(bones: list[Bone]) -> dict[str, Bone]:
-    said = hints(bone.name for bone in bones)
+    named = hints(bone.name for bone in bones)
     by_name = {bone.name: bone for bone in bones}
-    return {joint: by_name[name] for name, joint in said.joints.items()}
+    return {joint: by_name[name] for name, joint in named.joints.items()}
 
 
 def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
     """Return joint -> bone, without bones that lie apart; empty if the bones do not lie like a hand's joints."""
-    bones = _together(bones)
+    bones = _without_outliers(bones)
     for joints in _joint_sets():
         if len(joints) == len(bones):
             matched = _match(np.array([bone.head for bone in bones]), joints)
@@ -100,16 +100,16 @@ def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
     return {}
 
 
-def _together(bones: list[Bone]) -> list[Bone]:
+def _without_outliers(bones: list[Bone]) -> list[Bone]:
     """Return the bones without outliers: those further from every other bone than the others' rms size."""
-    while len(bones) > FEWEST:
+    while len(bones) > LEAST_JOINTS:
         points = np.array([bone.head for bone in bones])
-        far = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
-        rest = np.delete(points, far, axis=0)
-        alone = float(np.linalg.norm(rest - points[far], axis=-1).min())
-        if alone**2 <= ((rest - rest.mean(axis=0)) ** 2).sum(axis=-1).mean():
+        outlier = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
+        rest = np.delete(points, outlier, axis=0)
+        distance = float(np.linalg.norm(rest - points[outlier], axis=-1).min())
+        if distance**2 <= ((rest - rest.mean(axis=0)) ** 2).sum(axis=-1).mean():
             return bones
-        bones = [*bones[:far], *bones[far + 1 :]]
+        bones = [*bones[:outlier], *bones[outlier + 1 :]]
     return bones
 
 
@@ -118,12 +118,12 @@ def _joint_sets() -> tuple[tuple[int, ...], ...]:
     """Return the sets of joints that flat rigs have: with or without metacarpals and tips."""
     sets = []
     for metacarpals, tips in product((True, False), repeat=2):
-        kept = [
+        joints = [
             number
             for number, joint in enumerate(JOINTS)
             if (metacarpals or "finger-metacarpal" not in joint) and (tips or not joint.endswith("-tip"))
         ]
-        sets.append(tuple(kept))
+        sets.append(tuple(joints))
     return tuple(sets)
 
 
@@ -131,97 +131,97 @@ def _joint_sets() -> tuple[tuple[int, ...], ...]:
 def _models() -> Floats:
     """Return joint positions (P, J, 3) of a mean hand in the poses of CURLS, in hand sizes."""
     hand = proportions.build(proportions.adult("right"))
-    bends = np.array([movement == "flexion" for movement in hand.movements])
-    angles = np.array([np.where(bends, curl * hand.limits[:, 1], 0.0) for curl in CURLS])
+    is_flexion = np.array([movement == "flexion" for movement in hand.movements])
+    angles = np.array([np.where(is_flexion, curl * hand.limits[:, 1], 0.0) for curl in CURLS])
     pose = kinematics.Pose(hand, np.tile(np.eye(4), (len(CURLS), 1, 1)), angles)
-    places: Floats = kinematics.joint_frames(hand, pose)[..., :3, 3]
-    return places
+    positions: Floats = kinematics.joint_frames(hand, pose)[..., :3, 3]
+    return positions
 
 
 def _match(points: Floats, joints: tuple[int, ...]) -> list[int] | None:
     """Return the row of each joint's point among points (N, 3), None if they do not lie like a hand's joints."""
-    seen = points - points.mean(axis=0)
-    size = float(np.sqrt((seen**2).sum(axis=-1).mean()))
+    centred = points - points.mean(axis=0)
+    size = float(np.sqrt((centred**2).sum(axis=-1).mean()))
     if not size > 1e-12:
         return None
     model = _models()[:, joints]
     model = model - model.mean(axis=1, keepdims=True)
     model /= np.sqrt((model**2).sum(axis=-1).mean(axis=-1))[:, None, None]
-    starts = _starts(seen / size, model)
-    fitted = _laid(seen / size, np.repeat(model, len(starts) // len(model), axis=0), starts)
+    starts = _starts(centred / size, model)
+    fitted = _fitted(centred / size, np.repeat(model, len(starts) // len(model), axis=0), starts)
     best: tuple[float, list[int]] = (np.inf, [])
-    for places in fitted:
-        rows, left = _paired(seen / size, places)
-        best = min(best, (left, rows))
-    return best[1] if best[0] < MOST_LEFT else None
+    for positions in fitted:
+        rows, distance = _assigned(centred / size, positions)
+        best = min(best, (distance, rows))
+    return best[1] if best[0] < MOST_DISTANCE else None
 
 
-def _starts(seen: Floats, model: Floats) -> Floats:
+def _starts(points: Floats, model: Floats) -> Floats:
     """Return all (48 P, 3, 3) rotations and reflections that align the principal axes of poses (P, N, 3) and points."""
-    axes = np.linalg.svd(seen, full_matrices=False)[2]
+    axes = np.linalg.svd(points, full_matrices=False)[2]
     own = np.linalg.svd(model, full_matrices=False)[2]
     signed = [
         np.diag(signs) @ np.eye(3)[list(order)]
         for order in permutations(range(3))
         for signs in product((1.0, -1.0), repeat=3)
     ]
-    turns = np.einsum("ji,skj,pkl->psil", axes, np.array(signed), own)
-    result: Floats = turns.reshape(-1, 3, 3)
+    rotations = np.einsum("ji,skj,pkl->psil", axes, np.array(signed), own)
+    result: Floats = rotations.reshape(-1, 3, 3)
     return result
 
 
-def _laid(seen: Floats, model: Floats, turns: Floats) -> Floats:
+def _fitted(points: Floats, model: Floats, starts: Floats) -> Floats:
     """Return positions (S, N, 3) of the model's joints (S, N, 3) fitted to points (N, 3), from starts (S, 3, 3)."""
-    places: Floats = np.einsum("sij,snj->sni", turns, model)
-    for step, reach in enumerate(REACHES):
-        away = ((places[:, :, None] - seen) ** 2).sum(axis=-1)
-        shares = np.exp(-(away - away.min(axis=-1, keepdims=True)) / (2 * reach**2))
+    positions: Floats = np.einsum("sij,snj->sni", starts, model)
+    for step, width in enumerate(ASSIGNMENT_WIDTHS):
+        squared_distances = ((positions[:, :, None] - points) ** 2).sum(axis=-1)
+        weights = np.exp(-(squared_distances - squared_distances.min(axis=-1, keepdims=True)) / (2 * width**2))
         for _ in range(8):
-            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
-            shares /= np.maximum(shares.sum(axis=2, keepdims=True), 1e-12)
-        wanted = shares @ seen
-        places = _sheared(model, wanted) if step >= SHEARED else _turned(model, wanted)
-    return places
+            weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+            weights /= np.maximum(weights.sum(axis=2, keepdims=True), 1e-12)
+        targets = weights @ points
+        positions = _fit_affine(model, targets) if step >= FIRST_SHEAR_STEP else _fit_similarity(model, targets)
+    return positions
 
 
-def _turned(model: Floats, wanted: Floats) -> Floats:
+def _fit_similarity(model: Floats, targets: Floats) -> Floats:
     """Return the model fitted to the wanted positions (S, N, 3) by a similarity transform, mirrored or not."""
-    centre = wanted.mean(axis=1, keepdims=True)
-    u, stretch, vt = np.linalg.svd(np.swapaxes(wanted - centre, 1, 2) @ model)
+    centre = targets.mean(axis=1, keepdims=True)
+    u, stretch, vt = np.linalg.svd(np.swapaxes(targets - centre, 1, 2) @ model)
     scale = stretch.sum(axis=-1) / (model**2).sum(axis=(1, 2))
-    turned: Floats = scale[:, None, None] * np.swapaxes(u @ vt @ np.swapaxes(model, 1, 2), 1, 2) + centre
-    return turned
+    fitted: Floats = scale[:, None, None] * np.swapaxes(u @ vt @ np.swapaxes(model, 1, 2), 1, 2) + centre
+    return fitted
 
 
-def _sheared(model: Floats, wanted: Floats) -> Floats:
+def _fit_affine(model: Floats, targets: Floats) -> Floats:
     """Return the model fitted to the wanted positions (S, N, 3) by a regularised affine transform."""
-    centre = wanted.mean(axis=1, keepdims=True)
+    centre = targets.mean(axis=1, keepdims=True)
     spread = np.swapaxes(model, 1, 2) @ model + 0.05 * model.shape[1] / 3 * np.eye(3)
-    turned = _turned(model, wanted) - centre
-    left = np.linalg.solve(spread, np.swapaxes(model, 1, 2) @ (wanted - centre - turned))
-    sheared: Floats = turned + model @ left + centre
-    return sheared
+    fitted = _fit_similarity(model, targets) - centre
+    shear = np.linalg.solve(spread, np.swapaxes(model, 1, 2) @ (targets - centre - fitted))
+    result: Floats = fitted + model @ shear + centre
+    return result
 
 
-def _paired(seen: Floats, places: Floats) -> tuple[list[int], float]:
+def _assigned(points: Floats, positions: Floats) -> tuple[list[int], float]:
     """Return a one-to-one assignment of points to joints, greedy and then improved by swaps, and its rms distance."""
-    away = ((places[:, None] - seen) ** 2).sum(axis=-1)
-    rows = np.full(len(places), -1)
-    free = away.copy()
-    for _ in places:
-        joint, point = np.unravel_index(int(np.argmin(free)), free.shape)
+    squared_distances = ((positions[:, None] - points) ** 2).sum(axis=-1)
+    rows = np.full(len(positions), -1)
+    remaining = squared_distances.copy()
+    for _ in positions:
+        joint, point = np.unravel_index(int(np.argmin(remaining)), remaining.shape)
         rows[joint] = point
-        free[joint], free[:, point] = np.inf, np.inf
+        remaining[joint], remaining[:, point] = np.inf, np.inf
     while True:
-        now = away[np.arange(len(rows)), rows]
-        gain = now[:, None] + now - away[:, rows] - away[:, rows].T
-        one, other = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        if gain[one, other] <= 1e-12:
-            return rows.tolist(), float(np.sqrt(now.mean()))
-        rows[[one, other]] = rows[[other, one]]
+        present = squared_distances[np.arange(len(rows)), rows]
+        gain = present[:, None] + present - squared_distances[:, rows] - squared_distances[:, rows].T
+        first, second = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if gain[first, second] <= 1e-12:
+            return rows.tolist(), float(np.sqrt(present.mean()))
+        rows[[first, second]] = rows[[second, first]]
 
 
-def _hang(joints: dict[str, Bone]) -> list[Bone]:
+def _with_parents(joints: dict[str, Bone]) -> list[Bone]:
     """Return the bones, each parented to the bone of the joint before it and ending at the next; a last one goes on."""
     parents: dict[str, str] = {}
     for number, joint in enumerate(JOINTS):
@@ -233,9 +233,9 @@ def _hang(joints: dict[str, Bone]) -> list[Bone]:
     tails: dict[str, Point] = {}
     for joint, parent in parents.items():
         head: Floats = np.array(joints[joint].head)
-        before: Floats = np.array(joints[parent].head)
+        parent_head: Floats = np.array(joints[parent].head)
         tails[parent] = joints[joint].head
-        x, y, z = head + 0.7 * (head - before)
+        x, y, z = head + 0.7 * (head - parent_head)
         tails[joint] = (float(x), float(y), float(z))
     return [
         replace(bone, parent=joints[parents[joint]].name, tail=tails[joint]) if joint in parents else bone

@@ -22,12 +22,12 @@ from ...hand import mirror
 from ...hand.joints import DIGITS, SIDES, Side, digit_label, digit_of
 from . import flat_rigs, side_guess
 from .chains import LEAST_BONES, Candidate, candidates
-from .controls import keyed
+from .controls import bone_to_key
 from .detected_hand import PICK_WHERE, DetectedHand
 from .digit_joints import joints_of
-from .digit_labels import DigitLabels, label
-from .false_hands import is_mirrored_in_itself, one_a_side
-from .layered_rigs import has_layers, joined
+from .digit_labels import DigitLabels, label_digits
+from .false_hands import is_symmetric, one_per_side
+from .layered_rigs import has_layers, with_skin_hierarchy
 from .name_hints import NameHints, hints
 from .skeleton import Bone, Skeleton
 
@@ -39,18 +39,18 @@ FEW_COST = 0.22
 """The same for a thumb and one or two fingers, which more things resemble."""
 MARGIN = 0.1
 """Labels that cost this much less than the next best are unambiguous."""
-OTHER = 0.4
+OTHER_NAMES_COST = 0.4
 """The cost of names of feet or hair, if at least half of the bones have one."""
-LEAST_SURE = 0.1
+LEAST_THUMB_CONFIDENCE = 0.1
 """Least confidence in a hand's thumb: paws, fins and the legs of a spider have less."""
 MOST_HELPERS = 4
 """With more descendants than this for each bone of two or three digits, it is a body, not a hand."""
-FLAT = 1e-3
+FLATNESS = 1e-3
 """Points whose thickness is less than this share of their spread lie in a plane."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LabelledHand:
     labels: DigitLabels
     hints: NameHints
     left_out: tuple[int, ...] = ()
@@ -67,133 +67,137 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
     if not bones:
         raise RigError(f"{where} has no bones, choose one with a hand")
     driven: list[str] = []
-    for hung in _hung(bones):
-        skeleton = Skeleton(hung, where)
+    for hierarchy in _hierarchies(bones):
+        skeleton = Skeleton(hierarchy, where)
         hands = []
-        for one in _hands(skeleton):
-            hand, without = _hand(skeleton, one, mirrored)
-            if without:
-                driven.append(_no_controls(where, hand.side, without))
+        for labelled in _labelled_hands(skeleton):
+            hand, undriven = _detected_hand(skeleton, labelled, mirrored)
+            if undriven:
+                driven.append(_no_controls_message(where, hand.side, undriven))
             else:
-                hands.append((one.labels.wrist, hand))
+                hands.append((labelled.labels.wrist, hand))
         if hands:
-            return one_a_side(skeleton, hands, where)
-    raise RigError(driven[0] if driven else _nothing(bones, where))
+            return one_per_side(skeleton, hands, where)
+    raise RigError(driven[0] if driven else _no_hand_message(bones, where))
 
 
-def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
+def _hierarchies(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
     """Yield the bones in the hierarchies to try in turn.
 
     For layered rigs the joined deforming bones come first, then the armature's own hierarchy, then those of flat rigs.
     """
     if has_layers(bones):
-        yield joined(bones)
+        yield with_skin_hierarchy(bones)
     yield bones
-    yield flat_rigs.gathered(bones)
-    yield flat_rigs.hung(bones, by_name=True)
-    yield flat_rigs.hung(bones, by_name=False)
+    yield flat_rigs.with_loose_wrist(bones)
+    yield flat_rigs.with_hand_hierarchy(bones, by_name=True)
+    yield flat_rigs.with_hand_hierarchy(bones, by_name=False)
 
 
-def _no_controls(where: str, side: Side, bones: list[str]) -> str:
+def _no_controls_message(where: str, side: Side, bones: list[str]) -> str:
     return (
         f"{where}: constraints drive the bones of the {side} hand ('{bones[0]}' and {len(bones) - 1} more) and "
         "there are no controls in their places, choose the rig's control armature or remove the constraints"
     )
 
 
-def _nothing(bones: Sequence[Bone], where: str) -> str:
+def _no_hand_message(bones: Sequence[Bone], where: str) -> str:
     """Return the error message for an armature without a hand; it names digits with too few bones."""
-    said = hints(bone.name for bone in bones)
-    counts = {digit: sum(1 for one in said.digits.values() if one == digit) for digit in DIGITS}
-    if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
+    named = hints(bone.name for bone in bones)
+    counts = {digit: sum(1 for digit_of_bone in named.digits.values() if digit_of_bone == digit) for digit in DIGITS}
+    if named.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
         return (
-            f"{where}: bones are named as a hand's in {said.family}, but there are fewer than two for "
+            f"{where}: bones are named as a hand's in {named.family}, but there are fewer than two for "
             f"{', '.join(map(digit_label, short))}, and the others make no hand: add the missing bones, or pick the "
             f"bones {PICK_WHERE}"
         )
     return (
-        f"{where} has no hand that can be recognised: at least a thumb and a finger of two bones each must hang on a "
-        f"wrist; choose another armature, pick the bones {PICK_WHERE}, or use Knuckle's own hand"
+        f"{where} has no hand that can be recognised: at least a thumb and a finger of two bones each must branch from "
+        f"a wrist; choose another armature, pick the bones {PICK_WHERE}, or use Knuckle's own hand"
     )
 
 
-def _hands(skeleton: Skeleton) -> list[_Found]:
+def _labelled_hands(skeleton: Skeleton) -> list[_LabelledHand]:
     """Return everything that looks like a hand, best first, without shared bones."""
-    found: list[_Found] = []
+    found: list[_LabelledHand] = []
     for candidate in candidates(skeleton):
-        said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
-        named_other = said.others / (1 + sum(map(len, candidate.chains)))
-        for labels in label(skeleton, candidate, said):
+        name_hints = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
+        named_other = name_hints.others / (1 + sum(map(len, candidate.chains)))
+        for labels in label_digits(skeleton, candidate, name_hints):
             left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
-            one = _Found(replace(labels, cost=labels.cost + OTHER * min(2 * named_other, 1.0)), said, left_out)
-            if _is_hand(skeleton, candidate, one):
-                found.append(one)
+            labelled = _LabelledHand(
+                replace(labels, cost=labels.cost + OTHER_NAMES_COST * min(2 * named_other, 1.0)), name_hints, left_out
+            )
+            if _is_hand(skeleton, candidate, labelled):
+                found.append(labelled)
                 break
-    if sum(_has_few(one) and not one.hints.digits for one in found) > len(SIDES):
-        found = [one for one in found if not _has_few(one) or one.hints.digits]
-    found.sort(key=lambda one: (-len(one.labels.digits), one.labels.cost))
-    kept: list[_Found] = []
+    if sum(_has_few(labelled) and not labelled.hints.digits for labelled in found) > len(SIDES):
+        found = [labelled for labelled in found if not _has_few(labelled) or labelled.hints.digits]
+    found.sort(key=lambda labelled: (-len(labelled.labels.digits), labelled.labels.cost))
+    chosen: list[_LabelledHand] = []
     used: set[int] = set()
-    for one in found:
-        own = {bone for chain in one.labels.digits.values() for bone in chain} | {one.labels.wrist}
+    for labelled in found:
+        own = {bone for chain in labelled.labels.digits.values() for bone in chain} | {labelled.labels.wrist}
         if not own & used:
-            kept.append(one)
+            chosen.append(labelled)
             used |= own
-    return kept
+    return chosen
 
 
-def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
+def _is_hand(skeleton: Skeleton, candidate: Candidate, labelled: _LabelledHand) -> bool:
     """Whether a candidate is similar enough to a hand, its thumb (or fingers) distinct, and it is not symmetric."""
-    labels, few = found.labels, _has_few(found)
+    labels, few = labelled.labels, _has_few(labelled)
     if (
         labels.cost >= (FEW_COST if few else MOST_COST)
-        or _confidence(skeleton, found, next(iter(labels.digits))) < LEAST_SURE
+        or _confidence(skeleton, labelled, next(iter(labels.digits))) < LEAST_THUMB_CONFIDENCE
     ):
         return False
     if few and (
-        _is_flat(skeleton, candidate) or candidate.below > MOST_HELPERS * sum(map(len, labels.digits.values()))
+        _is_flat(skeleton, candidate) or candidate.descendants > MOST_HELPERS * sum(map(len, labels.digits.values()))
     ):
         return False
-    return not is_mirrored_in_itself(skeleton, candidate)
+    return not is_symmetric(skeleton, candidate)
 
 
-def _has_few(found: _Found) -> bool:
+def _has_few(labelled: _LabelledHand) -> bool:
     """Whether it has only two or three digits; so have forks in faces, which come in large numbers."""
-    return len(found.labels.digits) < 4
+    return len(labelled.labels.digits) < 4
 
 
 def _is_flat(skeleton: Skeleton, candidate: Candidate) -> bool:
     """Whether all bones lie in a plane, like a fin's."""
-    points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.place
+    points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.wrist_position
     stretch = np.linalg.svd(points, compute_uv=False)
-    return bool(stretch[-1] < FLAT * stretch[0])
+    return bool(stretch[-1] < FLATNESS * stretch[0])
 
 
-def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHand, list[str]]:
+def _detected_hand(skeleton: Skeleton, labelled: _LabelledHand, mirrored: bool) -> tuple[DetectedHand, list[str]]:
     """Return a hand, and those of its bending bones that cannot be keyed."""
-    labels, said = found.labels, found.hints
-    joints = joints_of(skeleton, labels, said)
-    places = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.place}
+    labels, name_hints = labelled.labels, labelled.hints
+    joints = joints_of(skeleton, labels, name_hints)
+    positions = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.wrist_position}
     for digit in labels.digits:
         last = [joint for joint in joints if digit_of(joint) == digit][-1]
         if not last.endswith("-tip"):
-            places[f"{digit}-tip"] = skeleton.ends[joints[last]]
-    named = said.side if said.side is None or not mirrored else mirror.other_side(said.side)
-    sided, sure, doubt = side_guess.decide(side_guess.shape_says(places), named, _body_side(skeleton, labels.wrist))
-    bones, driven = _keyed(skeleton, joints)
+            positions[f"{digit}-tip"] = skeleton.ends[joints[last]]
+    named_side = name_hints.side if name_hints.side is None or not mirrored else mirror.other_side(name_hints.side)
+    sided, sure, doubt = side_guess.decide_side(
+        side_guess.right_hand_evidence(positions), named_side, _body_side(skeleton, labels.wrist)
+    )
+    bones, driven = _bones_to_key(skeleton, joints)
     hand = DetectedHand(
         side=sided,
         bones=bones,
-        confidence={digit: _confidence(skeleton, found, digit) for digit in labels.digits},
+        confidence={digit: _confidence(skeleton, labelled, digit) for digit in labels.digits},
         side_confidence=sure,
         carrier=skeleton.bones[labels.wrist].name,
-        family=said.family,
-        doubts=(*([doubt] if doubt else []), *_label_doubts(skeleton, found)),
+        family=name_hints.family,
+        doubts=(*([doubt] if doubt else []), *_label_doubts(skeleton, labelled)),
     )
     return hand, driven
 
 
-def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
+def _bones_to_key(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
     """Return joint -> the bone to key, and the bending bones that cannot be keyed.
 
     A bone in the palm without a control of its own is left out.
@@ -201,7 +205,7 @@ def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], 
     bones: dict[str, str] = {}
     driven: list[str] = []
     for joint, bone in joints.items():
-        control = keyed(skeleton, bone)
+        control = bone_to_key(skeleton, bone)
         if joint.endswith("finger-metacarpal") and control != bone:
             continue
         if control is not None:
@@ -211,58 +215,56 @@ def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], 
     return bones, driven
 
 
-def _confidence(skeleton: Skeleton, found: _Found, digit: str) -> float:
-    labels = found.labels
+def _confidence(skeleton: Skeleton, labelled: _LabelledHand, digit: str) -> float:
+    labels = labelled.labels
     margin = labels.margin if digit == "thumb" else min(labels.margin, labels.order_margin)
     geometry = max(1.0 - labels.cost / MOST_COST, 0.0) * min(max(margin, 0.0) / MARGIN, 1.0)
-    said = _said(skeleton, found, digit)
-    if said is None:
+    named = _named_digit(skeleton, labelled, digit)
+    if named is None:
         return geometry
-    return geometry + (1.0 - geometry) * 2 / 3 if said == digit else geometry / 2
+    return geometry + (1.0 - geometry) * 2 / 3 if named == digit else geometry / 2
 
 
-def _said(skeleton: Skeleton, found: _Found, digit: str) -> str | None:
+def _named_digit(skeleton: Skeleton, labelled: _LabelledHand, digit: str) -> str | None:
     """Return the digit by which most of a digit's bones are named."""
-    names = [skeleton.bones[bone].name for bone in found.labels.digits[digit]]
-    said = [found.hints.digits[name] for name in names if name in found.hints.digits]
-    return max(said, key=said.count) if said else None
+    names = [skeleton.bones[bone].name for bone in labelled.labels.digits[digit]]
+    named = [labelled.hints.digits[name] for name in names if name in labelled.hints.digits]
+    return max(named, key=named.count) if named else None
 
 
-def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
-    labels = found.labels
+def _label_doubts(skeleton: Skeleton, labelled: _LabelledHand) -> list[str]:
+    labels = labelled.labels
     doubts = [
-        f"the {digit} is named as a {said}"
+        f"the {digit} is named as a {named_as}"
         for digit in labels.digits
-        if (said := _said(skeleton, found, digit)) not in (None, digit)
+        if (named_as := _named_digit(skeleton, labelled, digit)) not in (None, digit)
     ]
     if labels.margin < MARGIN:
         doubts.append("another of its digits could be the thumb")
     if labels.order_margin < MARGIN:
         doubts.append("its fingers could be in the reverse order")
-    if found.left_out:
-        others = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in found.left_out)
+    if labelled.left_out:
+        others = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in labelled.left_out)
         doubts.append(
-            f"{len(labels.digits) + len(found.left_out)} chains of bones hang on it as digits do: {others} was taken "
-            "for none and is not keyed"
+            f"{len(labels.digits) + len(labelled.left_out)} chains of bones branch off it: {others} was not taken "
+            "for a digit and is not keyed"
         )
-    if len(labels.digits) < len(DIGITS) and not found.hints.digits:
+    if len(labels.digits) < len(DIGITS) and not labelled.hints.digits:
         doubts.append(f"it has {len(labels.digits)} digits, taken as {', '.join(labels.digits)}")
-    if len(labels.digits) < len(DIGITS) and found.hints.digits:
-        named = set(hints(bone.name for bone in skeleton.bones).digits.values())
-        loose = [digit for digit in DIGITS if digit in named and digit not in labels.digits]
-        if loose:
-            doubts.append(
-                f"bones are named as {' and '.join(loose)} that do not hang on it as a digit, pick them {PICK_WHERE}"
-            )
+    if len(labels.digits) < len(DIGITS) and labelled.hints.digits:
+        named_digits = set(hints(bone.name for bone in skeleton.bones).digits.values())
+        unlabelled = [digit for digit in DIGITS if digit in named_digits and digit not in labels.digits]
+        if unlabelled:
+            doubts.append(f"the bones named as {' and '.join(unlabelled)} form no digit of it, pick them {PICK_WHERE}")
     return doubts
 
 
 def _body_side(skeleton: Skeleton, wrist: int) -> Side | None:
     """Return the side of the body on which an arm ends: bodies face −Y in Blender, so their left is at +X."""
-    above = list(skeleton.up(wrist))
-    if len(above) < 3:
+    ancestors = list(skeleton.ancestors(wrist))
+    if len(ancestors) < 3:
         return None
-    aside = skeleton.heads[wrist] - skeleton.heads[above[-1]]
-    if abs(aside[0]) < 0.1 * np.linalg.norm(aside):
+    offset = skeleton.heads[wrist] - skeleton.heads[ancestors[-1]]
+    if abs(offset[0]) < 0.1 * np.linalg.norm(offset):
         return None
-    return "left" if aside[0] > 0 else "right"
+    return "left" if offset[0] > 0 else "right"

@@ -15,67 +15,74 @@ from .skeleton import Bone
 
 Floats = NDArray[np.float64]
 
-NEAR = 0.02
+COINCIDENT = 0.02
 """Points nearer than this share of a bone's length coincide."""
 
 
 def has_layers(bones: Sequence[Bone]) -> bool:
     """Whether constraints drive deforming bones, or any bones if none deforms."""
-    return any(bone.driven for bone in _skin(bones))
+    return any(bone.driven for bone in _deforming_bones(bones))
 
 
-def _skin(bones: Sequence[Bone]) -> list[Bone]:
+def _deforming_bones(bones: Sequence[Bone]) -> list[Bone]:
     return [bone for bone in bones if bone.deform] or [bone for bone in bones if bone.driven]
 
 
-def joined(bones: Sequence[Bone]) -> list[Bone]:
+def with_skin_hierarchy(bones: Sequence[Bone]) -> list[Bone]:
     """Return all bones, the deforming ones parented to each other and marked as deforming."""
-    deform = _skin(bones)
+    deform = _deforming_bones(bones)
     by_name = {bone.name: bone for bone in bones}
-    places: Floats = np.array([[bone.head for bone in deform], [bone.tail for bone in deform]], float).reshape(2, -1, 3)
-    own = {bone.name for bone in deform}
-    hung: dict[str, str] = {}
-    tops: dict[str, str] = {}
+    ends: Floats = np.array([[bone.head for bone in deform], [bone.tail for bone in deform]], float).reshape(2, -1, 3)
+    deforming = {bone.name for bone in deform}
+    parents: dict[str, str] = {}
+    roots: dict[str, str] = {}
     for bone in deform:
-        for parent in (_ending_at(bone, deform, places[1]), _above(bone, by_name, own, deform, places)):
-            if parent and _top(parent, tops) != bone.name:
-                hung[bone.name] = tops[bone.name] = parent
+        for parent in (
+            _bone_ending_at(bone, deform, ends[1]),
+            _deforming_ancestor(bone, by_name, deforming, deform, ends),
+        ):
+            if parent and _root(parent, roots) != bone.name:
+                parents[bone.name] = roots[bone.name] = parent
                 break
     return [
-        replace(bone, parent=hung.get(bone.name), hung=bone.parent, deform=True) if bone.name in own else bone
+        replace(bone, parent=parents.get(bone.name), rig_parent=bone.parent, deform=True)
+        if bone.name in deforming
+        else bone
         for bone in bones
     ]
 
 
-def _ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None:
+def _bone_ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None:
     """Return the name of the longest other bone whose tail is at a bone's head."""
-    near = NEAR * _length(bone)
-    there = [deform[row] for row in np.flatnonzero(np.linalg.norm(tails - bone.head, axis=-1) < near)]
-    return max((other for other in there if other != bone), key=_length).name if there and there != [bone] else None
+    tolerance = COINCIDENT * _length(bone)
+    ending = [deform[row] for row in np.flatnonzero(np.linalg.norm(tails - bone.head, axis=-1) < tolerance)]
+    return max((other for other in ending if other != bone), key=_length).name if ending and ending != [bone] else None
 
 
-def _above(bone: Bone, by_name: dict[str, Bone], own: set[str], deform: list[Bone], places: Floats) -> str | None:
+def _deforming_ancestor(
+    bone: Bone, by_name: dict[str, Bone], deforming: set[str], deform: list[Bone], ends: Floats
+) -> str | None:
     """Return the nearest ancestor that deforms, or the deforming bone that coincides with the nearest such ancestor."""
-    above, met = by_name.get(bone.parent or ""), {bone.name}
-    while above is not None and above.name not in met:
-        met.add(above.name)
-        if above.name in own:
-            return above.name
-        near = NEAR * _length(above)
-        apart = np.linalg.norm(places - np.array([[above.head], [above.tail]]), axis=-1)
-        same = np.all(apart < near, axis=0)
-        there = [deform[row].name for row in np.flatnonzero(same) if deform[row] != bone]
-        if there:
-            return there[0]
-        above = by_name.get(above.parent or "")
+    ancestor, visited = by_name.get(bone.parent or ""), {bone.name}
+    while ancestor is not None and ancestor.name not in visited:
+        visited.add(ancestor.name)
+        if ancestor.name in deforming:
+            return ancestor.name
+        tolerance = COINCIDENT * _length(ancestor)
+        distances = np.linalg.norm(ends - np.array([[ancestor.head], [ancestor.tail]]), axis=-1)
+        same = np.all(distances < tolerance, axis=0)
+        coincident = [deform[row].name for row in np.flatnonzero(same) if deform[row] != bone]
+        if coincident:
+            return coincident[0]
+        ancestor = by_name.get(ancestor.parent or "")
     return None
 
 
-def _top(name: str, tops: dict[str, str]) -> str:
+def _root(name: str, roots: dict[str, str]) -> str:
     """Return a bone's root, by a union-find search with path compression in `tops`, bone -> an ancestor."""
-    while (above := tops.get(name)) is not None:
-        tops[name] = tops.get(above, above)
-        name = above
+    while (parent := roots.get(name)) is not None:
+        roots[name] = roots.get(parent, parent)
+        name = parent
     return name
 
 

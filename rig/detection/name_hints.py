@@ -11,10 +11,10 @@ from ..mappings import FAMILIES, WORDS, BoneNaming
 from ..mappings.family import PARTS
 from .arms import Part
 
-LEAST_KNOWN = 6
+LEAST_KNOWN_NAMES = 6
 """A hand belongs to a family of rigs if the family knows at least this many of its bone names."""
 
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
+_PART_PATTERN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,20 @@ class NameHints:
 def hints(names: Iterable[str]) -> NameHints:
     """Return the hints from the names of a wrist and of all bones of its chains."""
     names = list(names)
-    parts = {name: _parts(name) for name in names}
-    ends = frozenset(name for name in names if _begins(parts[name], WORDS.ends))
-    others = sum(_begins(parts[name], WORDS.others) for name in names)
-    spoken = [_spoken_side(parts[name]) for name in names]
+    parts = {name: _name_parts(name) for name in names}
+    ends = frozenset(name for name in names if _any_begins(parts[name], WORDS.ends))
+    others = sum(_any_begins(parts[name], WORDS.others) for name in names)
+    spoken = [_side_in(parts[name]) for name in names]
     left, right = (spoken.count(side) for side in SIDES)
     side: Side | None = None if left == right else "left" if left > right else "right"
-    known = _best_family({plain(name): name for name in names})
+    known = _best_family({normalised(name): name for name in names})
     if known is None:
-        digits = {name: digit for name in names if (digit := _spoken_digit(parts[name]))}
+        digits = {name: digit for name in names if (digit := _digit_in(parts[name]))}
         return NameHints(None, side, digits, {}, ends, others)
     family, family_side, joints = known
     digits = {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
-    says_which = len(set(family.sides.values())) > 1
-    return NameHints(family.name, family_side if says_which else side, digits, joints, ends, others)
+    names_sides = len(set(family.sides.values())) > 1
+    return NameHints(family.name, family_side if names_sides else side, digits, joints, ends, others)
 
 
 def arm_part(name: str) -> Part | None:
@@ -59,7 +59,7 @@ def arm_part(name: str) -> Part | None:
     return next((part for part in PARTS if any(word in letters for word in WORDS.arms[part])), None)
 
 
-def plain(name: str) -> str:
+def normalised(name: str) -> str:
     """Return a name without its namespace, in lower case, full-width characters replaced by normal ones."""
     return unicodedata.normalize("NFKC", name).rsplit(":", 1)[-1].lower()
 
@@ -71,7 +71,7 @@ def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, 
         for side in SIDES:
             table = _plain_table(family.name, side)
             known = {names[bone]: joint for bone, joint in table.items() if bone in names}
-            if len(known) >= LEAST_KNOWN and (best is None or len(known) > len(best[2])):
+            if len(known) >= LEAST_KNOWN_NAMES and (best is None or len(known) > len(best[2])):
                 best = family, side, known
     return best
 
@@ -79,26 +79,26 @@ def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, 
 @cache
 def _plain_table(name: str, side: Side) -> dict[str, str]:
     family = next(family for family in FAMILIES if family.name == name)
-    return {plain(bone): joint for joint, bone in family.hand(side).items()}
+    return {normalised(bone): joint for joint, bone in family.hand(side).items()}
 
 
-def _parts(name: str) -> list[str]:
+def _name_parts(name: str) -> list[str]:
     # Accents are removed; Japanese voicing marks are in another code block and stay.
     letters = (letter for letter in unicodedata.normalize("NFKD", name) if not "\u0300" <= letter <= "\u036f")
-    plainer = unicodedata.normalize("NFKC", "".join(letters)).rsplit(":", 1)[-1]
-    return [part.lower() for part in _PARTS.findall(plainer)]
+    plain = unicodedata.normalize("NFKC", "".join(letters)).rsplit(":", 1)[-1]
+    return [part.lower() for part in _PART_PATTERN.findall(plain)]
 
 
-def _begins(parts: list[str], words: tuple[str, ...]) -> bool:
+def _any_begins(parts: list[str], words: tuple[str, ...]) -> bool:
     return any(part.startswith(words) for part in parts)
 
 
-def _spoken_digit(parts: list[str]) -> str | None:
-    found = [digit for digit, words in WORDS.digits.items() if _begins(parts, words)]
+def _digit_in(parts: list[str]) -> str | None:
+    found = [digit for digit, words in WORDS.digits.items() if _any_begins(parts, words)]
     return found[0] if len(found) == 1 else None
 
 
-def _spoken_side(parts: list[str]) -> Side | None:
+def _side_in(parts: list[str]) -> Side | None:
     # In scripts without spaces a name begins with the side: 左人指1.
     found = [
         side

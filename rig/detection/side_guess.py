@@ -10,72 +10,72 @@ from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ...hand.rotations import unit_vector
 
 Floats = NDArray[np.float64]
-Places = Mapping[str, Floats]
+Positions = Mapping[str, Floats]
 
-BEND_SEEN = np.deg2rad(20.0)
+CLEAR_BEND = np.deg2rad(20.0)
 """A finger bend at rest of this much shows clearly on which side the palm is."""
-THUMB_SEEN = 0.2
+CLEAR_THUMB_DROP = 0.2
 """Equally clear evidence: a thumb whose tip is below its base by this share of its length."""
-BASE_SEEN, ARCH_SEEN = 0.15, 0.1
+CLEAR_BASE_DROP, CLEAR_ARCH = 0.15, 0.1
 """Equally clear evidence, in distances from wrist to knuckles: a thumb base this far below the plane of the palm, or
 middle knuckles this far above the outer ones. No pose changes these, so they work for a flat hand."""
-NAME, BODY = 0.3, 0.15
-"""Weights of a name and of the side of the body, relative to a bend of BEND_SEEN: they decide for a flat hand."""
-CLEAR = 0.3
+NAME_WEIGHT, BODY_WEIGHT = 0.3, 0.15
+"""Weights of a name and of the side of the body, relative to a bend of CLEAR_BEND: they decide for a flat hand."""
+DECISIVE_SHAPE = 0.3
 """Evidence from the shape above which it alone decides."""
 
 
-def shape_says(places: Places) -> float:
+def right_hand_evidence(positions: Positions) -> float:
     """Return evidence from joint positions (joint -> (3,)) for a right hand: −1 surely left, 1 surely right.
 
     With the fingers up and the index finger on the left we see the back of a right hand or the palm of a left one.
     Fingers bend towards the palm, the thumb begins and points on the palm's side, and the knuckles arch away from it.
     """
-    knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in places]
-    thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
-    along = np.mean(knuckles, axis=0) - places["wrist"]
+    knuckles = [positions[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in positions]
+    thumb = [positions[joint] for joint in CHAIN_JOINTS["thumb"] if joint in positions]
+    along = np.mean(knuckles, axis=0) - positions["wrist"]
     first = knuckles[0] if len(knuckles) > 1 else thumb[0]
     row = knuckles[-1] - first
     across = unit_vector(row - along * float(row @ along / max(along @ along, 1e-24)))
     back_if_right = np.cross(across, unit_vector(along))
-    bends = [_bend(places, digit, across) for digit in DIGITS[1:]]
-    seen = [bend for bend in bends if bend is not None]
-    fingers = float(np.mean(seen)) / BEND_SEEN if seen else 0.0
+    bends = [_bend(positions, digit, across) for digit in DIGITS[1:]]
+    known_bends = [bend for bend in bends if bend is not None]
+    fingers = float(np.mean(known_bends)) / CLEAR_BEND if known_bends else 0.0
     size = max(float(np.linalg.norm(along)), 1e-12)
-    drop, base = 0.0, 0.0
+    thumb_drop, base_drop = 0.0, 0.0
     if thumb:
-        drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
-        base = -float((thumb[0] - places["wrist"]) @ back_if_right) / size
+        thumb_drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
+        base_drop = -float((thumb[0] - positions["wrist"]) @ back_if_right) / size
     inner, outer = knuckles[1:-1] or knuckles, knuckles[:: max(len(knuckles) - 1, 1)]
     arch = float((np.mean(inner, axis=0) - np.mean(outer, axis=0)) @ back_if_right) / size
-    return float(np.tanh(fingers + drop / THUMB_SEEN + base / BASE_SEEN + arch / ARCH_SEEN))
+    return float(np.tanh(fingers + thumb_drop / CLEAR_THUMB_DROP + base_drop / CLEAR_BASE_DROP + arch / CLEAR_ARCH))
 
 
-def _bend(places: Places, digit: str, across: Floats) -> float | None:
+def _bend(positions: Positions, digit: str, across: Floats) -> float | None:
     """Return the sum (rad) of a finger's bends towards a right hand's palm, each between −π and π."""
-    chain = [places[joint] for joint in CHAIN_JOINTS[digit] if joint in places]
+    chain = [positions[joint] for joint in CHAIN_JOINTS[digit] if joint in positions]
     if len(chain) < 3:
         return None
     steps = [unit_vector(b - a) for a, b in pairwise(chain)]
     # Flexion is about −X, and X points from the index to the little finger on a right hand.
-    turns = [np.arctan2(np.cross(b, a) @ across, a @ b) for a, b in pairwise(steps)]
-    return float(sum(turns))
+    angles = [np.arctan2(np.cross(b, a) @ across, a @ b) for a, b in pairwise(steps)]
+    return float(sum(angles))
 
 
 def _length(chain: list[Floats]) -> float:
     return float(sum(np.linalg.norm(b - a) for a, b in pairwise(chain)))
 
 
-def decide(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:
+def decide_side(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:
     """Return the side, its confidence (0..1) and any doubt, from the shape, a name and the side of the body."""
-    hints = NAME * _sign(named) + BODY * _sign(body)
-    total = shape if abs(shape) > CLEAR else shape + hints
+    hints = NAME_WEIGHT * _sign(named) + BODY_WEIGHT * _sign(body)
+    total = shape if abs(shape) > DECISIVE_SHAPE else shape + hints
     side: Side = "right" if total > 0 or (total == 0 and named == "right") else "left"
-    if abs(shape) > CLEAR:
+    if abs(shape) > DECISIVE_SHAPE:
         doubt = f"its bones are named as a {named} hand's, its shape is a {side} one's"
         return side, abs(shape), None if named in (None, side) else doubt
-    by = "its names" if named == side else "the side of the body" if body == side else "a slight bend"
-    return side, min(abs(total), 1.0), f"it is nearly flat, {by} made it a {side} hand"
+    evidence = "its names" if named == side else "the side of the body" if body == side else "a slight bend"
+    return side, min(abs(total), 1.0), f"it is nearly flat, {evidence} made it a {side} hand"
 
 
 def _sign(side: Side | None) -> float:

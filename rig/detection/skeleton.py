@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from .beside import AxisOrder
-from .bone_ends import ends
+from .bone_ends import bone_ends
+from .coincident_bones import AxisOrder
 
 Floats = NDArray[np.float64]
 
 MOST_BONES = 20_000
-SAME_PLACE = 1e-3
+COINCIDENT = 1e-3
 """Heads nearer than this share of a bone's length coincide."""
-COPY = 0.02
+COPY_TOLERANCE = 0.02
 """The head and tail of a copy are within this share of the bone's length from the bone's own, along each axis."""
 
 Point = tuple[float, float, float]
@@ -35,7 +35,7 @@ class Bone:
     """Whether a constraint controls its rotation, so that keys on it have no effect."""
     locked: bool = False
     """Whether all its rotation axes are locked."""
-    hung: str | None = None
+    rig_parent: str | None = None
     """Its parent in the rig, if `parent` was changed by `layered_rigs.joined`."""
     follows: str | None = None
     """The bone that its constraints copy, else its parent: the bone that moves it."""
@@ -50,29 +50,29 @@ class Skeleton:
         self.number = {bone.name: number for number, bone in enumerate(bones)}
         self.heads: Floats = np.array([bone.head for bone in bones], float).reshape(-1, 3)
         self.tails: Floats = np.array([bone.tail for bone in bones], float).reshape(-1, 3)
-        self.above = [self.number.get(bone.parent, -1) if bone.parent else -1 for bone in bones]
-        _check_parents(self.above, bones, where)
-        self.ends: Floats = ends(self.heads, self.tails, self.above)
+        self.rig_parents = [self.number.get(bone.parent, -1) if bone.parent else -1 for bone in bones]
+        _check_parents(self.rig_parents, bones, where)
+        self.ends: Floats = bone_ends(self.heads, self.tails, self.rig_parents)
         """(B, 3) ends of bones, see bone_ends.py."""
         self.kept = self._carrying()
         self.children: list[list[int]] = [[] for _ in bones]
-        self.parents = list(self.above)
-        self._hung: list[list[int]] = [[] for _ in bones]
-        for number, above in enumerate(self.above):
-            if above >= 0:
-                self._hung[above].append(number)
-        self._hang()
+        self.parents = list(self.rig_parents)
+        self._rig_children: list[list[int]] = [[] for _ in bones]
+        for number, parent in enumerate(self.rig_parents):
+            if parent >= 0:
+                self._rig_children[parent].append(number)
+        self._set_children()
         self._drop_copies()
         self._drop_helpers()
 
-    def up(self, bone: int) -> Iterator[int]:
+    def ancestors(self, bone: int) -> Iterator[int]:
         """Yield a bone's kept ancestors, nearest first."""
         while (bone := self.parents[bone]) >= 0:
             yield bone
 
-    def beside(self, above: int) -> list[int]:
+    def rig_children(self, parent: int) -> list[int]:
         """Return all children of a bone, kept or not; none for −1."""
-        return self._hung[above] if above >= 0 else []
+        return self._rig_children[parent] if parent >= 0 else []
 
     def _carrying(self) -> list[bool]:
         """Return whether each bone deforms or has a descendant that does; True for all bones if none deforms."""
@@ -80,27 +80,29 @@ class Skeleton:
         if not any(kept):
             return [True] * len(kept)
         for number in np.flatnonzero(kept):
-            above = self.above[number]
-            while above >= 0 and not kept[above]:
-                kept[above] = True
-                above = self.above[above]
+            parent = self.rig_parents[number]
+            while parent >= 0 and not kept[parent]:
+                kept[parent] = True
+                parent = self.rig_parents[parent]
         return kept
 
-    def _hang(self) -> None:
-        for number, above in enumerate(self.above):
-            if self.kept[number] and above >= 0:
-                self.children[above].append(number)
+    def _set_children(self) -> None:
+        for number, parent in enumerate(self.rig_parents):
+            if self.kept[number] and parent >= 0:
+                self.children[parent].append(number)
 
     def _drop_copies(self) -> None:
         """Remove childless bones that coincide with their parent or a sibling: they only deform in its place."""
-        beside: dict[int, AxisOrder] = {}
-        for number, above in enumerate(self.parents):
-            if not self.kept[number] or self.children[number] or above < 0:
+        siblings: dict[int, AxisOrder] = {}
+        for number, parent in enumerate(self.parents):
+            if not self.kept[number] or self.children[number] or parent < 0:
                 continue
-            if above not in beside:
-                beside[above] = AxisOrder(np.array([above, *self.children[above]]), self.heads, self.tails)
-            there = beside[above].where(self.heads[number], self.tails[number], COPY * self._length(number))
-            if any(self.kept[other] for other in there if other != number):
+            if parent not in siblings:
+                siblings[parent] = AxisOrder(np.array([parent, *self.children[parent]]), self.heads, self.tails)
+            coincident = siblings[parent].near(
+                self.heads[number], self.tails[number], COPY_TOLERANCE * self._length(number)
+            )
+            if any(self.kept[other] for other in coincident if other != number):
                 self._take_out(number)
 
     def _drop_helpers(self) -> None:
@@ -111,23 +113,23 @@ class Skeleton:
             if self.kept[number] and not bone.deform and len(self.children[number]) == 1:
                 child = self.children[number][0]
                 length = float(np.linalg.norm(self.tails[child] - self.heads[child]))
-                if np.linalg.norm(self.heads[child] - self.heads[number]) < SAME_PLACE * length:
+                if np.linalg.norm(self.heads[child] - self.heads[number]) < COINCIDENT * length:
                     self._take_out(number)
 
     def _take_out(self, number: int) -> None:
-        above = self.parents[number]
+        parent = self.parents[number]
         self.kept[number] = False
-        if above >= 0:
-            self.children[above].remove(number)
-            self.children[above] += self.children[number]
+        if parent >= 0:
+            self.children[parent].remove(number)
+            self.children[parent] += self.children[number]
         for child in self.children[number]:
-            self.parents[child] = above
+            self.parents[child] = parent
         self.children[number] = []
 
-    def coincide(self, one: int, other: int) -> bool:
+    def coincide(self, bone: int, other: int) -> bool:
         """Whether the heads and the tails of two bones coincide."""
-        apart = np.abs([self.heads[one] - self.heads[other], self.tails[one] - self.tails[other]]).max()
-        return bool(apart < COPY * self._length(one))
+        distance = np.abs([self.heads[bone] - self.heads[other], self.tails[bone] - self.tails[other]]).max()
+        return bool(distance < COPY_TOLERANCE * self._length(bone))
 
     def _length(self, bone: int) -> float:
         return float(np.linalg.norm(self.ends[bone] - self.heads[bone]))
@@ -138,18 +140,18 @@ def _check(bones: Sequence[Bone], where: str) -> None:
         raise RigError(f"{where} has {len(bones)} bones, expected at most {MOST_BONES}")
     for bone in bones:
         if not np.all(np.isfinite([bone.head, bone.tail])):
-            raise RigError(f"{where}: bone '{bone.name}' is nowhere (not a number), place it again")
+            raise RigError(f"{where}: bone '{bone.name}' has a position that is not a number, move it")
 
 
-def _check_parents(above: list[int], bones: Sequence[Bone], where: str) -> None:
+def _check_parents(parents: list[int], bones: Sequence[Bone], where: str) -> None:
     """Raise RigError for a cycle of parents."""
-    safe: set[int] = {-1}
-    for start in range(len(above)):
+    acyclic: set[int] = {-1}
+    for start in range(len(parents)):
         path: list[int] = []
         number = start
-        while number not in safe:
-            if len(path) > len(above):
-                raise RigError(f"{where}: bone '{bones[start].name}' hangs on itself, give it another parent")
+        while number not in acyclic:
+            if len(path) > len(parents):
+                raise RigError(f"{where}: bone '{bones[start].name}' is its own ancestor, give it another parent")
             path.append(number)
-            number = above[number]
-        safe.update(path)
+            number = parents[number]
+        acyclic.update(path)

@@ -17,8 +17,8 @@ from ..armature_hands import FoundHand
 from ..binding import RigBinding, joint_points
 from ..detection.arms import arm_above
 from ..detection.name_hints import arm_part
-from ..limits.read_limits import driven
-from ..pose_transfer import into_points
+from ..limits.read_limits import with_driven_rotation
+from ..pose_transfer import points_to_armature
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object
@@ -54,10 +54,10 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
     effect on it.
     """
     wrist = armature.data.bones[found.bones["wrist"]]
-    if arm := _arm_of(armature, found, wrist):
-        _check_turns(armature, wrist, arm)
+    if arm := _arm_ending_at(armature, found, wrist):
+        _check_rotates(armature, wrist, arm)
         return arm
-    if not arm_led(armature, found):
+    if not arm_following(armature, found):
         raise RigError(
             f"armature '{armature.name}' has no arm above its {found.side} wrist, expected bones from shoulder to "
             "elbow and from there to the wrist, about as long as a person's: choose another armature, or leave the arm "
@@ -65,17 +65,17 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
         )
     if any(armature.pose.bones[wrist.name].lock_location):
         raise RigError(
-            f"armature '{armature.name}': '{wrist.name}' brings the arm along and is locked in its place, unlock its "
+            f"armature '{armature.name}': '{wrist.name}' brings the arm along and its location is locked, unlock its "
             "location, or leave the arm as it is"
         )
     return None
 
 
-def arm_led(armature: "Object", found: FoundHand) -> ArmBones | None:
+def arm_following(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm that follows the wrist's control, as one in IK does; None if there is none."""
     if found.carrier is None or found.carrier == found.bones["wrist"]:
         return None
-    return _arm_of(armature, found, armature.data.bones[found.carrier])
+    return _arm_ending_at(armature, found, armature.data.bones[found.carrier])
 
 
 def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
@@ -92,12 +92,12 @@ def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
         raise problem
 
 
-def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
+def _arm_ending_at(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
     """Return the arm that ends at the bone `wrist`."""
-    above = [wrist, *wrist.parent_recursive]
-    heads = np.array([bone.head_local for bone in above])
-    rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in above])
-    return ArmBones(above[rows[1]].name, above[rows[0]].name) if rows else None
+    chain = [wrist, *wrist.parent_recursive]
+    heads = np.array([bone.head_local for bone in chain])
+    rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in chain])
+    return ArmBones(chain[rows[1]].name, chain[rows[0]].name) if rows else None
 
 
 def _hand_length(armature: "Object", found: FoundHand) -> float:
@@ -108,27 +108,29 @@ def _hand_length(armature: "Object", found: FoundHand) -> float:
     return max(float(np.linalg.norm(np.diff(chain, axis=0), axis=-1).sum()) for chain in chains)
 
 
-def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
+def _check_rotates(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
     """Raise RigError if a bone does not inherit the arm's rotation, or if keys do not rotate the arm."""
     names = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
-    below = [armature.data.bones[name] for name in names[: names.index(arm.upper)]]
-    apart = [bone.name for bone in below if not bone.use_inherit_rotation]
-    if apart:
+    arm_bones = [armature.data.bones[name] for name in names[: names.index(arm.upper)]]
+    detached = [bone.name for bone in arm_bones if not bone.use_inherit_rotation]
+    if detached:
         raise RigError(
-            f"armature '{armature.name}': bone '{apart[0]}' does not turn with the arm that it hangs on, let it "
+            f"armature '{armature.name}': bone '{detached[0]}' does not rotate with its arm, let it "
             "inherit its parent's rotation, or leave the arm as it is"
         )
     constrained = {bone.name for bone in plain_bones(armature) if bone.driven}
-    held = [name for name in (arm.upper, arm.fore) if name in constrained] + driven(armature, (arm.upper, arm.fore))
-    if held:
+    uncontrollable = [name for name in (arm.upper, arm.fore) if name in constrained] + with_driven_rotation(
+        armature, (arm.upper, arm.fore)
+    )
+    if uncontrollable:
         raise RigError(
-            f"armature '{armature.name}': constraints or drivers turn '{held[0]}', so that keys do not: switch the arm "
-            "to FK or mute them, or leave the arm as it is"
+            f"armature '{armature.name}': constraints or drivers rotate '{uncontrollable[0]}', so keys have no effect: "
+            "switch the arm to FK or mute them, or leave the arm as it is"
         )
 
 
 def move_arm(
-    armature: "Object", bones: ArmBones, binding: RigBinding, pose: Pose, *, world: Floats, carried: Floats
+    armature: "Object", bones: ArmBones, binding: RigBinding, pose: Pose, *, world: Floats, shoulder_rest: Floats
 ) -> ArmMotion:
     """Return the motion of an arm that brings the wrist to its position in `pose`, or straight towards it.
 
@@ -142,31 +144,33 @@ def move_arm(
         carried      C = P_upper · (U^-1 · E)
         basis          = C^-1 · P
     """
-    upper, fore = (np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore))
-    fitted = fitted_arm(armature, bones, binding, world)
-    goal = np.tile(np.eye(4), (len(pose), 1, 1))
-    goal[:, :3, :3] = rot.transformed(np.linalg.inv(world[..., :3, :3]), pose.root[:, :3, :3])
-    goal[:, :3, 3] = into_points(world, pose.root[:, :3, 3])
-    base = np.broadcast_to(carried @ np.linalg.inv(upper) @ fitted.base, goal.shape)
-    posed, _ = arms.solve(fitted.arm, goal, base, np.array(bones.pole) if bones.pole else None)
-    moves = arms.frames(fitted.arm, posed, base) @ np.linalg.inv(fitted.rest)
-    upper_pose, fore_pose = moves[:, 0] @ upper, moves[:, 1] @ fore
-    held = upper_pose @ np.linalg.inv(upper) @ fore
-    bases = {bones.upper: np.linalg.inv(carried) @ upper_pose, bones.fore: np.linalg.inv(held) @ fore_pose}
-    turned = {name: rot.from_matrix(basis[:, :3, :3]) for name, basis in bases.items()}
-    return ArmMotion(turned, moves[:, 1])
+    upper_bone_rest, fore_bone_rest = (
+        np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore)
+    )
+    fitted = rest_arm(armature, bones, binding, world)
+    wrist_goal = np.tile(np.eye(4), (len(pose), 1, 1))
+    wrist_goal[:, :3, :3] = rot.transformed(np.linalg.inv(world[..., :3, :3]), pose.root[:, :3, :3])
+    wrist_goal[:, :3, 3] = points_to_armature(world, pose.root[:, :3, 3])
+    base = np.broadcast_to(shoulder_rest @ np.linalg.inv(upper_bone_rest) @ fitted.base, wrist_goal.shape)
+    posed, _ = arms.solve(fitted.arm, wrist_goal, base, np.array(bones.pole) if bones.pole else None)
+    motions = arms.frames(fitted.arm, posed, base) @ np.linalg.inv(fitted.rest)
+    upper_pose, fore_pose = motions[:, 0] @ upper_bone_rest, motions[:, 1] @ fore_bone_rest
+    fore_rest = upper_pose @ np.linalg.inv(upper_bone_rest) @ fore_bone_rest
+    bases = {bones.upper: np.linalg.inv(shoulder_rest) @ upper_pose, bones.fore: np.linalg.inv(fore_rest) @ fore_pose}
+    rotations = {name: rot.from_matrix(basis[:, :3, :3]) for name, basis in bases.items()}
+    return ArmMotion(rotations, motions[:, 1])
 
 
-def fitted_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:
+def rest_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:
     """Return a rig's arm at rest in armature space; world: see move_arm. Raises RigError for bones without length."""
     shoulder, elbow = (np.array(armature.data.bones[name].head_local) for name in (bones.upper, bones.fore))
     wrist = binding.rest[0]
-    little = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
+    little_side = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
     # Down at the first frame: if the armature tips over during the take, the elbow's direction tips with it.
     down = -np.linalg.inv(world.reshape(-1, 4, 4)[0, :3, :3])[:, 2]
     try:
-        places = np.stack([shoulder, elbow, wrist[:3, 3]])
-        return arms.from_rest(places, wrist[:3, :3], little, down / np.linalg.norm(down) + little / 2)
+        points = np.stack([shoulder, elbow, wrist[:3, 3]])
+        return arms.from_rest(points, wrist[:3, :3], little_side, down / np.linalg.norm(down) + little_side / 2)
     except arms.SkeletonError as error:
         raise RigError(
             f"armature '{binding.armature}': '{bones.upper}' and '{bones.fore}' make no arm ({error}), choose others"

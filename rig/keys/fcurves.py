@@ -29,7 +29,7 @@ def curves_on(block: "ID") -> "Iterator[FCurve]":
         yield from curves_of(animation.action, animation.action_slot)
 
 
-def of_all(curve: "FCurve", setting: str) -> NDArray[np.float32]:
+def key_values(curve: "FCurve", setting: str) -> NDArray[np.float32]:
     """Return frames and values (2 N,) of a curve's N keys: their `co`, or one of their handles."""
     values = np.empty(2 * len(curve.keyframe_points), np.float32)
     curve.keyframe_points.foreach_get(setting, values)
@@ -38,5 +38,5 @@ def of_all(curve: "FCurve", setting: str) -> NDArray[np.float32]:
 
 def key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
     """Return a curve's key on a frame, None if there is none."""
-    found = np.flatnonzero(np.abs(of_all(curve, "co")[::2] - frame) < SAME_FRAME)
+    found = np.flatnonzero(np.abs(key_values(curve, "co")[::2] - frame) < SAME_FRAME)
     return curve.keyframe_points[int(found[0])] if len(found) else None

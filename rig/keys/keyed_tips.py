@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ..binding import RigBinding
-from ..pose_transfer import moved
+from ..pose_transfer import bone_poses
 
 Floats = NDArray[np.float64]
 
@@ -29,18 +29,18 @@ class KeyedTips:
         # A limit of the wrist moves the whole hand, so it makes no difference in the wrist's frame.
         limits = {joint: of_bone for joint, of_bone in self.binding.limits.items() if joint}
         binding = replace(self.binding, limits=limits)
-        still = Pose(pose.hand, np.broadcast_to(np.eye(4), pose.root.shape), pose.angles)
-        bones, _, _ = moved(binding, pose.hand, still, self.world, {})
+        at_origin = Pose(pose.hand, np.broadcast_to(np.eye(4), pose.root.shape), pose.angles)
+        bones, _, _ = bone_poses(binding, pose.hand, at_origin, self.world, {})
         rests = np.linalg.inv(binding.bone_rest())
         tips = np.full((len(pose), len(DIGIT_JOINTS), 3), np.nan)
         for row, joints in enumerate(DIGIT_JOINTS.values()):
-            last = self._last([JOINT_INDEX[joint] for joint in joints])
+            last = self._last_mapped([JOINT_INDEX[joint] for joint in joints])
             if last is not None:
                 point = rests[last] @ np.append(self.points[JOINT_INDEX[joints[-1]]], 1.0)
                 tips[:, row] = (bones[:, last] @ point)[:, :3]
-        seen: Floats = (tips - bones[:, :1, :3, 3]) @ self.world[:3, :3].T
-        return seen
+        offsets: Floats = (tips - bones[:, :1, :3, 3]) @ self.world[:3, :3].T
+        return offsets
 
-    def _last(self, joints: Sequence[int]) -> int | None:
+    def _last_mapped(self, joints: Sequence[int]) -> int | None:
         """Return the outermost joint of a digit that has a bone."""
         return next((joint for joint in reversed(joints) if self.binding.bones[joint]), None)

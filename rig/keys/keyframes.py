@@ -33,7 +33,7 @@ class KeyedHand:
     pose: Pose
     arm: ArmBones | None = None
     """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
-    beyond: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    offsets: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
 
 
@@ -51,7 +51,7 @@ class BoneCurves:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Played:
+class _PlayedAction:
     """The action and slot that an object played."""
 
     action: "Action | None"
@@ -69,10 +69,10 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
     try:
         write_curves(bag, list(_curves(armature, hands, frames)))
     except BaseException:
-        _play_again(armature, before)
+        _restore_played(armature, before)
         bpy.data.actions.remove(action)
         raise
-    _keep(before)
+    _keep_action(before)
     return action
 
 
@@ -80,68 +80,68 @@ def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Actio
     """Return a new action with these curves, which the object then plays."""
     action, bag, before = _play_empty(obj, name)
     write_curves(bag, curves)
-    _keep(before)
+    _keep_action(before)
     return action
 
 
 def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[BoneCurves]:
     """Yield the curves of all bones of the hands."""
-    held = [hanging_bones(armature, keyed.binding) for keyed in hands]
+    outside_children = [bones_with_outside_parents(armature, keyed.binding) for keyed in hands]
     shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
-    hanging = [name for bones in held for name in bones.values()]
-    inner = [bones_between(armature, keyed.binding) for keyed in hands]
-    hanging += [name for bones in inner for pair in bones.values() for name in pair]
-    world, carried = parent_motion.standing(armature, [*hanging, *shoulders], frames)
-    for keyed, bones, between in zip(hands, held, inner, strict=True):
-        above = {joint: carried[name] for joint, name in bones.items()}
-        above |= parent_motion.rests_between(armature, between, carried)
-        moved = keyed
+    evaluated = [name for bones in outside_children for name in bones.values()]
+    between_bones = [bones_between(armature, keyed.binding) for keyed in hands]
+    evaluated += [name for bones in between_bones for pair in bones.values() for name in pair]
+    world, rests = parent_motion.standing(armature, [*evaluated, *shoulders], frames)
+    for keyed, bones, inner in zip(hands, outside_children, between_bones, strict=True):
+        held_rests = {joint: rests[name] for joint, name in bones.items()}
+        held_rests |= parent_motion.rests_between(armature, inner, rests)
+        keyed_hand = keyed
         if keyed.arm:
-            moved, onto_arm = yield from _arm_curves(armature, keyed, frames, world, carried)
-            above |= onto_arm
-        yield from _hand_curves(armature, moved, frames, world, above)
+            keyed_hand, arm_rests = yield from _arm_curves(armature, keyed, frames, world, rests)
+            held_rests |= arm_rests
+        yield from _hand_curves(armature, keyed_hand, frames, world, held_rests)
 
 
 def _arm_curves(
-    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, carried: dict[str, Floats]
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, rests: dict[str, Floats]
 ) -> Generator[BoneCurves, None, tuple[KeyedHand, dict[int, Floats]]]:
     """Yield the arm's curves; return the hand bound to the arm, and joint -> its bone's rest as moved by the arm."""
     binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
-    shoulder = carried.get(bones.upper, np.array(rest[bones.upper].matrix_local))
-    motion = move_arm(armature, bones, binding, keyed.pose, world=world, carried=shoulder)
+    shoulder = rests.get(bones.upper, np.array(rest[bones.upper].matrix_local))
+    motion = move_arm(armature, bones, binding, keyed.pose, world=world, shoulder_rest=shoulder)
     for name, rotations in motion.rotations.items():
         mode = armature.pose.bones[name].rotation_mode
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{rotation_channels.channel(mode)}'
-        yield BoneCurves(name, path, frames, rotation_channels.in_mode(rotations, mode))
-    placed = binding.placed.copy()
-    held = {}
-    for joint, name in hanging_bones(armature, binding).items():
+        yield BoneCurves(name, path, frames, rotation_channels.channel_values(rotations, mode))
+    location_keyed = binding.location_keyed.copy()
+    held_rests = {}
+    for joint, name in bones_with_outside_parents(armature, binding).items():
         if rest[bones.fore] in rest[name].parent_recursive:
-            held[joint] = motion.forearm @ np.array(rest[name].matrix_local)
-            placed[joint] = False
-    return replace(keyed, binding=replace(binding, placed=placed)), held
+            held_rests[joint] = motion.forearm @ np.array(rest[name].matrix_local)
+            location_keyed[joint] = False
+    return replace(keyed, binding=replace(binding, location_keyed=location_keyed)), held_rests
 
 
 def _hand_curves(
-    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held: dict[int, Floats]
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held_rests: dict[int, Floats]
 ) -> Iterator[BoneCurves]:
     binding = keyed.binding
-    motion = transfer(binding, keyed.hand, keyed.pose, world, held).with_beyond(keyed.beyond)
+    motion = transfer(binding, keyed.hand, keyed.pose, world, held_rests).with_offsets(keyed.offsets)
     for joint in binding.mapped:
         name = str(binding.bones[joint])
         bone = armature.pose.bones[name]
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
         # A bone that does not move gets a single key.
-        count = 1 if motion.still[joint] else len(frames)
-        if binding.placed[joint]:
+        count = 1 if motion.static[joint] else len(frames)
+        if binding.location_keyed[joint]:
             yield BoneCurves(name, path + "location", frames[:count], motion.locations[:count, joint])
-        values = rotation_channels.in_mode(motion.rotations[:count, joint], bone.rotation_mode)
+        values = rotation_channels.channel_values(motion.rotations[:count, joint], bone.rotation_mode)
         yield BoneCurves(name, path + rotation_channels.channel(bone.rotation_mode), frames[:count], values)
 
 
-def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
+def bones_with_outside_parents(armature: "Object", binding: RigBinding) -> dict[int, str]:
     """Return joint -> bone for the bones whose parents do not belong to the hand."""
-    bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.holders[joint] < 0}
+    bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.mapped_parents[joint] < 0}
     return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
 
 
@@ -185,18 +185,18 @@ def check_changeable(armature: "Object") -> None:
     if not parent_motion.is_evaluated(armature):
         raise RigError(
             f"armature '{armature.name}' is excluded from this view layer or disabled in viewports, so that Blender "
-            "does not work out where it is: include it first"
+            "does not evaluate it: include it first"
         )
 
 
-def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]":
+def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _PlayedAction | None]":
     """Let the object play a new action; return the action, its channelbag, and what the object played before."""
     action = bpy.data.actions.new(name)
     slot = action.slots.new(id_type="OBJECT", name=obj.name)
     strip = action.layers.new("Take").strips.new(type="KEYFRAME")
     animation, before = obj.animation_data, None
     if animation:
-        before = _Played(animation.action, animation.action_slot)
+        before = _PlayedAction(animation.action, animation.action_slot)
     else:
         animation = obj.animation_data_create()
     animation.action = action
@@ -204,7 +204,7 @@ def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]
     return action, strip.channelbag(slot, ensure=True), before
 
 
-def _play_again(obj: "Object", before: "_Played | None") -> None:
+def _restore_played(obj: "Object", before: "_PlayedAction | None") -> None:
     if before is None:
         obj.animation_data_clear()
         return
@@ -213,7 +213,7 @@ def _play_again(obj: "Object", before: "_Played | None") -> None:
         obj.animation_data.action_slot = before.slot
 
 
-def _keep(before: "_Played | None") -> None:
+def _keep_action(before: "_PlayedAction | None") -> None:
     """Give an action that nothing plays any more a fake user, so that the file keeps it."""
     if before and before.action and before.action.users == 0 and before.action.is_editable:
         before.action.use_fake_user = True

@@ -7,7 +7,7 @@ from ...hand.joints import DIGITS, digit_label, digit_of
 from ...pipeline.job import Take
 from ...pipeline.retarget import FINGERS, is_mitten
 from ..armature_hands import FoundHand, find_hands
-from .take_report import RESULT
+from .take_report import REPORT_PROPERTY
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -22,12 +22,12 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
     notes: list[str] = []
     for solved in take.hands:
         if solved.side in found:
-            notes += _of_hand(found[solved.side])
+            notes += _hand_notes(found[solved.side])
         else:
             notes.append(f"the rig has no {solved.side} hand: it was solved and is not keyed")
     animation = armature.animation_data
     played = animation.action if animation else None
-    if played is not None and played.get(RESULT) is None:
+    if played is not None and played.get(REPORT_PROPERTY) is None:
         notes.append(
             f"the armature played its action '{played.name}' until now: it keeps its keys, push it down to the NLA to "
             "play it together with the take"
@@ -42,26 +42,30 @@ def playing_notes(armature: "Object") -> tuple[str, ...]:
     """
     animation = armature.animation_data
     tracks = animation.nla_tracks if animation and animation.use_nla else ()
-    mixed = any(not track.mute and any(not strip.mute for strip in track.strips) for track in tracks)
-    blend = animation.action_blend_type.capitalize() if mixed else "Replace"
-    influence = animation.action_influence if mixed else 1.0
-    told = {
+    is_blended = any(not track.mute and any(not strip.mute for strip in track.strips) for track in tracks)
+    blend = animation.action_blend_type.capitalize() if is_blended else "Replace"
+    influence = animation.action_influence if is_blended else 1.0
+    conditions = {
         "it is shown in Rest Position, choose Pose Position in its data": armature.data.pose_position == "REST",
         "a track of its NLA is solo and plays alone, switch that off": any(track.is_solo for track in tracks),
         f"its action is laid over the strips of its NLA with Blend {blend}, choose Replace": blend != "Replace",
         f"its action has Influence {influence:.2g} over the strips of its NLA, set it to 1": influence < 1,
     }
-    return tuple(f"armature '{armature.name}' does not show the take as solved: {why}" for why in told if told[why])
+    return tuple(
+        f"armature '{armature.name}' does not show the take as solved: {reason}"
+        for reason in conditions
+        if conditions[reason]
+    )
 
 
-def _of_hand(found: FoundHand) -> Iterator[str]:
-    have = {digit_of(joint) for joint in found.bones}
-    stood_for: tuple[str, ...] = ()
-    if is_mitten({digit for digit in have if digit}):
-        stood_for = FINGERS
+def _hand_notes(found: FoundHand) -> Iterator[str]:
+    mapped = {digit_of(joint) for joint in found.bones}
+    replaced: tuple[str, ...] = ()
+    if is_mitten({digit for digit in mapped if digit}):
+        replaced = FINGERS
         yield f"the rig's {found.side} hand has one finger for all, as a mitten has: it follows the mean of the four"
-    lacking = [digit for digit in DIGITS if digit not in have and digit not in stood_for]
-    missing = [digit_label(digit) for digit in lacking]
-    if missing:
-        yield f"the rig's {found.side} hand has no {' and no '.join(missing)}: solved, and not keyed"
+    missing_digits = [digit for digit in DIGITS if digit not in mapped and digit not in replaced]
+    missing_names = [digit_label(digit) for digit in missing_digits]
+    if missing_names:
+        yield f"the rig's {found.side} hand has no {' and no '.join(missing_names)}: solved, and not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

@@ -10,7 +10,7 @@ from .fcurves import curves_of
 if TYPE_CHECKING:
     from bpy.types import FCurve, NlaStrip, Object
 
-TAKE = "knuckle_take"
+TAKE_PROPERTY = "knuckle_take"
 """Custom property of an action that is one of Knuckle's takes: the next take of the same bones replaces it."""
 
 
@@ -25,20 +25,20 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
         return None
     action, slot = animation.action, animation.action_slot
     curves = list(curves_of(action, slot))
-    anew = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
-    if action.get(TAKE) and all(curve.data_path.startswith(anew) for curve in curves):
+    prefixes = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
+    if action.get(TAKE_PROPERTY) and all(curve.data_path.startswith(prefixes) for curve in curves):
         return None
     track = animation.nla_tracks.new()
     track.name = action.name
     strip = track.strips.new(action.name, int(action.frame_range[0]), action)
     strip.action_slot = slot
-    first, last = _keys(curves)
+    first, last = _key_range(curves)
     # A strip holds its end values, but curves by themselves may continue with a slope or cycle.
-    modified = any(len(curve.modifiers) for curve in curves)
-    sloped, beyond = any(curve.extrapolation != "CONSTANT" for curve in curves), animation.action_extrapolation
-    if modified or (sloped and beyond == "HOLD"):
+    has_modifiers = any(len(curve.modifiers) for curve in curves)
+    extrapolates, beyond = any(curve.extrapolation != "CONSTANT" for curve in curves), animation.action_extrapolation
+    if has_modifiers or (extrapolates and beyond == "HOLD"):
         first = min(first, span[0])
-    if modified or (sloped and beyond != "NOTHING"):
+    if has_modifiers or (extrapolates and beyond != "NOTHING"):
         last = max(last, span[1])
     strip.action_frame_start, strip.action_frame_end = first, last
     strip.frame_start, strip.frame_end = first, last
@@ -61,7 +61,7 @@ def pull_up(armature: "Object", strip: "NlaStrip | None") -> None:
     animation.action, animation.action_slot = action, slot
 
 
-def _keys(curves: "list[FCurve]") -> tuple[float, float]:
+def _key_range(curves: "list[FCurve]") -> tuple[float, float]:
     """Return the first and last key frame of curves; the frame range set on an action may differ."""
     ends = [float(end) for curve in curves if len(curve.keyframe_points) for end in curve.range()[:]]
     return min(ends, default=0.0), max(ends, default=1.0)

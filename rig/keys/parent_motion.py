@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from .unkeyed_changes import unkeyed_comes_back
+from .unkeyed_changes import unkeyed_changes_restored
 
 if TYPE_CHECKING:
     from bpy.types import LayerCollection, Object
@@ -34,7 +34,7 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
         if not carriers_move(armature):
             world, held = _now(armature, names)
         else:
-            with unkeyed_comes_back(), frames_come_back(), _alone(armature):
+            with unkeyed_changes_restored(), frames_come_back(), _alone(armature):
                 seen = [_at(armature, names, frame) for frame in frames]
             world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
     check_depth(armature.name, world)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 if TYPE_CHECKING:
     from bpy.types import Object
 
-RESULT = "knuckle_result"
+REPORT_PROPERTY = "knuckle_result"
 """Custom property of a take's action that holds its report, as JSON; not of the armature, because a library override
 keeps no new properties."""
-TIMECODE = "knuckle_timecode"
+TIMECODE_PROPERTY = "knuckle_timecode"
 """Custom property of an action that holds the timecode of its first key, if the capture or the device has one."""
 
 
-def result_of(armature: "Object | None") -> dict[str, Any] | None:
+def report_of(armature: "Object | None") -> dict[str, Any] | None:
     """Return the report of the take that an armature plays, in its action or else in its topmost NLA strip.
 
     None if it plays no take or the report is damaged.
@@ -23,7 +23,7 @@ def result_of(armature: "Object | None") -> dict[str, Any] | None:
         return None
     strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
     played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
-    text = next((text for action in played if (text := action.get(RESULT)) is not None), None)
+    text = next((text for action in played if (text := action.get(REPORT_PROPERTY)) is not None), None)
     if not isinstance(text, str):
         return None
     try:

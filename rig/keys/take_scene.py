@@ -25,7 +25,7 @@ from .frame_times import scene_frames, scene_rate
 from .keyframes import KeyedHand, check_keyable, key_hands
 from .keying_notes import keying_notes, playing_notes
 from .parent_motion import is_evaluated
-from .take_report import RESULT, TIMECODE, result_of
+from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, report_of
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
@@ -43,11 +43,11 @@ class TakeTiming:
     """s, a time of the capture; None is the take's first frame."""
 
 
-def take_frames(take: Take, scene: "Scene", placing: TakeTiming) -> Floats:
+def take_frames(take: Take, scene: "Scene", timing: TakeTiming) -> Floats:
     """Return the scene frames (F,) of a take."""
-    origin = float(take.times[0]) if placing.origin is None else placing.origin
+    origin = float(take.times[0]) if timing.origin is None else timing.origin
     rate = scene_rate(scene)
-    frames = scene_frames(take.times, origin, placing.start, rate)
+    frames = scene_frames(take.times, origin, timing.start, rate)
     if take.recipe.fps is not None and abs(take.recipe.fps - rate) < 1e-6 * rate:
         # A take that was resampled to the scene's rate is shifted onto whole frames, by half a frame at most.
         frames = np.round(frames - frames[0]) + np.round(frames[0])
@@ -72,16 +72,16 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     """
     check_keyable(armature)
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
-    wanted = [solved for solved in take.hands if solved.side in found]
-    lacking = [solved.side for solved in take.hands if solved.side not in found]
-    if not wanted or (lacking and take.recipe.hand != "auto"):
+    matched = [solved for solved in take.hands if solved.side in found]
+    missing = [solved.side for solved in take.hands if solved.side not in found]
+    if not matched or (missing and take.recipe.hand != "auto"):
         raise RigError(
-            f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
+            f"armature '{armature.name}' has no {' and no '.join(missing)} hand, only a {' and a '.join(found)} one: "
             "choose that hand, mirror the take, or choose another armature"
         )
     limited = take.recipe.rig_limits
-    bound = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in wanted]
-    keyed = [_keyed(*of_one) for of_one in zip(wanted, bound, strict=True)]
+    bindings = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in matched]
+    keyed = [_keyed(*pair) for pair in zip(matched, bindings, strict=True)]
     return [with_arm(armature, found[one.binding.side], one) for one in keyed] if take.recipe.arm else keyed
 
 
@@ -95,48 +95,48 @@ def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHan
     arm = find_arm(armature, found)
     if arm is not None:
         return replace(keyed, arm=arm)
-    placed = keyed.binding.placed.copy()
-    placed[JOINT_INDEX["wrist"]] = True
-    return replace(keyed, binding=replace(keyed.binding, placed=placed))
+    location_keyed = keyed.binding.location_keyed.copy()
+    location_keyed[JOINT_INDEX["wrist"]] = True
+    return replace(keyed, binding=replace(keyed.binding, location_keyed=location_keyed))
 
 
 def write_take(
-    take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: TakeTiming
+    take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", timing: TakeTiming
 ) -> tuple["Object", ...]:
     """Key a take on an armature, or on Knuckle's own hands, built if needed; return the keyed armatures.
 
     If it raises RigError, nothing has been written.
     """
-    frames = take_frames(take, scene, placing)
+    frames = take_frames(take, scene, timing)
     hands: list[tuple[Object, list[KeyedHand]]] = []
     if armature is not None:
         hands.append((armature, bind_hands(armature, take)))
         notes = keying_notes(armature, take)
     else:
-        in_order = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
+        ordered = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
         # All are checked before any is built, because one that cannot be keyed is an error.
-        standing = [_standing_hand(take, solved, scene) for solved in in_order]
-        notes = tuple(note for stands in standing if stands for note in playing_notes(stands[0]))
-        for solved, stands in zip(in_order, standing, strict=True):
-            target, binding = stands or new_hand(solved.proportions, solved.hand, collection)
+        existing = [_existing_hand(take, solved, scene) for solved in ordered]
+        notes = tuple(note for pair in existing if pair for note in playing_notes(pair[0]))
+        for solved, pair in zip(ordered, existing, strict=True):
+            target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
             hands.append((target, [_keyed(solved, binding)]))
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for target, keyed in hands:
         action = key_hands(target, keyed, frames, take_name(take))
-        action[RESULT] = json.dumps(report)
+        action[REPORT_PROPERTY] = json.dumps(report)
         if take.markers.timecode and take.recipe.start in (None, 1):
-            action[TIMECODE] = take.markers.timecode
+            action[TIMECODE_PROPERTY] = take.markers.timecode
     return tuple(target for target, _ in hands)
 
 
-def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Object, RigBinding] | None":
+def _existing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Object, RigBinding] | None":
     """Return the hand built for an earlier take of the same capture, if its proportions fit and it was not moved.
 
     Solving again then adds an action to that hand, rather than a second hand in the same place.
     """
     rest = rest_world(solved.hand)
     for armature in scene.objects:
-        report = result_of(armature) if is_armature(armature) else None
+        report = report_of(armature) if is_armature(armature) else None
         if report is None or report.get("capture") != take.recipe.capture:
             continue
         bones = [armature.data.bones.get(joint) for joint in JOINTS]

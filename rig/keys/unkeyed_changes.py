@@ -15,50 +15,50 @@ Value = float | str | tuple[Any, ...]
 
 
 @contextmanager
-def unkeyed_comes_back() -> Iterator[None]:
+def unkeyed_changes_restored() -> Iterator[None]:
     """Restore the values of all animated properties afterwards; the body may change frames."""
-    kept = [(holder, path, value) for holder, path in _animated() for value in _value(holder, path)]
+    saved = [(block, path, value) for block, path in _animated_properties() for value in _value(block, path)]
     try:
         yield
     finally:
-        for holder, path, value in kept:
-            if _value(holder, path) != [value]:
-                _give(holder, path, value)
+        for block, path, value in saved:
+            if _value(block, path) != [value]:
+                _set_value(block, path, value)
 
 
-def _animated() -> "Iterator[tuple[ID, str]]":
+def _animated_properties() -> "Iterator[tuple[ID, str]]":
     """Yield all data-blocks of the file with the data paths that their actions and NLA strips animate."""
-    for holder in _holders():
-        animation = holder.animation_data
+    for block in _animated_blocks():
+        animation = block.animation_data
         played = {(animation.action, animation.action_slot)}
         for track in animation.nla_tracks:
-            played.update(_of_strips(track.strips))
+            played.update(_strip_actions(track.strips))
         paths = {curve.data_path for action, slot in played if action and slot for curve in curves_of(action, slot)}
-        yield from ((holder, path) for path in sorted(paths))
+        yield from ((block, path) for path in sorted(paths))
 
 
-def _holders() -> "Iterator[Any]":
+def _animated_blocks() -> "Iterator[Any]":
     for kind in bpy.data.bl_rna.properties:
         if kind.type == "COLLECTION" and kind.identifier != "all_ids":
             for block in getattr(bpy.data, kind.identifier):
                 # The node tree of a material or a light is a data-block of its own that no collection lists.
-                yield from (part for part in (block, getattr(block, "node_tree", None)) if _plays(part))
+                yield from (owner for owner in (block, getattr(block, "node_tree", None)) if _is_animated(owner))
 
 
-def _plays(block: "ID | None") -> bool:
+def _is_animated(block: "ID | None") -> bool:
     return getattr(block, "animation_data", None) is not None
 
 
-def _of_strips(strips: Any) -> Iterator[tuple[Any, Any]]:
+def _strip_actions(strips: Any) -> Iterator[tuple[Any, Any]]:
     for strip in strips:
         yield strip.action, strip.action_slot
-        yield from _of_strips(strip.strips)
+        yield from _strip_actions(strip.strips)
 
 
-def _value(holder: "ID", path: str) -> list[Value]:
+def _value(block: "ID", path: str) -> list[Value]:
     """Return a property's value in a list; empty if it is missing, as for a deleted bone, or not a plain value."""
     try:
-        value = holder.path_resolve(path)
+        value = block.path_resolve(path)
     except ValueError:
         return []
     if value is None or isinstance(value, bpy.types.bpy_struct | bpy.types.bpy_prop_collection):
@@ -66,11 +66,11 @@ def _value(holder: "ID", path: str) -> list[Value]:
     return [value if isinstance(value, bool | int | float | str) else tuple(value)]
 
 
-def _give(holder: "ID", path: str, value: Value) -> None:
+def _set_value(block: "ID", path: str, value: Value) -> None:
     if path.endswith('"]'):
-        owner, _, name = path[:-2].rpartition('["')
-        owned: Any = holder.path_resolve(owner) if owner else holder
-        owned[bpy.utils.unescape_identifier(name)] = value
+        owner_path, _, name = path[:-2].rpartition('["')
+        owner: Any = block.path_resolve(owner_path) if owner_path else block
+        owner[bpy.utils.unescape_identifier(name)] = value
     else:
-        owner, _, name = path.rpartition(".")
-        setattr(holder.path_resolve(owner) if owner else holder, name, value)
+        owner_path, _, name = path.rpartition(".")
+        setattr(block.path_resolve(owner_path) if owner_path else block, name, value)

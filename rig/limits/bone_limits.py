@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...hand import rotations as rot
-from ..rotation_channels import least_eulers, of_eulers
+from ..rotation_channels import from_eulers, smallest_eulers
 
 Floats = NDArray[np.float64]
 
@@ -18,11 +18,11 @@ Order = Literal["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "SWING", "QUATERNION"]
 bone and twist about it, as in Blender's inverse kinematics; QUATERNION, into the quaternion's components, as by their
 locks."""
 
-NARROW = np.deg2rad(2.0)
+AXIS_TOLERANCE = np.deg2rad(2.0)
 """rad, the accepted deviation of a joint's axes from those of a bone with fewer free axes."""
-TWIST = np.deg2rad(15.0)
+SIDE_EFFECT_TWIST = np.deg2rad(15.0)
 """rad, the greatest twist that is taken for a side effect of other rotations."""
-HINGE = np.deg2rad(1.0)
+LOCKED_RANGE = np.deg2rad(1.0)
 """rad, an axis about which a bone rotates less than this in either direction is locked."""
 ROUNDING = 1e-9
 ROUNDS = 8
@@ -44,47 +44,47 @@ class AxisRanges:
     def between(cls, order: Order, low: ArrayLike, high: ArrayLike) -> "AxisRanges":
         """Return ranges from the lowest and highest angles (3,) rad; infinite ones are free."""
         low, high = np.asarray(low, float), np.asarray(high, float)
-        free = np.isinf(low) | np.isinf(high) | (high - low >= 2 * np.pi)
-        middle = np.where(free, 0.0, (np.where(free, 0.0, low) + np.where(free, 0.0, high)) / 2)
-        return cls(order, middle, np.where(free, np.inf, high - middle))
+        is_free = np.isinf(low) | np.isinf(high) | (high - low >= 2 * np.pi)
+        middle = np.where(is_free, 0.0, (np.where(is_free, 0.0, low) + np.where(is_free, 0.0, high)) / 2)
+        return cls(order, middle, np.where(is_free, np.inf, high - middle))
 
-    def held(self, matrices: Floats) -> Floats:
+    def clipped(self, matrices: Floats) -> Floats:
         """Return rotations (F, 3, 3) with those outside the ranges clipped to them.
 
         A bone that must not twist keeps its direction as far as its swing allows: an unwanted twist arises by itself if
         a joint rotates about two axes in another order than the bone.
         """
-        away = _wrapped(_taken_apart(matrices, self.order) - self.middle)
-        outside = np.any(np.abs(away) > self.half + ROUNDING, axis=-1)
+        deviations = _wrapped(_decomposed(matrices, self.order) - self.middle)
+        outside = np.any(np.abs(deviations) > self.half + ROUNDING, axis=-1)
         if not outside.any():
             return matrices
         result = matrices.copy()
-        if self.untwisted:
-            away = _wrapped(_pointing(matrices[outside, :, 1], self.order) - self.middle)
+        if self.is_twist_locked:
+            deviations = _wrapped(_swing_angles(matrices[outside, :, 1], self.order) - self.middle)
         else:
-            away = away[outside]
-        result[outside] = _put_together(self.middle + np.clip(away, -self.half, self.half), self.order)
+            deviations = deviations[outside]
+        result[outside] = _composed(self.middle + np.clip(deviations, -self.half, self.half), self.order)
         return result
 
-    def within(self, other: "AxisRanges") -> "AxisRanges | None":
+    def intersection(self, other: "AxisRanges") -> "AxisRanges | None":
         """Return the intersection, if both have the same order and on each axis one range lies within the other."""
         if self.order != other.order:
             return None
-        apart = np.abs(_wrapped(self.middle - other.middle))
+        distances = np.abs(_wrapped(self.middle - other.middle))
         wide, narrow = np.maximum(self.half, other.half), np.minimum(self.half, other.half)
-        if not np.all(np.isinf(wide) | (apart + narrow <= wide + ROUNDING)):
+        if not np.all(np.isinf(wide) | (distances + narrow <= wide + ROUNDING)):
             return None
         return replace(self, middle=np.where(self.half <= other.half, self.middle, other.middle), half=narrow)
 
     @property
-    def untwisted(self) -> bool:
+    def is_twist_locked(self) -> bool:
         """Whether the bone must not twist."""
-        return bool(self.locked[1] and abs(self.middle[1]) < HINGE)
+        return bool(self.locked[1] and abs(self.middle[1]) < LOCKED_RANGE)
 
     @property
     def locked(self) -> NDArray[np.bool_]:
         """(3,) True for locked axes."""
-        locked: NDArray[np.bool_] = self.half < HINGE
+        locked: NDArray[np.bool_] = self.half < LOCKED_RANGE
         return locked
 
 
@@ -95,46 +95,46 @@ class BoneLimits:
     bone: str
     parts: tuple[AxisRanges, ...]
 
-    def held(self, matrices: Floats) -> Floats:
+    def clipped(self, matrices: Floats) -> Floats:
         """Return rotations (F, 3, 3) relative to the bone's rest, clipped to all limits."""
         for _ in range(ROUNDS):
             before = matrices
             for part in self.parts:
-                matrices = part.held(matrices)
+                matrices = part.clipped(matrices)
             if matrices is before:
                 break
         return matrices
 
-    def off(self, matrices: Floats) -> tuple[Floats, Floats, Floats]:
+    def violations(self, matrices: Floats) -> tuple[Floats, Floats, Floats]:
         """Return how far rotations (F, 3, 3) violate locked axes, other ranges, and a locked twist: (F,) rad each.
 
         The twist of a bone that must not twist counts by itself, up to TWIST, since the bone's direction is right.
         """
-        along = self._along.held(matrices)
-        beside, twisted = apart(along, matrices), np.zeros(len(matrices))
-        if any(part.untwisted for part in self.parts):
-            twisted = beside
-            beside = _between(along[..., 1], matrices[..., 1]) + np.maximum(twisted - TWIST, 0.0)
-        return beside, apart(self._wide.held(along), along), twisted
+        clipped = self._narrow.clipped(matrices)
+        off_axis, twist = angles_between(clipped, matrices), np.zeros(len(matrices))
+        if any(part.is_twist_locked for part in self.parts):
+            twist = off_axis
+            off_axis = _vector_angles(clipped[..., 1], matrices[..., 1]) + np.maximum(twist - SIDE_EFFECT_TWIST, 0.0)
+        return off_axis, angles_between(self._not_narrow.clipped(clipped), clipped), twist
 
     @cached_property
-    def _along(self) -> "BoneLimits":
+    def _narrow(self) -> "BoneLimits":
         """These limits reduced to the narrow ranges."""
-        return self._only([part.half < NARROW for part in self.parts])
+        return self._reduced([part.half < AXIS_TOLERANCE for part in self.parts])
 
     @cached_property
-    def _wide(self) -> "BoneLimits":
+    def _not_narrow(self) -> "BoneLimits":
         """These limits reduced to the ranges that are not narrow."""
-        return self._only([part.half >= NARROW for part in self.parts])
+        return self._reduced([part.half >= AXIS_TOLERANCE for part in self.parts])
 
-    def _only(self, kept: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
+    def _reduced(self, kept: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
         halves = [np.where(keep, part.half, np.inf) for keep, part in zip(kept, self.parts, strict=True)]
         parts = (replace(part, half=half) for part, half in zip(self.parts, halves, strict=True))
         return BoneLimits(self.bone, tuple(part for part in parts if np.isfinite(part.half).any()))
 
     def hinge(self) -> Floats | None:
         """Return the bone's only free axis (3,), None if it has several or none."""
-        at_rest = [part.locked & (np.abs(_wrapped(part.middle)) < HINGE) for part in self.parts]
+        at_rest = [part.locked & (np.abs(_wrapped(part.middle)) < LOCKED_RANGE) for part in self.parts]
         free: list[int] = np.flatnonzero(~np.any(at_rest, axis=0)).tolist() if at_rest else []
         axis: Floats | None = np.eye(3)[free[0]] if len(free) == 1 else None
         return axis
@@ -144,24 +144,24 @@ def merged(parts: Sequence[AxisRanges]) -> tuple[AxisRanges, ...]:
     """Return the same limits in as few parts as possible: ranges that contain each other are merged."""
     result: list[AxisRanges] = []
     for part in parts:
-        for place, other in enumerate(result):
-            both = other.within(part)
+        for index, other in enumerate(result):
+            both = other.intersection(part)
             if both is not None:
-                result[place] = both
+                result[index] = both
                 break
         else:
             result.append(part)
     return tuple(result)
 
 
-def apart(first: Floats, second: Floats) -> Floats:
+def angles_between(first: Floats, second: Floats) -> Floats:
     """Return the angles (F,) rad between rotations (F, 3, 3)."""
     between = rot.from_matrix(np.swapaxes(first, -1, -2) @ second)
     angle: Floats = 2 * np.arctan2(np.linalg.norm(between[..., 1:], axis=-1), between[..., 0])
     return angle
 
 
-def _between(first: Floats, second: Floats) -> Floats:
+def _vector_angles(first: Floats, second: Floats) -> Floats:
     """Return the angles (F,) rad between unit vectors (F, 3)."""
     angle: Floats = np.arctan2(np.linalg.norm(np.cross(first, second), axis=-1), (first * second).sum(axis=-1))
     return angle
@@ -172,10 +172,10 @@ def _wrapped(angles: Floats) -> Floats:
     return wrapped
 
 
-def _taken_apart(matrices: Floats, order: Order) -> Floats:
+def _decomposed(matrices: Floats, order: Order) -> Floats:
     """Return the angles (F, 3) rad about X, Y and Z of rotations (F, 3, 3)."""
     if order not in ("SWING", "QUATERNION"):
-        return least_eulers(matrices, order)
+        return smallest_eulers(matrices, order)
     q = rot.from_matrix(matrices)
     if order == "QUATERNION":
         return _angles(q[:, 1:])
@@ -187,7 +187,7 @@ def _taken_apart(matrices: Floats, order: Order) -> Floats:
     return angles
 
 
-def _pointing(directions: Floats, order: Order) -> Floats:
+def _swing_angles(directions: Floats, order: Order) -> Floats:
     """Return the angles (F, 3) rad about X and Z alone that rotate Y onto unit vectors (F, 3).
 
     With Z applied first     d = Rx Rz y = (−sin z, cos z cos x, cos z sin x)
@@ -201,27 +201,27 @@ def _pointing(directions: Floats, order: Order) -> Floats:
         axis = np.where(sine > 1e-12, axis / np.maximum(sine, 1e-12), [1.0, 0.0, 0.0])
         return _angles(np.sin(half) * axis)
     x_first = order.index("X") < order.index("Z")
-    beside, around = (0, 2) if x_first else (2, 0)
+    second, first = (0, 2) if x_first else (2, 0)
     sign = np.array([-1.0, 1.0]) if x_first else np.array([1.0, -1.0])
-    turns = np.zeros((2, len(directions), 3))
-    turns[0, :, around] = np.arctan2(sign[0] * directions[:, beside], directions[:, 1])
-    turns[0, :, beside] = np.arcsin(np.clip(sign[1] * directions[:, around], -1.0, 1.0))
-    turns[1, :, around] = turns[0, :, around] + np.pi
-    turns[1, :, beside] = np.pi - turns[0, :, beside]
-    turns = _wrapped(turns)
-    less = np.abs(turns).sum(axis=-1).argmin(axis=0)
-    picked: Floats = turns[less, np.arange(len(directions))]
+    angles = np.zeros((2, len(directions), 3))
+    angles[0, :, first] = np.arctan2(sign[0] * directions[:, second], directions[:, 1])
+    angles[0, :, second] = np.arcsin(np.clip(sign[1] * directions[:, first], -1.0, 1.0))
+    angles[1, :, first] = angles[0, :, first] + np.pi
+    angles[1, :, second] = np.pi - angles[0, :, second]
+    angles = _wrapped(angles)
+    smaller = np.abs(angles).sum(axis=-1).argmin(axis=0)
+    picked: Floats = angles[smaller, np.arange(len(directions))]
     return picked
 
 
-def _put_together(turns: Floats, order: Order) -> Floats:
+def _composed(angles: Floats, order: Order) -> Floats:
     """Return the rotations (F, 3, 3) of angles (F, 3) rad about X, Y and Z."""
     if order not in ("SWING", "QUATERNION"):
-        return of_eulers(turns, order)
+        return from_eulers(angles, order)
     if order == "QUATERNION":
-        return rot.to_matrix(_quaternions(np.sin(turns / 2)))
-    swing = _quaternions(np.sin(turns / 2) * [1.0, 0.0, 1.0])
-    return rot.to_matrix(rot.multiply(swing, rot.from_axis_angle([0.0, 1.0, 0.0], turns[:, 1])))
+        return rot.to_matrix(_quaternions(np.sin(angles / 2)))
+    swing = _quaternions(np.sin(angles / 2) * [1.0, 0.0, 1.0])
+    return rot.to_matrix(rot.multiply(swing, rot.from_axis_angle([0.0, 1.0, 0.0], angles[:, 1])))
 
 
 def _angles(parts: Floats) -> Floats:
@@ -236,7 +236,7 @@ def _quaternions(parts: Floats) -> Floats:
     return np.concatenate([np.sqrt(np.maximum(1.0 - np.minimum(length, 1.0) ** 2, 0.0)), parts], axis=-1)
 
 
-def locks(order: Order, axes: Sequence[bool]) -> AxisRanges:
+def locked_ranges(order: Order, axes: Sequence[bool]) -> AxisRanges:
     """Return ranges that allow no rotation about the locked axes."""
     half = np.where(np.asarray(axes, bool), 0.0, np.inf)
     return AxisRanges(order, np.zeros(3), half)

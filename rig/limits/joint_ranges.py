@@ -19,21 +19,21 @@ from ...hand.model import HandModel, Movement
 from ...hand.value_equality import ValueEquality
 from ..binding import RigBinding
 from ..pose_transfer import transfer
-from ..rotation_channels import least_eulers
-from .bone_limits import NARROW, BoneLimits, apart
+from ..rotation_channels import smallest_eulers
+from .bone_limits import AXIS_TOLERANCE, BoneLimits, angles_between
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEAN = np.sin(np.deg2rad(40.0))
-"""Sine of the greatest angle between a bone's hinge and its joint's axis, as for rest_frames.HINGE_TRUSTED."""
-PRECISE = np.deg2rad(0.02)
+LEAN_SINE = np.sin(np.deg2rad(40.0))
+"""Sine of the greatest angle between a bone's hinge and its joint's axis, as for rest_frames.HINGE_COSINE."""
+RANGE_TOLERANCE = np.deg2rad(0.02)
 ROUNDS = 3
 PARTS = 16
 """The ends of a range are searched in ROUNDS refinements by PARTS steps each: to a fortieth of a degree."""
-NEARER = 7
+REFINEMENTS = 7
 """How often the pattern search for the nearest angles divides its step by three: to a hundredth of a degree."""
-TRIED: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
+SAMPLES: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
 """How many angles of a range are tried. Ranges are extended in this order: flexion matters most."""
 
 
@@ -64,7 +64,7 @@ class KeyedJoint(ValueEquality):
     movements: tuple[Movement, ...]
     axes: Floats
     """(K, 3) signed axes of the joint's frame."""
-    own: Floats
+    own_limits: Floats
     """(K, 2) rad, the hand's own limits."""
     neutral: Floats
     """(K,) rad"""
@@ -81,26 +81,26 @@ class KeyedJoint(ValueEquality):
         bases: Floats = self.before @ rot.to_matrix(turn) @ self.after
         return bases
 
-    def off(self, angles: Floats) -> Floats:
-        """Return violations (3, N) rad of locked axes, of other ranges and of twist, see BoneLimits.off."""
-        return np.stack(self.limits.off(self.bases(angles)))
+    def violations(self, angles: Floats) -> Floats:
+        """Return violations (3, N) rad of locked axes, of other ranges and of twist, see BoneLimits.violations."""
+        return np.stack(self.limits.violations(self.bases(angles)))
 
-    def at_rest(self) -> Floats:
+    def rest_angles(self) -> Floats:
         """Return the angles (K,) rad at which the bone is at rest or near it."""
-        eulers = least_eulers((self.after @ self.before).T[None], "XYZ")[0]
+        eulers = smallest_eulers((self.after @ self.before).T[None], "XYZ")[0]
         angles: Floats = self.axes @ eulers
         return angles
 
 
 def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, KeyedJoint]:
     """Return the moving joints with a bone whose rotation depends on the joint's own angles alone."""
-    free = replace(binding, limits={})
+    unlimited = replace(binding, limits={})
     rng = np.random.default_rng(0)
     low, high = hand.limits.T
     angles = np.concatenate([np.zeros((1, hand.dofs)), low + rng.random((3, hand.dofs)) * (high - low)])
     roots = np.tile(np.eye(4), (len(angles), 1, 1))
     roots[1:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.eye(3), np.array([0.5, 1.0, 1.5])))
-    keyed = rot.to_matrix(transfer(free, hand, Pose(hand, roots, angles), world, {}).rotations)
+    keyed = rot.to_matrix(transfer(unlimited, hand, Pose(hand, roots, angles), world, {}).rotations)
     # A mirrored armature shows the other hand: its bones rotate as mirror images.
     mirror = np.array([1.0, -1.0, -1.0] if np.linalg.det(world[:3, :3]) < 0 else [1.0, 1.0, 1.0])
     joints: dict[int, KeyedJoint] = {}
@@ -110,13 +110,13 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
         joint = KeyedJoint(
             movements=tuple(hand.movements[dof] for dof in dofs),
             axes=hand.axes[dofs] * mirror,
-            own=hand.limits[dofs],
+            own_limits=hand.limits[dofs],
             neutral=hand.neutral[dofs],
             before=_rounded(keyed[0, index] @ after.T),
             after=_rounded(after),
             limits=binding.limits.get(index, BoneLimits(str(binding.bones[index]), ())),
         )
-        if apart(joint.bases(angles[:, dofs]), keyed[:, index]).max() < NARROW / 10:
+        if angles_between(joint.bases(angles[:, dofs]), keyed[:, index]).max() < AXIS_TOLERANCE / 10:
             joints[index] = joint
     return joints
 
@@ -129,75 +129,77 @@ def _rounded(rotation: Floats) -> Floats:
 
 @lru_cache(maxsize=256)  # the same rigs are queried repeatedly
 def _range(joint: KeyedJoint) -> JointRange:
-    base, off = _nearest_allowed(joint, joint.own)
-    if off.max() > NARROW:
+    base, violations = _nearest_allowed(joint, joint.own_limits)
+    if violations.max() > AXIS_TOLERANCE:
         # A stiff rig keeps its rest pose, even if its abduction and twist are outside a hand's limits.
-        built = joint.at_rest()[:, None]
-        wider = np.concatenate([np.minimum(joint.own, built)[:, :1], np.maximum(joint.own, built)[:, 1:]], axis=1)
-        bends = np.array([movement == "flexion" for movement in joint.movements])[:, None]
-        loose = replace(joint, own=np.where(bends, joint.own, wider))
-        as_built, off_as_built = _nearest_allowed(loose, loose.own)
-        if off_as_built.max() < off.max() - NARROW:
-            joint, base, off = loose, as_built, off_as_built
-    return _filled(joint, base, off)
+        built = joint.rest_angles()[:, None]
+        widened = np.concatenate(
+            [np.minimum(joint.own_limits, built)[:, :1], np.maximum(joint.own_limits, built)[:, 1:]], axis=1
+        )
+        is_flexion = np.array([movement == "flexion" for movement in joint.movements])[:, None]
+        loose = replace(joint, own_limits=np.where(is_flexion, joint.own_limits, widened))
+        stiff_base, stiff_violations = _nearest_allowed(loose, loose.own_limits)
+        if stiff_violations.max() < violations.max() - AXIS_TOLERANCE:
+            joint, base, violations = loose, stiff_base, stiff_violations
+    return _extended(joint, base, violations)
 
 
-def _nearest_allowed(joint: KeyedJoint, own: Floats) -> tuple[Floats, Floats]:
+def _nearest_allowed(joint: KeyedJoint, limits: Floats) -> tuple[Floats, Floats]:
     """Return the allowed angles (K,) nearest to neutral, else the nearest to allowed ones, and their violations (3,).
 
     By a pattern search from the best point of a grid: to the best neighbour, with smaller steps when none is better.
     """
-    counts = [TRIED[movement] for movement in joint.movements]
-    grid = _grid(own, counts)
-    points = np.concatenate([grid, np.clip([joint.at_rest(), joint.neutral], *own.T)])
+    counts = [SAMPLES[movement] for movement in joint.movements]
+    grid = _grid(limits, counts)
+    points = np.concatenate([grid, np.clip([joint.rest_angles(), joint.neutral], *limits.T)])
     best, cost = _cheapest(joint, points)
-    step = np.ptp(own, axis=1) / np.array(counts)
-    around = np.array(list(product((-1.0, -1 / 3, 0.0, 1 / 3, 1.0), repeat=len(counts))))
-    smaller = 0
-    while smaller < NEARER:
-        found, found_cost = _cheapest(joint, np.clip(best + around * step, *own.T))
+    step = np.ptp(limits, axis=1) / np.array(counts)
+    neighbours = np.array(list(product((-1.0, -1 / 3, 0.0, 1 / 3, 1.0), repeat=len(counts))))
+    refinements = 0
+    while refinements < REFINEMENTS:
+        found, found_cost = _cheapest(joint, np.clip(best + neighbours * step, *limits.T))
         if found_cost < cost - 1e-6:
             best, cost = found, found_cost
         else:
-            step, smaller = step / 3, smaller + 1
-    return best, joint.off(best[None])[:, 0]
+            step, refinements = step / 3, refinements + 1
+    return best, joint.violations(best[None])[:, 0]
 
 
 def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
     """Return the point (K,) of (N, K) of least violation, of allowed ones the nearest to neutral, and its cost."""
-    beside, outside, twisted = joint.off(points)
-    excess = np.maximum(beside - NARROW / 2, 0.0) + np.maximum(outside - PRECISE / 2, 0.0)
+    off_axis, outside, twist = joint.violations(points)
+    excess = np.maximum(off_axis - AXIS_TOLERANCE / 2, 0.0) + np.maximum(outside - RANGE_TOLERANCE / 2, 0.0)
     costs = (
         1000.0 * excess
-        + 100.0 * np.maximum(twisted - NARROW / 2, 0.0)
+        + 100.0 * np.maximum(twist - AXIS_TOLERANCE / 2, 0.0)
         + np.linalg.norm(points - joint.neutral, axis=-1)
     )
     least = int(costs.argmin())
     return points[least], float(costs[least])
 
 
-def _filled(joint: KeyedJoint, base: Floats, off: Floats) -> JointRange:
-    """Return the box around `base` (K,), whose violations are `off` (3,), extended in the order of TRIED."""
+def _extended(joint: KeyedJoint, base: Floats, violations: Floats) -> JointRange:
+    """Return the box around `base` (K,), whose violations are (3,), extended in the order of SAMPLES."""
     box = np.stack([base, base], axis=1)
     # The twist of a bone that must not twist is fixed.
-    untwisted = any(part.untwisted for part in joint.limits.parts)
-    for movement in TRIED:
-        if movement in joint.movements and not (movement == "twist" and untwisted):
+    twist_locked = any(part.is_twist_locked for part in joint.limits.parts)
+    for movement in SAMPLES:
+        if movement in joint.movements and not (movement == "twist" and twist_locked):
             row = joint.movements.index(movement)
             for end in (0, 1):
-                box[row, end] = _furthest(joint, base, off, box, (row, end))
+                box[row, end] = _furthest(joint, base, violations, box, (row, end))
     ranges = {movement: (float(low), float(high)) for movement, (low, high) in zip(joint.movements, box, strict=True)}
-    return JointRange(MappingProxyType(ranges), float(off[1]))
+    return JointRange(MappingProxyType(ranges), float(violations[1]))
 
 
-def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tuple[int, int]) -> float:
+def _furthest(joint: KeyedJoint, base: Floats, violations: Floats, box: Floats, at: tuple[int, int]) -> float:
     """Return the furthest value of one end of a box for which all of the box is allowed, up to the hand's limit."""
-    inside, outside = float(box[at]), float(joint.own[at])
+    inside, outside = float(box[at]), float(joint.own_limits[at])
     for _ in range(ROUNDS if inside != outside else 0):
         ends = np.linspace(inside, outside, PARTS + 1)[1:]
         larger = np.repeat(box[None], PARTS, axis=0)
         larger[:, at[0], at[1]] = ends
-        fits = _allowed(joint, base, off, larger)
+        fits = _boxes_allowed(joint, base, violations, larger)
         if fits.all():
             return outside
         count = int(fits.argmin())
@@ -205,22 +207,26 @@ def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tup
     return inside
 
 
-def _allowed(joint: KeyedJoint, base: Floats, off: Floats, boxes: Floats) -> NDArray[np.bool_]:
+def _boxes_allowed(joint: KeyedJoint, base: Floats, violations: Floats, boxes: Floats) -> NDArray[np.bool_]:
     """Return (B,) whether a bone's limits allow all angles of boxes (B, K, 2), in which the same axes have a width.
 
     A bone's hinge may be inclined to the joint's flexion axis by up to LEAN: then flexion violates the locked axes in
     proportion, and keys are clipped to the hinge. Other movements must not add to that violation.
     """
-    counts = [TRIED[movement] for movement in joint.movements]
+    counts = [SAMPLES[movement] for movement in joint.movements]
     points = np.concatenate([_grid(box, counts) for box in boxes])
-    bends = np.array([movement == "flexion" for movement in joint.movements])
-    beside, outside, _ = joint.off(points)
-    bent = beside if bends.all() else joint.off(np.where(bends, points, base))[0]
-    lean = LEAN * np.abs((points - base)[:, bends]).sum(axis=-1)
-    within = bent <= np.maximum(lean, max(NARROW, off[0] + NARROW / 2))
-    allowed = within & (beside <= bent + NARROW) & (outside <= max(PRECISE, off[1] + PRECISE / 2))
-    fits: NDArray[np.bool_] = np.all(allowed.reshape(len(boxes), -1), axis=1)
-    return fits
+    is_flexion = np.array([movement == "flexion" for movement in joint.movements])
+    off_axis, outside, _ = joint.violations(points)
+    off_axis_by_flexion = off_axis if is_flexion.all() else joint.violations(np.where(is_flexion, points, base))[0]
+    lean = LEAN_SINE * np.abs((points - base)[:, is_flexion]).sum(axis=-1)
+    within = off_axis_by_flexion <= np.maximum(lean, max(AXIS_TOLERANCE, violations[0] + AXIS_TOLERANCE / 2))
+    allowed = (
+        within
+        & (off_axis <= off_axis_by_flexion + AXIS_TOLERANCE)
+        & (outside <= max(RANGE_TOLERANCE, violations[1] + RANGE_TOLERANCE / 2))
+    )
+    result: NDArray[np.bool_] = np.all(allowed.reshape(len(boxes), -1), axis=1)
+    return result
 
 
 def _grid(box: Floats, counts: list[int]) -> Floats:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand.model import AXES, HandModel
 from ..binding import RigBinding
-from ..rotation_channels import EULER_ORDERS, least_eulers
+from ..rotation_channels import EULER_ORDERS, smallest_eulers
 from .joint_ranges import KeyedJoint, keyed_joints
 
 if TYPE_CHECKING:
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-NAME = "Knuckle Limit"
+CONSTRAINT_NAME = "Knuckle Limit"
 
-_TURNS = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
-EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_TURNS))
+_AXES = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
+EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_AXES))
 """The order of HandModel's R = R_abduction · R_twist · R_flexion: Blender names the rotation applied first first."""
-TRIED = 15
+SAMPLES = 15
 """How many angles of each range are tried."""
-ROOM = np.deg2rad(0.5)
+MARGIN = np.deg2rad(0.5)
 """rad, margin for rotations between the angles tried."""
 
 
@@ -50,29 +50,29 @@ def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> 
     outside. Locks are left as they are.
     """
     joints = keyed_joints(binding, hand, np.array(armature.matrix_world))
-    silent = [joint for joint in joints.values() if not joint.limits.parts]
-    for joint in silent:
-        ranges, order = _around(joint)
+    unlimited = [joint for joint in joints.values() if not joint.limits.parts]
+    for joint in unlimited:
+        ranges, order = _ranges_around(joint)
         _constrain(armature.pose.bones[joint.limits.bone], ranges, order)
-    return len(silent)
+    return len(unlimited)
 
 
-def _around(joint: KeyedJoint) -> tuple[Floats, str]:
+def _ranges_around(joint: KeyedJoint) -> tuple[Floats, str]:
     """Return ranges (3, 2) rad of X, Y and Z that hold all rotations of a joint, in the Euler order of least volume."""
-    columns = [np.linspace(low, high, TRIED) for low, high in joint.own]
+    columns = [np.linspace(low, high, SAMPLES) for low, high in joint.own_limits]
     angles = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
     bases = joint.bases(angles)
     found: dict[str, Floats] = {}
     for order in EULER_ORDERS:
-        turns = least_eulers(bases, order)
-        found[order] = np.stack([turns.min(axis=0) - ROOM, turns.max(axis=0) + ROOM], axis=1)
+        eulers = smallest_eulers(bases, order)
+        found[order] = np.stack([eulers.min(axis=0) - MARGIN, eulers.max(axis=0) + MARGIN], axis=1)
     best = min(EULER_ORDERS, key=lambda order: float(np.ptp(found[order], axis=1).prod()))
     return found[best], best
 
 
 def remove_limit(bone: "PoseBone") -> bool:
     """Remove Knuckle's limit from a bone, leaving all other constraints; return whether there was one."""
-    found: Any = bone.constraints.get(NAME)
+    found: Any = bone.constraints.get(CONSTRAINT_NAME)
     if found is not None:
         bone.constraints.remove(found)
     return found is not None
@@ -87,7 +87,7 @@ def _lock(bone: "PoseBone", ranges: Floats) -> None:
 
 def _constrain(bone: "PoseBone", ranges: Floats, order: str) -> None:
     constraint = bone.constraints.new("LIMIT_ROTATION")
-    constraint.name = NAME
+    constraint.name = CONSTRAINT_NAME
     constraint.owner_space = "LOCAL"
     constraint.euler_order = order
     for axis, (lowest, highest) in zip("xyz", ranges, strict=True):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ..rotation_channels import EULER_ORDERS
-from .bone_limits import AxisRanges, BoneLimits, Order, locks, merged
+from .bone_limits import AxisRanges, BoneLimits, Order, locked_ranges, merged
 
 if TYPE_CHECKING:
     from bpy.types import Object, PoseBone
@@ -24,27 +24,31 @@ def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimit
 
     Raises RigError for a constraint whose minimum is above its maximum.
     """
-    found = (_of_bone(armature, armature.pose.bones[name]) for name in bones)
+    found = (_bone_limits(armature, armature.pose.bones[name]) for name in bones)
     return {limits.bone: limits for limits in found if limits.parts}
 
 
-def _of_bone(armature: "Object", bone: "PoseBone") -> BoneLimits:
+def _bone_limits(armature: "Object", bone: "PoseBone") -> BoneLimits:
     where = f"armature '{armature.name}', bone '{bone.name}'"
-    parts = [_constraint(con, _order(bone), where) for con in bone.constraints if _limits(con)]
+    parts = [
+        _constraint_ranges(constraint, _euler_order(bone), where)
+        for constraint in bone.constraints
+        if _is_local_limit(constraint)
+    ]
     if any(getattr(bone, f"lock_ik_{axis}") or getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
-        parts.append(_inverse_kinematics(bone))
+        parts.append(_ik_ranges(bone))
     if any(bone.lock_rotation) or bone.lock_rotation_w:
-        parts.append(_locks(bone))
+        parts.append(_lock_ranges(bone))
     return BoneLimits(bone.name, merged([part for part in parts if np.isfinite(part.half).any()]))
 
 
-def _limits(constraint: Any) -> bool:
+def _is_local_limit(constraint: Any) -> bool:
     """Whether a constraint is an active Limit Rotation in the bone's local space."""
     acts = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
     return bool(acts and constraint.influence > 0 and constraint.owner_space == "LOCAL")
 
 
-def elsewhere(armature: "Object", bones: Iterable[str]) -> list[str]:
+def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str]:
     """Return the bones that are limited in another space than local space, which does not limit a single joint."""
     return [
         name
@@ -54,21 +58,21 @@ def elsewhere(armature: "Object", bones: Iterable[str]) -> list[str]:
     ]
 
 
-def driven(armature: "Object", bones: Iterable[str]) -> list[str]:
+def with_driven_rotation(armature: "Object", bones: Iterable[str]) -> list[str]:
     """Return the bones whose rotation is driven: drivers override keys."""
     animation = armature.animation_data
     paths = {driver.data_path for driver in animation.drivers} if animation else set()
-    turned = {path.rsplit(".", 1)[0] for path in paths if ".rotation_" in path}
-    return [name for name in bones if armature.pose.bones[name].path_from_id() in turned]
+    bone_paths = {path.rsplit(".", 1)[0] for path in paths if ".rotation_" in path}
+    return [name for name in bones if armature.pose.bones[name].path_from_id() in bone_paths]
 
 
-def _order(bone: "PoseBone") -> Order:
+def _euler_order(bone: "PoseBone") -> Order:
     """Return the Euler order in which Blender decomposes a bone's rotation: XYZ if its mode has none."""
     mode: Any = bone.rotation_mode
     return mode if mode in EULER_ORDERS else "XYZ"
 
 
-def _constraint(constraint: Any, order: Order, where: str) -> AxisRanges:
+def _constraint_ranges(constraint: Any, order: Order, where: str) -> AxisRanges:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     for axis, name in enumerate("xyz"):
         if not getattr(constraint, f"use_limit_{name}"):
@@ -79,12 +83,12 @@ def _constraint(constraint: Any, order: Order, where: str) -> AxisRanges:
                 f"{where}: its constraint '{constraint.name}' limits {name.upper()} to "
                 f"{np.degrees(ends[0]):.0f}..{np.degrees(ends[1]):.0f} degrees, the first must be the smaller"
             )
-        low[axis], high[axis] = _legacy(*ends) if constraint.use_legacy_behavior else ends
-    own = constraint.euler_order
-    return AxisRanges.between(order if own == "AUTO" else own, low, high)
+        low[axis], high[axis] = _legacy_range(*ends) if constraint.use_legacy_behavior else ends
+    constraint_order = constraint.euler_order
+    return AxisRanges.between(order if constraint_order == "AUTO" else constraint_order, low, high)
 
 
-def _legacy(low: float, high: float) -> tuple[float, float]:
+def _legacy_range(low: float, high: float) -> tuple[float, float]:
     """Return the effective range of a constraint with Legacy Behavior, which does not wrap angles beyond pi."""
     if low > HALF_TURN:
         return low, low
@@ -93,7 +97,7 @@ def _legacy(low: float, high: float) -> tuple[float, float]:
     return max(low, -HALF_TURN), min(high, HALF_TURN)
 
 
-def _inverse_kinematics(bone: "PoseBone") -> AxisRanges:
+def _ik_ranges(bone: "PoseBone") -> AxisRanges:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     for axis, name in enumerate("xyz"):
         if getattr(bone, f"lock_ik_{name}"):
@@ -103,7 +107,7 @@ def _inverse_kinematics(bone: "PoseBone") -> AxisRanges:
     return AxisRanges.between("SWING", low, high)
 
 
-def _locks(bone: "PoseBone") -> AxisRanges:
+def _lock_ranges(bone: "PoseBone") -> AxisRanges:
     """Return the ranges of a bone's rotation locks: locked axes stay at rest.
 
     Quaternions and axis-angle rotations are locked by Euler angles, unless Lock Rotations 4D is on. The axis of an
@@ -111,10 +115,10 @@ def _locks(bone: "PoseBone") -> AxisRanges:
     """
     locked = list(bone.lock_rotation)
     if bone.rotation_mode in EULER_ORDERS or not bone.lock_rotations_4d:
-        return locks(_order(bone), locked)
+        return locked_ranges(_euler_order(bone), locked)
     if bone.lock_rotation_w:
-        return locks("QUATERNION", [True] * 3)
+        return locked_ranges("QUATERNION", [True] * 3)
     if bone.rotation_mode == "AXIS_ANGLE":
-        return locks("QUATERNION", [locked[0], False, locked[2]])
+        return locked_ranges("QUATERNION", [locked[0], False, locked[2]])
     # With Y locked, the quaternion has no twist, and the rest is the swing.
-    return locks("SWING" if locked[1] else "QUATERNION", locked)
+    return locked_ranges("SWING" if locked[1] else "QUATERNION", locked)

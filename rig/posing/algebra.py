@@ -11,10 +11,10 @@ from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...posing.algebra_shapes import Trace, Tracer, firm, trace_arm, trace_palm
+from ...posing.algebra_shapes import Trace, Tracer, trace_arm, trace_palm, with_rigid_palm
 from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
-from ..keys.arm_keys import arm_led
+from ..keys.arm_keys import arm_following
 from .following import Follower, standing_arm
 from .posable_cache import held_follower, held_hand
 from .rig_hand import RigHand
@@ -78,7 +78,7 @@ class TraceCache:
         told += [place.tobytes() for place in (elbow or ())[1:]]
         of = (id(who), tuple(sorted(parts)), tuple(goals), *told)
         if self._answer is None or self._answer.of != of:
-            stands = firm(pose, seen)
+            stands = with_rigid_palm(pose, seen)
             shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.held.digits)]
             made = [self._trace(stands, seen, part, goals.get(part)) for part in shown if part != "arm"]
             if elbow is not None:
@@ -92,7 +92,7 @@ class TraceCache:
         if self._hand is None or self._hand[0] is not held:
             who = held_follower(armature, side, known)
             # An arm in IK is drawn too.
-            self._hand = held, replace(who, arm=who.arm or arm_led(armature, known.hands[side]))
+            self._hand = held, replace(who, arm=who.arm or arm_following(armature, known.hands[side]))
             self._tracer = None
         return self._hand[1]
 

@@ -15,8 +15,8 @@ from ..binding import RigBinding, default_binding
 from ..bound_hand import bound_hand
 from ..data_reference import DataReference
 from ..intermediate_bones import bones_between
-from ..keys.keyframes import hanging_bones
-from ..pose_transfer import wire
+from ..keys.keyframes import bones_with_outside_parents
+from ..pose_transfer import rig_hierarchy
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits
         binding=binding,
         hand=hand,
         before={name: armature.pose.bones[name].matrix_basis.copy() for name in names},
-        wiring=wire(binding, hand),
-        hanging=hanging_bones(armature, binding),
+        wiring=rig_hierarchy(binding, hand),
+        hanging=bones_with_outside_parents(armature, binding),
         between=bones_between(armature, binding),
         posed=binding.mapped,
         digits=digits,

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
-from ...posing.grasping.arm_reach import RIGID, Carrier
-from ...posing.grasping.contact_frames import length
+from ...posing.grasping.arm_reach import NO_SWIVEL, CarryingArm
+from ...posing.grasping.contact_frames import hand_length
 from ...solvers import arm as arms
 from ..armature_hands import FoundHand
-from ..keys.arm_keys import ArmBones, arm_led
+from ..keys.arm_keys import ArmBones, arm_following
 from . import following
 from .channel_diff import channels_of, give_back
 from .following import Follower
@@ -28,35 +28,35 @@ REACHED = 0.35, 0.95
 """Arm lengths from the shoulder between which the wrist is sampled; a stretched arm has no elbow side."""
 
 
-def carrier(who: Follower, found: FoundHand, near: Floats) -> Carrier | None:
+def carrier(who: Follower, found: FoundHand, near: Floats) -> CarryingArm | None:
     """Return the arm that carries a hand; None without one.
 
     near: (3,) m, the nearest point of the object. The elbow of an arm in IK is decided by the rig, so the hand is moved
     around this point to sample it, and back. Raises RigError where the hand is gone.
     """
     if who.arm is None:
-        led = arm_led(who.held.armature_object(), found)
+        led = arm_following(who.held.armature_object(), found)
         return _sampled(who, led, near) if led else None
     shoulder = following.shoulder(who, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
-    return Carrier(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
+    return CarryingArm(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
 
 
-def _sampled(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
+def _sampled(who: Follower, bones: ArmBones, near: Floats) -> CarryingArm | None:
     armature, wrist = who.held.armature_object(), who.held.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
     base = _heads(armature, bones)[0]
-    far = (near - base + AROUND * length(who.held.hand) * _directions()).reshape(-1, 3)
+    far = (near - base + AROUND * hand_length(who.held.hand) * _directions()).reshape(-1, 3)
     size = np.maximum(np.linalg.norm(far, axis=1, keepdims=True), 1e-9)
     ways = far / size
     wrists = base + ways * np.clip(size, *((upper + fore) * np.array(REACHED)))
     out = _seen_elbows(who, bones, wrists) - base
     # Only the direction of each elbow: its distance follows from that of the wrist.
     sides = base + out - (out * ways).sum(axis=1, keepdims=True) * ways
-    return Carrier(base, float(upper), float(fore), sides, who.held.hand.side, wrists, RIGID)
+    return CarryingArm(base, float(upper), float(fore), sides, who.held.hand.side, wrists, NO_SWIVEL)
 
 
 def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:

@@ -35,10 +35,10 @@ def turn(bone: "PoseBone", values: Floats) -> Floats:
         # Axis and angle has its axis along Y at rest, so that a locked Y constrains nothing.
         merged = _merged(before, wanted, np.array([whole, locked[0], locked[1] and mode == "QUATERNION", locked[2]]))
     else:
-        turned = rotation_channels.least_eulers(rot.to_matrix(before[None]), "XYZ")
+        turned = rotation_channels.smallest_eulers(rot.to_matrix(before[None]), "XYZ")
         meant = rotation_channels.eulers(rot.to_matrix(wanted[None]), "XYZ", turned[0])
-        merged = rot.from_matrix(rotation_channels.of_eulers(np.where(locked, turned, meant), "XYZ"))[0]
-    return rotation_channels.nearest(merged, mode, now)
+        merged = rot.from_matrix(rotation_channels.from_eulers(np.where(locked, turned, meant), "XYZ"))[0]
+    return rotation_channels.nearest_values(merged, mode, now)
 
 
 def to_rest(bone: "PoseBone") -> None:

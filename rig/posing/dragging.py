@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
-from ...posing.algebra_shapes import firm
+from ...posing.algebra_shapes import with_rigid_palm
 from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, drag
 from .channel_diff import Channels, channels_of, give_back, moved_since
 from .following import Follower, arm_beyond, pointed, pose_arm
@@ -75,7 +75,7 @@ def begin(
     state = held.read()
     whole, start = bent(held, state)
     own = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    by = DRAG_SOLVERS[solver](firm(state.pose, held.seen_frames()[:, :3, 3]).hand)
+    by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, held.seen_frames()[:, :3, 3]).hand)
     of = drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
     arm = pointed(who) if who.arm and joint == WRIST else None
@@ -151,8 +151,8 @@ def _moved_with_wrist(held: RigHand, digits: Collection[str]) -> frozenset[int]:
     bends = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
 
     def carried(joint: int) -> bool:
-        while joint > 0 and binding.inherits[joint] and not binding.placed[joint]:
-            joint = int(binding.holders[joint])
+        while joint > 0 and binding.inherits_rotation[joint] and not binding.location_keyed[joint]:
+            joint = int(binding.mapped_parents[joint])
         return joint == 0
 
     return frozenset(joint for joint in binding.mapped if joint == 0 or joint in bends or not carried(joint))

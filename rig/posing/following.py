@@ -13,13 +13,13 @@ from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose, joint_position
-from ...posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
+from ...posing.following import Course, End, FollowedCourse, Shoulder, Tool, follow_course, reach_with_digit
 from ...solvers import arm as arms
 from .. import rotation_channels
 from ..armature_hands import FoundHand
 from ..binding import posed_frames
 from ..keys import parent_motion
-from ..keys.arm_keys import ArmBones, find_arm, fitted_arm, move_arm
+from ..keys.arm_keys import ArmBones, find_arm, move_arm, rest_arm
 from ..keys.keyframes import KeyedHand, key_hands
 from .posable_hand import take
 from .rig_hand import HandState, RigHand
@@ -57,7 +57,7 @@ class Follower:
 class Followed:
     """A hand's poses on its course."""
 
-    brought: Brought
+    brought: FollowedCourse
     stands: HandState
     """The state before."""
 
@@ -71,12 +71,12 @@ def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held
     try:
         arm = find_arm(armature, found)
     except RigError as error:
-        return Follower(held, None, "" if held.binding.placed[0] else str(error))
+        return Follower(held, None, "" if held.binding.location_keyed[0] else str(error))
     if arm is None:
         binding = held.binding
-        placed = binding.placed.copy()
+        placed = binding.location_keyed.copy()
         placed[JOINT_INDEX["wrist"]] = True
-        held = replace(held, binding=replace(binding, placed=placed))
+        held = replace(held, binding=replace(binding, location_keyed=placed))
     return Follower(held, arm, "")
 
 
@@ -102,10 +102,10 @@ def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None,
     tool, end = _as_seen(held, stands, joint)
     way = course(tool)
     if digit is not None and (alone or who.fixed):
-        return Followed(reach_out(held.hand, root, angles, end, way.ends), stands)
+        return Followed(reach_with_digit(held.hand, root, angles, end, way.ends), stands)
     if who.fixed:
         raise RigError(who.fixed)
-    return Followed(bring(held.hand, angles, end, way, shoulder(who, frames)), stands)
+    return Followed(follow_course(held.hand, angles, end, way, shoulder(who, frames)), stands)
 
 
 def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
@@ -130,7 +130,7 @@ def pose(who: Follower, followed: Followed) -> None:
 def posed_bones(who: Follower) -> list[tuple[str, bool]]:
     """Return the bones of hand and arm that `pose` poses, and whether their locations are posed too."""
     binding = who.held.binding
-    bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
+    bones = [(str(binding.bones[joint]), bool(binding.location_keyed[joint])) for joint in binding.mapped]
     return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
 
 
@@ -158,7 +158,7 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
         return None
     world, carried = _carried(who, frames)
     armature = who.held.armature_object()
-    fitted = fitted_arm(armature, who.arm, who.held.binding, world)
+    fitted = rest_arm(armature, who.arm, who.held.binding, world)
     size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
     arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
     return Shoulder(arm, (world @ carried)[..., :3, 3])
@@ -187,7 +187,7 @@ def pointed(who: Follower) -> ArmBones:
     if who.arm.pole is not None:
         return who.arm
     armature, (world, carried) = who.held.armature_object(), _carried(who)
-    fitted = fitted_arm(armature, who.arm, who.held.binding, world)
+    fitted = rest_arm(armature, who.arm, who.held.binding, world)
     unrest: Floats = np.linalg.inv(np.array(armature.data.bones[who.arm.upper].matrix_local, float))
     base = carried @ unrest @ fitted.base
     own: Floats = base[:3, :3] @ np.array(fitted.arm.pole, float)
@@ -220,12 +220,16 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
     goal = wanted.root[0, :3, 3].copy()
     for _ in range(ROUNDS):
         asked = Pose(held.hand, _with_place(wanted.root, goal), wanted.angles)
-        motion = move_arm(armature, arm, held.binding, asked, world=world, carried=carried)
+        motion = move_arm(armature, arm, held.binding, asked, world=world, shoulder_rest=carried)
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
             turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
             path = rotation_channels.channel(bone.rotation_mode)
-            setattr(bone, path, rotation_channels.nearest(turned[0], bone.rotation_mode, np.array(getattr(bone, path))))
+            setattr(
+                bone,
+                path,
+                rotation_channels.nearest_values(turned[0], bone.rotation_mode, np.array(getattr(bone, path))),
+            )
         bpy.context.view_layer.update()
         seen = _seen_wrist(held)
         off = wanted.root[0, :3, 3] - seen
@@ -239,7 +243,7 @@ def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
     """Return bone -> (4,) wxyz, the rotation of an arm's bone on top of what brings the wrist to a pose."""
     armature = who.held.armature_object()
     world, carried = _carried(who)
-    motion = move_arm(armature, arm, who.held.binding, pose, world=world, carried=carried)
+    motion = move_arm(armature, arm, who.held.binding, pose, world=world, shoulder_rest=carried)
     return {
         name: rot.multiply(rot.conjugate(turned[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion()))
         for name, turned in motion.rotations.items()

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...hand.kinematics import Pose, joint_frames
-from ...posing.following import Brought
+from ...posing.following import FollowedCourse
 from ...posing.grasping import grasp_planning, object_shape
 from ...posing.grasping.approach import screw_path
-from ...posing.grasping.arm_reach import Carrier
-from ...posing.grasping.candidates import Holder, Task, Thing
+from ...posing.grasping.arm_reach import CarryingArm
+from ...posing.grasping.candidates import GraspedObject, GraspingHand, GraspTask
 from ...posing.grasping.detour import route
-from ...posing.grasping.grasp_planning import Hold
+from ...posing.grasping.grasp_planning import Grasp
 from ...posing.grasping.grips import Name
 from ..armature_hands import FoundHand
-from ..pose_transfer import into_points
+from ..pose_transfer import points_to_armature
 from ..rotation_channels import channel
 from . import following
 from .arm_carrier import carrier
@@ -50,7 +50,7 @@ class Grasped:
     """A hand that holds an object."""
 
     who: Follower
-    hold: Hold
+    hold: Grasp
     way: Pose
     """From the hand's pose before, by the open hand in front of the object, to the hold."""
     parts: Floats
@@ -86,14 +86,14 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbow = following.pointed(who).pole if who.arm else None
     root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
-    holder = Holder(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
-    whole = object_shape.triangulated(solid.vertices, solid.triangles)
-    thing = Thing(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    holder = GraspingHand(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
+    whole = object_shape.surface_of(solid.vertices, solid.triangles)
+    thing = GraspedObject(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
     hold = grasp_planning.plan(holder, thing, grip)
     _check_reach(armature, obj, holder, hold)
-    who = _with_elbow(who, holder.carrier, hold.root)
+    who = _with_elbow(who, holder.arm, hold.root)
     place = obj.matrix_world.copy()
-    hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
+    hold, deepest = _settled(who, found, solid, GraspTask(hold.grip, holder, thing, hold.plane, hold.contact), hold)
     if obj.matrix_world != place:
         give_back(armature, before)
         raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
@@ -102,7 +102,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     return Grasped(who, hold, way, parts, deepest, before, elbow)
 
 
-def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
+def approach(stands: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
     """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
 
     The open hand moves along wrist poses `there` (M, 4, 4) to the front of the object, then straight on until it
@@ -110,7 +110,7 @@ def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
     """
     steps = len(there) - 1
     last = max(1, steps // 3)
-    straight = screw_path(hold.before, hold.root, last)[1:]
+    straight = screw_path(hold.approach_start, hold.root, last)[1:]
     closing = np.repeat(hold.root[None], last, axis=0)
     opened = stands.angles[0] + np.linspace(0.0, 1.0, steps + 1)[:, None] * (hold.opened - stands.angles[0])
     closed = hold.opened + np.linspace(0.0, 1.0, last + 1)[1:, None] * (hold.angles - hold.opened)
@@ -174,10 +174,10 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:
     wanted = Pose(who.held.hand, root[None], angles[None])
     nothing = np.zeros((1, 3))
-    following.pose(who, Followed(Brought(wanted, (), nothing, nothing[:, 0]), HandState(wanted)))
+    following.pose(who, Followed(FollowedCourse(wanted, (), nothing, nothing[:, 0]), HandState(wanted)))
 
 
-def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Hold) -> tuple[Hold, float]:
+def _settled(who: Follower, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
     """Return the hold corrected for the evaluated skin, and its least distance in m.
 
     The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the skin
@@ -190,28 +190,28 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
         root = who.held.read().pose.root[0]
         seen = flesh_of(armature, found, who.held)
         frames = joint_frames(who.held.hand, who.held.read().pose)
-        deepest = float(solid.distance(seen.moved(frames)[0]).min())
+        deepest = float(solid.distance(seen.posed(frames)[0]).min())
         if deepest > -DEEPEST:
             break
-        again = replace(task, holder=replace(task.holder, flesh=seen))
-        root = grasp_planning.cleared(again, solid.outwards, root, hold.opened)
-        touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
+        again = replace(task, grasping_hand=replace(task.grasping_hand, skin=seen))
+        root = grasp_planning.moved_outside(again, solid.outwards, root, hold.opened)
+        touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.joint_speeds)
         hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
     return hold, deepest
 
 
-def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Follower:
+def _with_elbow(who: Follower, carrier: CarryingArm | None, root: Floats) -> Follower:
     """Return the hand on an arm whose elbow is where the wrist bends least."""
     if carrier is None or who.arm is None:
         return who
     place = carrier.strain(root[None])[1][0]
     armature = who.held.armature_object()
-    x, y, z = into_points(np.array(armature.matrix_world), place[None])[0].tolist()
+    x, y, z = points_to_armature(np.array(armature.matrix_world), place[None])[0].tolist()
     return replace(who, arm=replace(who.arm, pole=(x, y, z)))
 
 
-def _check_reach(armature: "Object", obj: "Object", holder: Holder, hold: Hold) -> None:
-    lacks = float(holder.carrier.lacking(hold.root[None])[0]) if holder.carrier else 0.0
+def _check_reach(armature: "Object", obj: "Object", holder: GraspingHand, hold: Grasp) -> None:
+    lacks = float(holder.arm.shortfall(hold.root[None])[0]) if holder.arm else 0.0
     if lacks > REACHED:
         raise RigError(
             f"'{obj.name}' is {1e3 * lacks:.0f} mm out of the reach of '{armature.name}', bring one to the other"

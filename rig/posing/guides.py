@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...errors import RigError
 from ...posing.following import Ball, direction_of, meet_of, on_line, plane_of
 from ..keys.parent_motion import frames_come_back
-from ..keys.unkeyed_changes import unkeyed_comes_back
+from ..keys.unkeyed_changes import unkeyed_changes_restored
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -22,7 +22,7 @@ UNEVEN = 0.01
 
 def origins(obj: "Object", frames: Floats) -> Floats:
     """Return the positions (N, 3) m of an object at scene frames (N,). The scene's frame is restored."""
-    with unkeyed_comes_back(), frames_come_back():
+    with unkeyed_changes_restored(), frames_come_back():
         places = []
         for frame in frames:
             whole = int(np.floor(frame))

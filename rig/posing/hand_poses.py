@@ -32,7 +32,7 @@ def posed_joints(held: RigHand) -> list[int]:
     binding = held.binding
     joints = [JOINT_INDEX[joint] for chain in CHAIN_JOINTS.values() for joint in chain]
     bending = set(held.hand.axis_joint.tolist())
-    return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.placed[joint])]
+    return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.location_keyed[joint])]
 
 
 def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
@@ -59,13 +59,13 @@ def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves
     root[:3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(held.hand, root[None], poses.angles(held.hand, name)[None])
-    motion = transfer(binding, held.hand, pose, world, {}, wiring=held.wiring)
+    motion = transfer(binding, held.hand, pose, world, {}, hierarchy=held.wiring)
     curves = []
     for joint in posed_joints(held):
         bone = armature.pose.bones[str(binding.bones[joint])]
         path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].'
-        if binding.placed[joint]:
+        if binding.location_keyed[joint]:
             curves.append(BoneCurves(bone.name, f"{path}location", FRAME, motion.locations[:, joint]))
-        values = rotation_channels.in_mode(motion.rotations[:, joint], bone.rotation_mode)
+        values = rotation_channels.channel_values(motion.rotations[:, joint], bone.rotation_mode)
         curves.append(BoneCurves(bone.name, path + rotation_channels.channel(bone.rotation_mode), FRAME, values))
     return curves

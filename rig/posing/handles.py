@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
 from ...posing.dragging import WRIST
 from ..binding import RigBinding, posed_frames
-from ..mapping_corrections import is_shown
+from ..mapping_corrections import is_bone_visible
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -33,7 +33,7 @@ def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     frames = np.array(evaluated.matrix_world) @ posed_frames(evaluated, binding)
     places = frames[:, :3, 3]
-    shown = {joint for joint in binding.mapped if is_shown(armature, str(binding.bones[joint]))}
+    shown = {joint for joint in binding.mapped if is_bone_visible(armature, str(binding.bones[joint]))}
     points = {}
     for joint in POINTS:
         if np.isfinite(places[JOINT_INDEX[joint]]).all() and shown & _rotated(joint):

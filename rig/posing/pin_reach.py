@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import KnuckleError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
 from ...posing.dragging import WRIST, Pin
-from ...posing.grasping.contact_frames import length
+from ...posing.grasping.contact_frames import hand_length
 from .dragging import RigDrag, begin, hold_pins, move, put_back
 from .following import Follower
 from .rig_hand import RigHand
@@ -36,7 +36,7 @@ def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
 
     Raises RigError where the hand is gone.
     """
-    most = HELD * length(held.hand)
+    most = HELD * hand_length(held.hand)
     return [
         replace(pin, place=place) if np.linalg.norm(place - pin.place) > most else pin
         for pin, place in _places(held, pins)
@@ -53,7 +53,7 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> R
     dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
     try:
         hold_pins(dragged)
-        if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:
+        if _missed(who, pins) <= MET * hand_length(who.held.hand) or who.fixed:
             return dragged
         put_back(dragged)
         bpy.context.view_layer.update()
@@ -71,7 +71,7 @@ def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
         last = move(dragged, goal, last)
         now = _missed(who, pins)
         goal = last.pose.root[0, :3, 3]
-        if now <= MET * length(who.held.hand) or now > 0.9 * before:
+        if now <= MET * hand_length(who.held.hand) or now > 0.9 * before:
             return
         before = now
 

@@ -17,8 +17,8 @@ from ...hand.proportions import adult
 from ...pipeline.retarget import character
 from ..armature_hands import FoundHand
 from ..bound_hand import bound_hand
-from ..limits.rig_limits import allowed_of
-from ..rig_query import rig_hand
+from ..limits.rig_limits import found_hand_limits
+from ..rig_query import rest_hand
 from .apply_pose import begin_bound
 from .rig_hand import RigHand
 
@@ -45,9 +45,9 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
     more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
     person = MeasuredHand(adult(found.side), {}, limits=more)
     if limited:
-        person = person.with_rig_limits(allowed_of(armature, found, person.model).limits)
+        person = person.with_rig_limits(found_hand_limits(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
-    of = character(person.model, rig_hand(armature, found, binding, person.model))
+    of = character(person.model, rest_hand(armature, found, binding, person.model))
     hand = of.hand
     if further is not None:
         seen, there = _seen(armature, binding.rest), np.array([bone is not None for bone in binding.bones])

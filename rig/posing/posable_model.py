@@ -9,7 +9,7 @@ from ...hand import kinematics
 from ...hand import rotations as rot
 from ...hand.joints import JOINTS
 from ...hand.kinematics import Pose
-from ..pose_transfer import RigHierarchy, into_points
+from ..pose_transfer import RigHierarchy, points_to_armature
 from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
@@ -44,11 +44,11 @@ def _wired_as(held: RigHand, frames: Floats) -> RigHierarchy:
     """The wiring of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
     wiring, world = held.wiring, np.array(held.armature_object().matrix_world)
     turned = rot.transformed(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
-    points = into_points(world, frames[:, :3, 3])
+    points = points_to_armature(world, frames[:, :3, 3])
     offsets = wiring.offsets.copy()
     for joint in held.binding.mapped:
-        before = wiring.follows[joint]
+        before = wiring.hand_parents[joint]
         if before >= 0:
             offsets[joint] = turned[before].T @ (points[joint] - points[before])
-    still = tuple((joint, before, turned[before].T @ turned[joint]) for joint, before, _ in wiring.carried_turns)
-    return replace(wiring, offsets=offsets, carried_turns=still, still=np.zeros_like(wiring.still))
+    still = tuple((joint, before, turned[before].T @ turned[joint]) for joint, before, _ in wiring.fixed_rotations)
+    return replace(wiring, offsets=offsets, fixed_rotations=still, static=np.zeros_like(wiring.static))

@@ -150,7 +150,7 @@ class RigHand:
         """
         armature = self.armature_object()
         beyond = {joint: state.beyond[joint] for joint in self.posed if joint in state.beyond}
-        motion = self.motion(armature, state.pose, parents).with_beyond(beyond)
+        motion = self.motion(armature, state.pose, parents).with_offsets(beyond)
         self.write_motion(armature, motion, self.posed)
 
     def only(self, joints: Collection[int]) -> "RigHand":
@@ -162,7 +162,7 @@ class RigHand:
             joint = waiting.pop()
             if joint not in needed:
                 needed.add(joint)
-                above = int(self.binding.holders[joint]), self.wiring.follows[joint]
+                above = int(self.binding.mapped_parents[joint]), self.wiring.hand_parents[joint]
                 waiting += [joint for joint in above if joint >= 0]
         return replace(
             self,
@@ -174,8 +174,8 @@ class RigHand:
 
     def reached(self, joints: Collection[int]) -> list[int]:
         """The joints whose bones must be posed to move `joints`: these, and those further out that no bone carries."""
-        binding, follows = self.binding, self.wiring.follows
-        loose = binding.placed | ~binding.inherits | (binding.holders != follows)
+        binding, follows = self.binding, self.wiring.hand_parents
+        loose = binding.location_keyed | ~binding.inherits_rotation | (binding.mapped_parents != follows)
         result: list[int] = []
         for joint in binding.mapped:
             if joint in joints or (follows[joint] in result and loose[joint]):
@@ -192,18 +192,20 @@ class RigHand:
     def motion(self, armature: "Object", pose: Pose, parents: ParentFrames | None = None) -> BoneMotion:
         """The motion of the bones for a pose of one frame in the world; parents: see `write`."""
         parents = parents or self.parent_frames(armature)
-        return transfer(self.binding, self.hand, pose, parents.world, parents.rests, wiring=self.wiring)
+        return transfer(self.binding, self.hand, pose, parents.world, parents.rests, hierarchy=self.wiring)
 
     def write_motion(self, armature: "Object", motion: BoneMotion, joints: Iterable[int]) -> None:
         """Pose the bones of mapped joints, without keys."""
         bones = armature.pose.bones
         for joint in joints:
             bone = bones[str(self.binding.bones[joint])]
-            if self.binding.placed[joint]:
+            if self.binding.location_keyed[joint]:
                 bone.location = motion.locations[0, joint]
             channel = rotation_channels.channel(bone.rotation_mode)
             now = np.array(getattr(bone, channel))
-            setattr(bone, channel, rotation_channels.nearest(motion.rotations[0, joint], bone.rotation_mode, now))
+            setattr(
+                bone, channel, rotation_channels.nearest_values(motion.rotations[0, joint], bone.rotation_mode, now)
+            )
 
     def put_back(self) -> None:
         """Restore the bones to `before`, where they are still there."""

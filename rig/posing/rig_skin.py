@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, JOINTS, PARENTS
 from ...hand.kinematics import joint_frames
-from ...posing.grasping.skin_samples import Flesh, carried, fitted, onto_moving
+from ...posing.grasping.skin_samples import SkinPoints, fitted_skin, skin_points, weights_of_moving_joints
 from ..armature_hands import FoundHand
 from ..binding import joint_points
 from .rig_hand import RigHand
@@ -28,7 +28,7 @@ LEAST = 100
 """Least number of vertices of a skin that can be used."""
 
 
-def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> Flesh:
+def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> SkinPoints:
     """Return the evaluated skin of a hand from all meshes that the armature deforms.
 
     Without one it is Knuckle's own skin, fitted to the bones. Raises RigError where the hand is gone.
@@ -42,11 +42,13 @@ def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> Flesh:
         weights.append(shares)
         dual = dual or _preserves_volume(mesh, armature)
     if sum(map(len, points)) < LEAST:
-        return fitted(held.hand)
+        return fitted_skin(held.hand)
     rest = _rest_in_world(armature, held, frames)
     all_points = np.concatenate(points)
-    flesh = carried(all_points, onto_moving(np.concatenate(weights), held.hand), rest, dual=dual)
-    return flesh.seen(all_points, frames)
+    flesh = skin_points(
+        all_points, weights_of_moving_joints(np.concatenate(weights), held.hand), rest, dual_quaternions=dual
+    )
+    return flesh.rebound(all_points, frames)
 
 
 def skins(armature: "Object") -> "list[Object]":

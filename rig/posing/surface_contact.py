@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_frames, joint_position
 from ...posing.dragging import DragStep
-from ...posing.grasping.contact_frames import length
-from ...posing.grasping.skin_samples import Flesh, thinned
+from ...posing.grasping.contact_frames import hand_length
+from ...posing.grasping.skin_samples import SkinPoints, thinned
 from ..armature_hands import FoundHand
 from .dragging import RigDrag, move
 from .rig_skin import flesh_of
@@ -57,7 +57,7 @@ class Padded:
     """A dragged point with its skin: that of the phalanx that ends there."""
 
     dragged: RigDrag
-    skin: Flesh
+    skin: SkinPoints
 
     def lay(self, on: SurfaceHit, last: DragStep | None = None) -> tuple[DragStep, Floats]:
         """Pose the hand with its skin on a surface, and the dragged point above the hit.
@@ -69,14 +69,14 @@ class Padded:
         for _ in range(ROUNDS):
             step = self.dragged.drag.step(on.place + thick * on.normal, step)
             before, thick = thick, self._thickness(step.pose, on, ground)
-            if abs(thick - before) < STAYS * length(step.pose.hand):
+            if abs(thick - before) < STAYS * hand_length(step.pose.hand):
                 break
         goal = on.place + thick * on.normal
         return move(self.dragged, goal, last), goal
 
     def _thickness(self, pose: Pose, on: SurfaceHit, ground: "_Ground | None") -> float:
         """Return the height in m above the hit at which the skin touches the surface in a pose."""
-        size, points = length(pose.hand), self.skin.moved(joint_frames(pose.hand, pose))[0]
+        size, points = hand_length(pose.hand), self.skin.posed(joint_frames(pose.hand, pose))[0]
         if not len(points):
             return 0.0
         away = points - joint_position(pose, self.dragged.drag.joint)[0]
@@ -122,9 +122,9 @@ def padded(dragged: RigDrag, found: FoundHand) -> Padded:
     held, joint = dragged.follower.held, dragged.drag.joint
     flesh, digit = flesh_of(held.armature_object(), found, held), str(digit_of(joint))
     if joint in KNUCKLES:
-        points = flesh.moved(joint_frames(held.hand, dragged.start.pose))[0]
-        about = np.linalg.norm(points - dragged.position, axis=-1) < ABOUT * length(held.hand)
+        points = flesh.posed(joint_frames(held.hand, dragged.start.pose))[0]
+        about = np.linalg.norm(points - dragged.position, axis=-1) < ABOUT * hand_length(held.hand)
         own = (flesh.digit < 0) & about
     else:
         own = (flesh.digit == DIGITS.index(digit)) & (flesh.link == CHAIN_JOINTS[digit].index(joint) - 1)
-    return Padded(dragged, thinned(flesh.chosen(np.flatnonzero(own)), SPACING * length(held.hand)))
+    return Padded(dragged, thinned(flesh.subset(np.flatnonzero(own)), SPACING * hand_length(held.hand)))

@@ -179,23 +179,25 @@ def test_an_arm_that_keys_do_not_move_is_told_in_a_sentence() -> None:
     armature = opened("MakeHuman for games")
     fore = armature.data.bones["lowerarm_l"]
     fore.use_inherit_rotation = False
-    with pytest.raises(RigError, match="bone 'lowerarm_l' does not turn with the arm"):
+    with pytest.raises(RigError, match="bone 'lowerarm_l' does not rotate with its arm"):
         find_arm(armature, hand_of(armature, "left"))
     fore.use_inherit_rotation = True
     posed = armature.pose.bones["lowerarm_l"]
     goal = posed.constraints.new("IK")
     goal.target, goal.chain_count = bpy.data.objects.new("Goal", None), 2
-    with pytest.raises(RigError, match="constraints or drivers turn 'upperarm_l', so that keys do not: switch the arm"):
+    with pytest.raises(
+        RigError, match="constraints or drivers rotate 'upperarm_l', so keys have no effect: switch the arm"
+    ):
         find_arm(armature, hand_of(armature, "left"))
     goal.mute = True
     assert find_arm(armature, hand_of(armature, "left")) == ArmBones("upperarm_l", "lowerarm_l")
     posed.driver_add("rotation_quaternion", 0).driver.expression = "1"
-    with pytest.raises(RigError, match="constraints or drivers turn 'lowerarm_l'"):
+    with pytest.raises(RigError, match="constraints or drivers rotate 'lowerarm_l'"):
         find_arm(armature, hand_of(armature, "left"))
 
 
 def test_a_control_that_is_locked_in_its_place_is_told_in_a_sentence() -> None:
     armature = opened("Rigify generated, IK")
     armature.pose.bones["hand_ik.L"].lock_location = (False, True, False)
-    with pytest.raises(RigError, match=r"'hand_ik\.L' brings the arm along and is locked in its place"):
+    with pytest.raises(RigError, match=r"'hand_ik\.L' brings the arm along and its location is locked"):
         find_arm(armature, hand_of(armature, "left"))

@@ -10,7 +10,7 @@ from knuckle.cli.main import DEMO_CAPTURE, main
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.keying_notes import keying_notes
-from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.mapping import Mapping, write_preset
 from knuckle.tests.blender.bad_rigs import BAD, Object, one_finger, without
 from knuckle.tests.blender.making import rig, take
@@ -156,7 +156,7 @@ def test_what_a_rig_lacks_and_plays_no_more_is_told_with_the_result(
     bpy.ops.knuckle.import_capture(filepath=TAP)
     chosen.rig, chosen.armature = "ARMATURE", armature
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None
     for note in notes:
         assert note in shown

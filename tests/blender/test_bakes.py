@@ -13,8 +13,8 @@ from mathutils import Quaternion
 
 from knuckle.capture.files.mediapipe_json import LANDMARKS
 from knuckle.hand.joints import JOINTS
-from knuckle.rig.keys.take_report import result_of
-from knuckle.rig.limits.limit_constraints import NAME
+from knuckle.rig.keys.take_report import report_of
+from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME
 from knuckle.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -58,7 +58,7 @@ def test_every_solver_bakes_a_recording(name: str, shared: Path, tmp_path: Path,
         with subtests.test(solver=solver):
             chosen.solver = solver
             assert bpy.ops.knuckle.solve() == {"FINISHED"}
-            solved = [obj for obj in bpy.data.objects if (result_of(obj) or {}).get("solver") == solver]
+            solved = [obj for obj in bpy.data.objects if (report_of(obj) or {}).get("solver") == solver]
             assert len(solved) == CAPTURES[name]
             for armature in solved:
                 check_keys(armature, frames)
@@ -84,7 +84,7 @@ def check_keys(armature: Any, frames: int) -> None:
     """A key for each frame on all bones that move, finite, and inside of what the bone's constraint lets it turn."""
     (bag,) = armature.animation_data.action.layers[0].strips[0].channelbags
     for bone in armature.pose.bones:
-        limit = bone.constraints.get(NAME)
+        limit = bone.constraints.get(CONSTRAINT_NAME)
         if limit is None:
             continue
         path = f'pose.bones["{bone.name}"].rotation_quaternion'

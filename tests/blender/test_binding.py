@@ -29,7 +29,7 @@ def test_every_bone_points_where_the_performers_does(kind: str, transform: str, 
     assert (found.side == side) == (transform != "mirrored")
     hand = proportions.build(proportions.adult(found.side))
     binding = bind(armature, found.side, found.bones, hand)
-    assert binding.placed[0] == (kind != "arm")
+    assert binding.location_keyed[0] == (kind != "arm")
     pose = motion(hand, FRAMES)
     key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, FRAMES + 1), "Take")
     solved = kinematics.joint_frames(hand, pose)
@@ -68,7 +68,11 @@ def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> No
         found = bind(armature, side, find_hand(armature, side).bones, hand)
         assert np.abs(found.rest_to_bone - known.rest_to_bone).max() < 1e-5
         assert np.abs(found.rest - known.rest).max() < 1e-6
-        assert found.holders.tolist() == known.holders.tolist() == default_binding(armature, hand).holders.tolist()
+        assert (
+            found.mapped_parents.tolist()
+            == known.mapped_parents.tolist()
+            == default_binding(armature, hand).mapped_parents.tolist()
+        )
 
 
 def renamed(armature: bpy.types.Object, family: BoneNaming, side: Side, prefix: str = "") -> dict[str, str]:

@@ -14,7 +14,7 @@ from knuckle.hand.model import HandModel
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
-from knuckle.rig.keys.take_report import RESULT, result_of
+from knuckle.rig.keys.take_report import REPORT_PROPERTY, report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, take_frames, write_take
 from knuckle.tests.blender.making import evaluated, everything, motion, take
 
@@ -164,11 +164,11 @@ def test_of_two_hands_none_is_built_where_one_that_stands_cannot_be_keyed() -> N
 def test_a_damaged_report_is_none(damaged: object) -> None:
     scene = bpy.context.scene
     (armature,) = write_take(take(("right",), frames=5), None, scene, scene.collection, TakeTiming())
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None
     assert set(report["hands"]) == {"right"}
-    armature.animation_data.action[RESULT] = damaged
-    assert result_of(armature) is None
+    armature.animation_data.action[REPORT_PROPERTY] = damaged
+    assert report_of(armature) is None
     # The take is no one's any more: the next one gets a hand of its own.
     assert write_take(take(("right",), frames=5), None, scene, scene.collection, TakeTiming()) != (armature,)
 

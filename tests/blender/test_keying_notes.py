@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import evaluated, rig, take
 
@@ -52,7 +52,7 @@ def shown(settings: Callable[[Object], None]) -> tuple[NDArray[np.float64], list
     scene, armature = bpy.context.scene, rig("right")
     settings(armature)
     write_take(take(("right",), frames=10), armature, scene, scene.collection, TakeTiming())
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None
     scene.frame_set(6)
     return evaluated(armature), report["warnings"]
@@ -90,7 +90,7 @@ def test_it_is_told_of_a_hand_of_knuckles_own_that_is_keyed_once_more() -> None:
     right.data.pose_position = "REST"
     told = "armature 'Right Hand' does not show the take as solved: it is shown in Rest Position"
     for armature in write_take(solved, None, scene, scene.collection, TakeTiming()):
-        report = result_of(armature)
+        report = report_of(armature)
         assert report is not None
         assert len(report["warnings"]) == 1
         assert report["warnings"][0].startswith(told)

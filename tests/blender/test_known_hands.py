@@ -16,7 +16,7 @@ from knuckle.rig import hand_axes as axes
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.detection_cache import DetectedHands
-from knuckle.rig.mapping import save_mapping, saved_mapping
+from knuckle.rig.mapping import save_mapping, saved_mappings
 from knuckle.rig.mapping_corrections import own_mapping
 from knuckle.tests.blender.making import rig
 
@@ -87,7 +87,7 @@ def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Obj
         bpy.ops.knuckle.save_mapping(filepath=str(tmp_path / "own.json"), side="left")
     with pytest.raises(RuntimeError):
         bpy.ops.knuckle.keep_hand(side="left")
-    assert saved_mapping(armature) == {}
+    assert saved_mappings(armature) == {}
 
 
 def test_a_constraint_that_is_switched_is_another_answer_and_back_the_same(armature: Object) -> None:
@@ -115,7 +115,7 @@ def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(
     assert dragged is not None
     anew = detection_cache.look(armature)
     assert anew.hands == dragged.hands
-    assert anew.hands["left"].turns == {"ring-finger": 11.0}
+    assert anew.hands["left"].curl_turns == {"ring-finger": 11.0}
     np.testing.assert_array_equal(
         posed_frames(armature, anew.bindings["left"]), posed_frames(armature, dragged.bindings["left"])
     )
@@ -197,10 +197,10 @@ def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monk
     for gone in ((), ("index-finger-tip", "thumb-tip")):
         kept = replace(binding, bones=tuple(None if bone in gone else bone for bone in binding.bones))
         frames = posed_frames(armature, kept)
-        drawn, (tips, normal) = axes.hand_axes(frames), axes.named_places(frames)
+        drawn, (tips, normal) = axes.hand_axes(frames), axes.label_positions(frames)
         assert {one.digit: one.joints[-1].tolist() for one in drawn.digits} == {k: v.tolist() for k, v in tips.items()}
         np.testing.assert_array_equal(normal, drawn.normal)
-    assert axes.named_places(np.full((25, 4, 4), np.nan))[0] == {}
+    assert axes.label_positions(np.full((25, 4, 4), np.nan))[0] == {}
     monkeypatch.setattr(axes_overlay, "hand_axes", None)
     told = [text for _, text, _ in axes_overlay._names(bpy.context, armature)]
     assert told == ["Thumb", "Index", "Middle", "Ring", "Little", "Left palm"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.rig.keys.fcurves import curves_of
-from knuckle.rig.keys.nla_layers import TAKE, pull_up, push_down
+from knuckle.rig.keys.nla_layers import TAKE_PROPERTY, pull_up, push_down
 from knuckle.tests.blender.making import rig
 
 SPAN = (-50.0, 200.0)
@@ -119,7 +119,7 @@ def test_what_is_pushed_down_is_seen_as_before(kind: Callable[[bpy.types.Object]
 def test_a_take_is_replaced_by_one_of_its_bones_and_lies_below_one_of_others() -> None:
     armature = animated("upper", "fore")
     take = armature.animation_data.action
-    take[TAKE] = True
+    take[TAKE_PROPERTY] = True
     assert push_down(armature, {"upper", "fore", "wrist"}, SPAN) is None
     assert armature.animation_data.action == take
     strip = push_down(armature, {"fore", "wrist"}, SPAN)

@@ -8,7 +8,7 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import SIDES, Side
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.limits.limit_constraints import NAME, add_limits
+from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME, add_limits
 from knuckle.tests.blender.making import motion
 
 
@@ -39,7 +39,7 @@ def _worst_turn(armature: bpy.types.Object, joints: tuple[str, ...], wanted: np.
     worst = 0.0
     for joint, name in enumerate(joints[1:], 1):
         bone = armature.pose.bones[name]
-        if NAME not in bone.constraints:
+        if CONSTRAINT_NAME not in bone.constraints:
             continue
         local = bone.bone.convert_local_to_pose(
             bone.matrix,
@@ -62,9 +62,9 @@ def test_bones_that_do_not_move_are_locked_and_limits_are_replaced_not_added() -
     for joint, name in enumerate(hand.joints):
         bone = armature.pose.bones[name]
         moves = joint in hand.axis_joint
-        assert [constraint.name for constraint in bone.constraints] == ([NAME] if moves else [])
+        assert [constraint.name for constraint in bone.constraints] == ([CONSTRAINT_NAME] if moves else [])
         if joint and not moves:
             assert all(bone.lock_rotation)
     pip = armature.pose.bones["index-finger-phalanx-intermediate"]
     assert list(pip.lock_rotation) == [False, True, True]
-    assert np.degrees(pip.constraints[NAME].min_x) == pytest.approx(-110)
+    assert np.degrees(pip.constraints[CONSTRAINT_NAME].min_x) == pytest.approx(-110)

@@ -10,7 +10,7 @@ import pytest
 from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.hand.joints import Side
-from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.linked import check_target, editable
 from knuckle.rig.mapping import Mapping, forget_mapping, save_mapping
 from knuckle.tests.blender.making import find_hand, rig
@@ -87,7 +87,7 @@ def test_a_linked_armature_is_keyed_as_a_library_override_where_it_stood(tmp_pat
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "keyed.blend"))
     again = bpy.context.scene.objects["Rig"]
     assert again.animation_data.action.name == "leap_finger_tap"
-    assert result_of(again) is not None
+    assert report_of(again) is not None
     assert np.abs(np.array(again.matrix_world) - stood).max() < 1e-6
 
 
@@ -197,11 +197,11 @@ def test_each_override_finds_its_own_mapping_whichever_scenes_others_are_in(tmp_
         overrides[name] = own
     bones = find_hand(armature, "right").bones
     for turn, own in enumerate(reversed(overrides.values())):
-        save_mapping(own, Mapping("right", bones, turns={"thumb": 10.0 + turn}))
-    turns = {name: find_hand(own, "right").turns for name, own in overrides.items()}
+        save_mapping(own, Mapping("right", bones, curl_turns={"thumb": 10.0 + turn}))
+    turns = {name: find_hand(own, "right").curl_turns for name, own in overrides.items()}
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    again = {obj.name: find_hand(obj, "right").turns for obj in bpy.data.objects if obj.override_library}
+    again = {obj.name: find_hand(obj, "right").curl_turns for obj in bpy.data.objects if obj.override_library}
     assert again == turns
     assert len({str(turn) for turn in turns.values()}) == 3
 

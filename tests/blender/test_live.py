@@ -19,7 +19,7 @@ from knuckle.operators.live_loop import LiveRun
 from knuckle.operators.session import SESSION
 from knuckle.pipeline.live.dropout_blend import HOLD
 from knuckle.pipeline.live.live_hand import LiveHand
-from knuckle.rig.keys.nla_layers import TAKE
+from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 
@@ -150,7 +150,7 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
     assert bpy.ops.knuckle.live_record() == {"FINISHED"}
     bpy.ops.knuckle.live_stop()
     take = armature.animation_data.action
-    assert take[TAKE] and take is not body and take.frame_range[0] == 20
+    assert take[TAKE_PROPERTY] and take is not body and take.frame_range[0] == 20
     assert [strip.action for track in armature.animation_data.nla_tracks for strip in track.strips] == [body]
     assert (scene.render.fps, scene.render.fps_base) == rate
     scene.frame_set(int(take.frame_range[1]))
@@ -173,7 +173,7 @@ def test_a_take_is_keyed_without_posing_what_is_shown_on_each_of_its_frames(foll
     posed: list[float] = []
     monkeypatch.setattr(run, "pose", posed.append)
     assert bpy.ops.knuckle.live_record() == {"FINISHED"}
-    assert makehuman.animation_data.action[TAKE] and len(posed) <= 1
+    assert makehuman.animation_data.action[TAKE_PROPERTY] and len(posed) <= 1
 
 
 def test_hands_are_seen_however_long_blender_takes(followed, port, monkeypatch):

@@ -18,7 +18,7 @@ from knuckle.operators.session import SESSION
 from knuckle.pipeline.live import take_buffer as kept_module
 from knuckle.pipeline.live.session import DisplayedHand
 from knuckle.rig.keys.fcurves import curves_of
-from knuckle.rig.keys.nla_layers import TAKE
+from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import wait_for
 
@@ -51,7 +51,7 @@ def is_kept(armature: bpy.types.Object) -> None:
     assert SESSION.live.run is None
     assert bpy.context.scene.knuckle_live.takes.keys() == ["Take 001"]
     take = armature.animation_data.action
-    assert take[TAKE] and take.frame_range[1] - take.frame_range[0] > 10
+    assert take[TAKE_PROPERTY] and take.frame_range[1] - take.frame_range[0] > 10
 
 
 @pytest.mark.parametrize("content", [None, b"no blend file"])
@@ -75,7 +75,7 @@ def test_switching_the_extension_off_keeps_the_take(followed, makehuman, port):
     knuckle.unregister()
     try:
         assert SESSION.live.run is None and stands(makehuman) == before
-        assert makehuman.animation_data.action[TAKE]
+        assert makehuman.animation_data.action[TAKE_PROPERTY]
         takes = [found.name for found in Path(path).glob("*.rawtake")]
     finally:
         knuckle.register()
@@ -128,7 +128,7 @@ def test_what_is_called_otherwise_is_followed_on_and_keyed(followed, makehuman, 
     _tick()
     assert stands(makehuman) != before and not run.rigs.problems
     assert bpy.ops.knuckle.live_record() == {"FINISHED"}
-    assert makehuman.animation_data.action[TAKE]
+    assert makehuman.animation_data.action[TAKE_PROPERTY]
 
 
 def test_a_scene_that_is_gone_ends_it_with_a_sentence(followed, port):

@@ -12,7 +12,7 @@ from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_device import update_people
 from knuckle.operators.live_loop import LiveRun
-from knuckle.rig.keys.take_report import TIMECODE
+from knuckle.rig.keys.take_report import TIMECODE_PROPERTY
 from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import wait_for
@@ -166,7 +166,7 @@ def test_takes_are_listed_with_their_length_and_read_again(followed, port, tmp_p
     (take,) = chosen.takes
     assert (take.name, take.timecode) == ("Take 001", "01:02:03:04")
     assert take.seconds == pytest.approx(119 / 60, abs=0.1)
-    assert bpy.data.actions["Take 001"][TIMECODE] == "01:02:03:04"
+    assert bpy.data.actions["Take 001"][TIMECODE_PROPERTY] == "01:02:03:04"
     assert bpy.ops.knuckle.import_capture(filepath=take.filepath) == {"FINISHED"}
     assert bpy.ops.knuckle.live_forget_take() == {"FINISHED"}
     assert not chosen.takes and (tmp_path / "Take 001.rawtake").exists()

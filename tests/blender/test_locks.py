@@ -86,7 +86,7 @@ def test_locked_parts_of_a_quaternion_stay_and_it_stays_one_long(
 ) -> None:
     posed(bone, mode, locked, True)
     before = bone.matrix_basis.to_quaternion()
-    values = rotation_channels.nearest(
+    values = rotation_channels.nearest_values(
         np.array(to) / np.linalg.norm(to), mode, np.array(getattr(bone, rotation_channels.channel(mode)))
     )
     setattr(bone, rotation_channels.channel(mode), bone_locks.turn(bone, values))

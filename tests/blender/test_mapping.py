@@ -11,7 +11,15 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.armature_hands import detected_hands, find_hands
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.mapping import PROPERTIES, Mapping, forget_mapping, picked, read_preset, save_mapping, saved_mapping
+from knuckle.rig.mapping import (
+    PROPERTIES,
+    Mapping,
+    forget_mapping,
+    read_preset,
+    save_mapping,
+    saved_mappings,
+    with_bone,
+)
 from knuckle.tests.blender.making import find_hand, rig
 
 
@@ -19,8 +27,8 @@ def own(armature: bpy.types.Object) -> Mapping:
     """What is found, with the bones of two digits' ends swapped and a tip without a bone."""
     found = detected_hands(armature)[0]
     mapping = Mapping(found.side, found.bones)
-    mapping = picked(mapping, "ring-finger-tip", None)
-    return picked(mapping, "pinky-finger-tip", found.bones["ring-finger-tip"])
+    mapping = with_bone(mapping, "ring-finger-tip", None)
+    return with_bone(mapping, "pinky-finger-tip", found.bones["ring-finger-tip"])
 
 
 def test_a_mapping_that_is_kept_comes_before_what_is_found() -> None:
@@ -49,7 +57,7 @@ def test_a_mapping_is_saved_and_loaded_with_the_file(tmp_path: Path) -> None:
     save_mapping(armature, mapping)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rig.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rig.blend"))
-    assert saved_mapping(bpy.data.objects["Rig"]) == {"right": mapping}
+    assert saved_mappings(bpy.data.objects["Rig"]) == {"right": mapping}
 
 
 def overridden(folder: Path) -> bpy.types.Object:
@@ -77,23 +85,23 @@ def loaded_again(folder: Path) -> bpy.types.Object:
 
 def test_a_library_override_keeps_its_own_mapping(tmp_path: Path) -> None:
     over = overridden(tmp_path)
-    assert not find_hands(over)[0].bones.keys() ^ saved_mapping(over)["left"].bones.keys()
+    assert not find_hands(over)[0].bones.keys() ^ saved_mappings(over)["left"].bones.keys()
     mapping = own(over)
     save_mapping(over, mapping)
-    assert saved_mapping(loaded_again(tmp_path)) == {"left": mapping}
+    assert saved_mappings(loaded_again(tmp_path)) == {"left": mapping}
 
 
 def test_an_override_forgets_the_mapping_of_its_library_for_good(tmp_path: Path) -> None:
     over = overridden(tmp_path)
-    assert saved_mapping(over)
+    assert saved_mappings(over)
     forget_mapping(over, "left")
-    assert saved_mapping(over) == {}
+    assert saved_mappings(over) == {}
     again = loaded_again(tmp_path)
-    assert saved_mapping(again) == {}
+    assert saved_mappings(again) == {}
     assert not find_hand(again, "left").corrected
     forget_mapping(again, "left")
     save_mapping(again, own(again))
-    assert saved_mapping(loaded_again(tmp_path))["left"].bones
+    assert saved_mappings(loaded_again(tmp_path))["left"].bones
 
 
 @pytest.mark.parametrize(
@@ -134,7 +142,7 @@ def test_a_mapping_with_a_bone_that_is_not_there_is_not_kept() -> None:
     armature = rig("left")
     with pytest.raises(RigError, match="armature 'Rig' has no bone 'Hand' for wrist, pick another bone"):
         save_mapping(armature, Mapping("left", {"wrist": "Hand", "thumb-tip": "thumb-tip"}))
-    assert saved_mapping(armature) == {}
+    assert saved_mappings(armature) == {}
     assert all(armature.get(PROPERTIES[side]) is None for side in SIDES)
 
 
@@ -144,7 +152,7 @@ def test_a_digit_that_is_turned_curls_in_another_plane_and_no_other_digit_does(s
     found = find_hand(armature, side)
     hand = proportions.build(proportions.adult(side))
     before = bound_hand(armature, found, hand).rest
-    save_mapping(armature, Mapping(side, found.bones, turns={"thumb": 90.0, "ring-finger": 180.0}))
+    save_mapping(armature, Mapping(side, found.bones, curl_turns={"thumb": 90.0, "ring-finger": 180.0}))
     after = bound_hand(armature, find_hand(armature, side), hand).rest
     turned = {*CHAIN_JOINTS["thumb"], *CHAIN_JOINTS["ring-finger"]}
     same = [JOINT_INDEX[joint] for joint in JOINTS if joint not in turned]

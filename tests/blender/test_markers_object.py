@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from knuckle.capture import Markers
 from knuckle.rig.marker_rows import MEASURED, MISSING, PREDICTED, marker_rows
-from knuckle.rig.markers_object import add_markers, fill, get_input, is_markers, place, set_input, show_solved
+from knuckle.rig.markers_object import (
+    add_markers,
+    get_input,
+    is_markers,
+    set_input,
+    set_markers,
+    set_timing,
+    show_solved,
+)
 
 FRAMES, COUNT = 120, 7
 
@@ -107,11 +115,11 @@ def test_what_was_filled_in_by_cleaning_is_shown_after_solving() -> None:
 def test_markers_are_moved_in_time_sized_and_filled_again() -> None:
     obj = add_markers(capture(), "waves", bpy.context.scene.collection, start=1.0, rate=60.0)
     first, _ = shown(obj, 1)
-    place(obj, 101.0, 30.0)
+    set_timing(obj, 101.0, 30.0)
     assert np.abs(shown(obj, 101)[0] - first).max() < 1e-6
     set_input(obj, "Size", 0.02)
     assert get_input(obj, "Size") == pytest.approx(0.02)
-    fill(obj, capture().select(slice(50, 100)))
+    set_markers(obj, capture().select(slice(50, 100)))
     assert is_markers(obj)
     assert np.abs(shown(obj, 101)[0] - capture().positions[50]).max() < 1e-5
     assert len(bpy.data.objects) == 1

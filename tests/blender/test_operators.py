@@ -9,9 +9,9 @@ import pytest
 
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.pipeline.recipe import from_dict, to_dict
-from knuckle.rig.keys.take_report import result_of
-from knuckle.rig.limits.limit_constraints import NAME
-from knuckle.rig.markers_object import PROPERTY
+from knuckle.rig.keys.take_report import report_of
+from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME
+from knuckle.rig.markers_object import CAPTURE_PROPERTY
 from knuckle.tests.blender.making import everything, rig, take
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -41,7 +41,7 @@ def test_add_hand_gives_a_hand_of_that_size_with_visible_limits(side: str) -> No
     knuckle = armature.data.bones["middle-finger-phalanx-proximal"].head_local
     assert knuckle.length + (tip - knuckle).length == pytest.approx(0.25, rel=1e-4)
     assert armature.matrix_world.translation.to_tuple() == pytest.approx((1, 2, 3))
-    assert sum(NAME in bone.constraints for bone in armature.pose.bones) == 15
+    assert sum(CONSTRAINT_NAME in bone.constraints for bone in armature.pose.bones) == 15
     thumb = armature.data.bones["thumb-tip"].head_local.x
     assert (thumb > 0) == (side == "left")
 
@@ -52,7 +52,7 @@ def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
     chosen = bpy.context.scene.knuckle
     assert chosen.capture == TAP
     assert [obj.name for obj in bpy.data.objects] == ["leap_finger_tap"] == [chosen.markers.name]
-    about = chosen.markers[PROPERTY]
+    about = chosen.markers[CAPTURE_PROPERTY]
     assert about["frames"] == 89 == chosen.last
     assert about["confidence"] > 0.5
     assert about["hands"].startswith("right")
@@ -61,10 +61,10 @@ def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
 def test_what_was_told_by_shape_is_in_the_panel() -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     chosen = bpy.context.scene.knuckle
-    assert list(chosen.markers[PROPERTY]["told"]) == []
+    assert list(chosen.markers[CAPTURE_PROPERTY]["told"]) == []
     chosen.labels = "shape"
     bpy.ops.knuckle.import_capture(filepath=TAP)
-    assert chosen.markers[PROPERTY]["told"][0].startswith("Right, by shape: ")
+    assert chosen.markers[CAPTURE_PROPERTY]["told"][0].startswith("Right, by shape: ")
 
 
 def test_what_cannot_be_read_is_told_and_changes_nothing(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_solve_keys_a_new_hand_on_the_frames_of_its_markers() -> None:
     assert first == pytest.approx(11 + times[0] * 30, abs=1.0)
     assert last == pytest.approx(11 + times[1] * 30, abs=2.0)
     assert first == round(first)
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None
     assert set(report["hands"]) == {"right"}
     bpy.ops.knuckle.fit_range()
@@ -191,7 +191,7 @@ def test_the_report_of_the_active_hand_is_exported(tmp_path: Path) -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     bpy.ops.knuckle.solve()
     bpy.ops.knuckle.export_report(filepath=path)
-    assert json.loads(Path(path).read_text()) == result_of(bpy.context.scene.knuckle.result)
+    assert json.loads(Path(path).read_text()) == report_of(bpy.context.scene.knuckle.result)
 
 
 def test_everything_a_person_meets_is_explained() -> None:
@@ -228,7 +228,7 @@ def test_a_right_hand_is_mirrored_onto_an_armature_that_has_a_left_one_only() ->
         bpy.ops.knuckle.solve()
     chosen.mirror = True
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
-    report = result_of(chosen.armature)
+    report = report_of(chosen.armature)
     assert report is not None and set(report["hands"]) == {"left"}
     assert chosen.markers.scale.x == -1.0, "its markers lie on the hand"
     chosen.rig, chosen.mirror = "NEW", False

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm
+from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, with_rigid_palm
 from knuckle.rig import detection_cache
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
@@ -63,7 +63,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
     (trace,) = TraceCache().traces(armature, known, "right", ["index-finger"], goals)
     assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
     held = held_follower(armature, "right", known).held
-    stands = firm(held.read_pose(), held.seen_frames()[:, :3, 3])
+    stands = with_rigid_palm(held.read_pose(), held.seen_frames()[:, :3, 3])
     drawn = Tracer(stands.hand).solved(stands, "index-finger", goals["index-finger"])
     assert np.rad2deg(np.abs(drawn.angles - stands.angles).max()) < 0.1
 

@@ -17,7 +17,7 @@ from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.mesh.surface import surface
 from knuckle.posing.grasping import contact_frames
-from knuckle.posing.grasping.skin_samples import fitted
+from knuckle.posing.grasping.skin_samples import fitted_skin
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
@@ -50,7 +50,7 @@ def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side 
     """Scales a thing as a hand is larger than an adult's, and stands it before the palm; an arm at rest is nearly
     stretched, for that it stands nearer to the body."""
     held = take(armature, found_hand(armature, side))
-    root, size = held.read().pose.root[0], contact_frames.length(held.hand) / 0.185
+    root, size = held.read().pose.root[0], contact_frames.hand_length(held.hand) / 0.185
     place = root[:3, 3] + size * (root[:3, :3] @ [0.0, 0.03, -0.12])
     if len(armature.data.bones) > len(JOINTS):
         place[:2] *= 0.75
@@ -91,7 +91,7 @@ def held_skin(armature: bpy.types.Object, side: Side) -> Floats:
     """(V, 3) m, the skin that a hand without one of its own is closed with."""
     found = found_hand(armature, side)
     held = take(armature, found)
-    skin: Floats = flesh_of(armature, found, held).moved(joint_frames(held.hand, held.read().pose))[0]
+    skin: Floats = flesh_of(armature, found, held).posed(joint_frames(held.hand, held.read().pose))[0]
     return skin
 
 
@@ -167,9 +167,9 @@ def rigify_with_a_skin(arm: Literal["IK", "FK"] = "IK") -> bpy.types.Object:
     armature = opened("Rigify generated, FK" if arm == "FK" else "Rigify generated")
     bpy.context.view_layer.update()
     held = take(armature, found_hand(armature))
-    flesh = fitted(held.hand)
+    flesh = fitted_skin(held.hand)
     data = bpy.data.meshes.new("Skin")
-    places = flesh.moved(joint_frames(held.hand, held.read().pose))[0]
+    places = flesh.posed(joint_frames(held.hand, held.read().pose))[0]
     data.from_pydata(places.tolist(), [], surface(proportions.adult("right")).quads.tolist())
     skin = bpy.data.objects.new("Skin", data)
     bpy.context.scene.collection.objects.link(skin)
@@ -259,7 +259,7 @@ def before_body(thing: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Scales a thing to the hand and stands it where a person has what it looks at."""
     places = arm_places(armature, posed=False)
     reach = np.linalg.norm(np.diff(places, axis=0), axis=1).sum()
-    size = contact_frames.length(take(armature, found_hand(armature)).hand) / 0.185
+    size = contact_frames.hand_length(take(armature, found_hand(armature)).hand) / 0.185
     thing.scale = (size, size, size)
     thing.location = (places[0] + reach * np.array([-0.1, -0.62, -0.35])).tolist()
     thing.rotation_euler = {"Mug": (0.0, 0.0, -2.2), "Pen": (0.5, 0.2, 0.0), "Ball": (0.0, 0.0, 0.0)}[thing.name]
@@ -337,7 +337,7 @@ def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() ->
     np.testing.assert_allclose(done.way.root[-1], done.hold.root, atol=1e-6)
     assert np.all(np.diff(done.parts) > 0) and done.parts[0] == 0 and done.parts[-1] == pytest.approx(1.0)
     flesh, solid = flesh_of(armature, found, done.who.held), solid_of(thing)
-    straight = flesh.moved(joint_frames(done.who.held.hand, done.way)[6:])
+    straight = flesh.posed(joint_frames(done.who.held.hand, done.way)[6:])
     deepest = min(float(solid.distance(skin).min()) for skin in straight)
     assert deepest > -1 * MM
 
@@ -507,7 +507,7 @@ def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.ty
     assert deepest <= 1 * MM
     held = take(scene, found_hand(scene))
     gaps = solid_of(chosen.target).distance(
-        flesh_of(scene, found_hand(scene), held).moved(joint_frames(held.hand, held.read().pose))[0]
+        flesh_of(scene, found_hand(scene), held).posed(joint_frames(held.hand, held.read().pose))[0]
     )
     assert gaps.min() < 0.5 * MM
 

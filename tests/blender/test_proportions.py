@@ -13,7 +13,7 @@ from knuckle.pipeline.job import SolvedHand, SolveJob, Take
 from knuckle.pipeline.recipe import KEEPS, Recipe
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import TakeTiming, new_hand, take_frames, write_take
-from knuckle.rig.limits.bone_limits import apart
+from knuckle.rig.limits.bone_limits import angles_between
 from knuckle.rig.rig_query import RigQuery
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.rigs import RIGS, placed
@@ -167,7 +167,7 @@ def test_nothing_is_keyed_outside_the_rigs_limits_and_the_report_knows(keep: str
         assert 1000 * np.abs(places[1:] - places[0] - known).max() < 0.05
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pairs = [(posed.pose.bones[bone].matrix_basis, local(posed.pose.bones[bone])) for bone in bones]
-        worst = max(worst, np.degrees(apart(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
+        worst = max(worst, np.degrees(angles_between(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
     assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"
 
 

@@ -50,12 +50,12 @@ def test_a_take_is_drawn_and_the_scenes_settings_come_back(
     scene.frame_set(7, subframe=0.5)
     output(scene, chosen[0], **chosen[1])
     before = settings(scene)
-    render.still(tmp_path / "still.png", picture, 5)
+    render.render_still(tmp_path / "still.png", picture, 5)
     assert settings(scene) == before
-    render.video(tmp_path / "video.mp4", picture, 1, 3)
+    render.render_video(tmp_path / "video.mp4", picture, 1, 3)
     assert settings(scene) == before
     with pytest.raises(FileError, match="cannot be written"):
-        render.still(tmp_path / "still.png" / "in a file.png", picture)
+        render.render_still(tmp_path / "still.png" / "in a file.png", picture)
     assert settings(scene) == before
     render.take_video(tmp_path / "take.mp4", solved, picture, 0.1)
     assert (tmp_path / "take.mp4").read_bytes()[4:8] == b"ftyp"

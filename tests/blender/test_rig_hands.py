@@ -23,8 +23,15 @@ from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.hand_axes import hand_axes
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
-from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
-from knuckle.rig.mapping_corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
+from knuckle.rig.mapping import PROPERTIES, Mapping, save_mapping, saved_mappings, with_bone, write_preset
+from knuckle.rig.mapping_corrections import (
+    digit_chain,
+    mirrored_mapping,
+    own_mapping,
+    with_carrier,
+    with_curl_flipped,
+    with_curl_turned,
+)
 from knuckle.rig.posing.posable_cache import held_hand
 from knuckle.tests.blender.making import find_hand, rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
@@ -48,19 +55,19 @@ def test_a_flip_is_kept_and_a_second_one_takes_it_back() -> None:
     assert bpy.ops.knuckle.flip_digit(side="left", digit="thumb") == {"FINISHED"}
     found = find_hand(armature, "left")
     assert found.corrected
-    assert found.turns == {"thumb": 180.0}
+    assert found.curl_turns == {"thumb": 180.0}
     assert bpy.ops.knuckle.flip_digit(side="left", digit="thumb") == {"FINISHED"}
-    assert find_hand(armature, "left").turns == {}
+    assert find_hand(armature, "left").curl_turns == {}
 
 
 @pytest.mark.parametrize("turn", [-180.0, -90.0, 0.0, 20.0, 180.0, 540.0])
 def test_turns_stay_within_half_a_turn_and_mirroring_twice_gives_them_back(turn: float) -> None:
-    mapping = turned(Mapping("left", {"wrist": "w", "thumb-tip": "t"}), "thumb", turn)
-    angle = mapping.turns.get("thumb", 0.0)
+    mapping = with_curl_turned(Mapping("left", {"wrist": "w", "thumb-tip": "t"}), "thumb", turn)
+    angle = mapping.curl_turns.get("thumb", 0.0)
     assert -180 < angle <= 180
     assert (angle - turn) % 360 == 0
-    assert mirrored(mirrored(mapping)) == mapping
-    assert flipped(flipped(mapping, "thumb"), "thumb") == mapping
+    assert mirrored_mapping(mirrored_mapping(mapping)) == mapping
+    assert with_curl_flipped(with_curl_flipped(mapping, "thumb"), "thumb") == mapping
 
 
 def test_mirroring_takes_the_same_bones_as_the_other_hand_and_turns_the_palm_around() -> None:
@@ -152,7 +159,7 @@ def test_a_digit_is_filled_from_its_first_bone_to_its_tip(name: str, shared: Pat
     for bones in truth.values():
         for digit in DIGITS:
             chain = [bones[joint] for joint in CHAIN_JOINTS[digit] if joint in bones]
-            filled, ended = outward(armature, chain[0])
+            filled, ended = digit_chain(armature, chain[0])
             assert list(filled[:3]) == chain[:3]
             assert (len(filled), ended) in {(3, False), (4, True)}
 
@@ -181,12 +188,12 @@ def test_a_field_shows_the_bone_and_picks_another_one() -> None:
     tip = setting("index-finger-tip")
     assert getattr(hand, tip)
     setattr(hand, tip, "")
-    assert "index-finger-tip" not in saved_mapping(armature)["left"].bones
+    assert "index-finger-tip" not in saved_mappings(armature)["left"].bones
     before = kept(armature)
     setattr(hand, tip, "no such bone")
     assert kept(armature) == before
     hand.thumb_turn = np.deg2rad(25.0)
-    assert saved_mapping(armature)["left"].turns == {"thumb": 25.0}
+    assert saved_mappings(armature)["left"].curl_turns == {"thumb": 25.0}
     assert hand.thumb_turn == pytest.approx(np.deg2rad(25.0))
 
 
@@ -211,7 +218,7 @@ def test_a_preset_goes_from_one_armature_to_another(tmp_path: Path) -> None:
     assert bpy.ops.knuckle.save_mapping(filepath=path, side="left") == {"FINISHED"}
     other = chosen(rig("left"))
     assert bpy.ops.knuckle.load_mapping(filepath=path) == {"FINISHED"}
-    assert saved_mapping(other) == saved_mapping(armature)
+    assert saved_mappings(other) == saved_mappings(armature)
     other.data.bones["thumb-tip"].name = "gone"
     before = kept(other)
     with pytest.raises(RuntimeError, match="has no bone 'thumb-tip' for thumb-tip, pick another bone"):
@@ -222,7 +229,7 @@ def test_a_preset_goes_from_one_armature_to_another(tmp_path: Path) -> None:
 def test_a_preset_with_bones_that_are_kept_for_the_other_hand_is_refused(tmp_path: Path) -> None:
     armature = chosen(rig("left"))
     path = tmp_path / "right.json"
-    write_preset(path, mirrored(own_mapping(find_hand(armature, "left"))))
+    write_preset(path, mirrored_mapping(own_mapping(find_hand(armature, "left"))))
     bpy.ops.knuckle.keep_hand(side="left")
     before = kept(armature)
     with pytest.raises(RuntimeError, match="bone 'wrist' is wrist of the left hand, detect again before this preset"):
@@ -286,9 +293,9 @@ def test_drawn_axes_follow_a_pose_and_begin_at_the_tips(name: str, place: str, s
         moved = {one.digit: one for one in axes.digits}
         assert list(moved) == list(DIGITS)
         for digit, one in moved.items():
-            np.testing.assert_allclose(one.way[0], one.joints[-1], atol=1e-9)
+            np.testing.assert_allclose(one.tip_path[0], one.joints[-1], atol=1e-9)
             if digit != "index-finger":
-                np.testing.assert_allclose(one.way, rest[digit].way, atol=1e-6)
+                np.testing.assert_allclose(one.tip_path, rest[digit].tip_path, atol=1e-6)
         hung = armature.data.bones[knuckle].children
         if hung:
             reach = np.linalg.norm(rest["index-finger"].joints[-1] - rest["index-finger"].joints[-4])
@@ -324,7 +331,7 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
     solved = take(("right",), frames=7)
     poses = []
     for turns in ({}, {"ring-finger": turn}):
-        save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, turns=turns))
+        save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, curl_turns=turns))
         write_take(solved, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
         bpy.context.scene.frame_set(4)
         poses.append({bone.name: np.array(bone.matrix)[:3, :3] for bone in armature.pose.bones})
@@ -359,7 +366,7 @@ def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:
     armature = chosen(rig("left"))
     detection_cache.look(armature)
     with pytest.raises(RigError, match="has no bone 'nowhere'"):
-        correct(armature, "left", lambda mapping: picked(mapping, "wrist", "nowhere"))
+        correct(armature, "left", lambda mapping: with_bone(mapping, "wrist", "nowhere"))
     with pytest.raises(RuntimeError, match="has no bone 'nowhere', pick another bone"):
         bpy.ops.knuckle.pick_bone(side="left", what="wrist", bone="nowhere")
     assert kept(armature) == [None, None]

@@ -18,10 +18,10 @@ from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
-from knuckle.rig.limits.bone_limits import apart
-from knuckle.rig.limits.limit_constraints import NAME
+from knuckle.rig.limits.bone_limits import angles_between
+from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME
 from knuckle.rig.limits.read_limits import read_limits
-from knuckle.rig.limits.rig_limits import allowed
+from knuckle.rig.limits.rig_limits import armature_limits
 from knuckle.rig.rig_query import RigQuery
 from knuckle.rig.rotation_channels import EULER_ORDERS
 from knuckle.solvers.solver import limit_excess
@@ -60,7 +60,7 @@ def matrices(rotations: list[Any]) -> Floats:
 def solved(armature: bpy.types.Object, side: Side) -> tuple[HandModel, MeasuredHand]:
     """The hand within what the rig lets it do."""
     measured = MeasuredHand(proportions.adult(side), {})
-    return measured.model, measured.with_rig_limits(allowed(armature, measured.model).limits)
+    return measured.model, measured.with_rig_limits(armature_limits(armature, measured.model).limits)
 
 
 def bake(armature: bpy.types.Object, hand: HandModel, seed: int = 0) -> kinematics.Pose:
@@ -85,7 +85,7 @@ def turns(armature: bpy.types.Object) -> dict[str, tuple[Floats, Floats]]:
 
 def worst_change(armature: bpy.types.Object) -> float:
     """Degrees between what is keyed and what Blender makes of it."""
-    return max(float(np.degrees(apart(*pair).max())) for pair in turns(armature).values())
+    return max(float(np.degrees(angles_between(*pair).max())) for pair in turns(armature).values())
 
 
 @pytest.mark.parametrize("legacy", [False, True], ids=["circle", "legacy"])
@@ -110,18 +110,20 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
         bone.matrix_basis = wanted.to_matrix().to_4x4()
         bpy.context.view_layer.update()
         turn = matrices([wanted.to_matrix()])
-        changed = np.degrees(apart(matrices([local(bone)]), turn)[0])
+        changed = np.degrees(angles_between(matrices([local(bone)]), turn)[0])
         if limits is None:
             continue
-        held = limits.held(turn)
-        assert (changed > 1e-3) == (np.degrees(apart(held, turn)[0]) > 1e-3), f"{ranges} changes {changed} degrees"
+        held = limits.clipped(turn)
+        assert (changed > 1e-3) == (np.degrees(angles_between(held, turn)[0]) > 1e-3), (
+            f"{ranges} changes {changed} degrees"
+        )
         left += changed <= 1e-3
         if around:
             # Blender takes apart what it has put together in another way, and holds it back again.
             continue
         bone.matrix_basis = Matrix(held[0].tolist()).to_4x4()
         bpy.context.view_layer.update()
-        again = np.degrees(apart(matrices([local(bone)]), held)[0])
+        again = np.degrees(angles_between(matrices([local(bone)]), held)[0])
         assert again < 0.01, f"{ranges} in {limits.parts[0].order} change what is held by {again:.3f} degrees"
     assert left > 3
 
@@ -245,10 +247,10 @@ def test_limits_without_any_pose_of_a_hand_are_told_in_one_sentence() -> None:
     bone.constraints[0].min_x, bone.constraints[0].max_x = np.deg2rad(60), np.deg2rad(90)
     hand = proportions.build(proportions.adult("right"))
     with pytest.raises(RigError, match=r"bone 'index-finger-phalanx-intermediate' keep it \d+ degrees"):
-        allowed(armature, hand)
+        armature_limits(armature, hand)
     bone.constraints[0].min_x = np.deg2rad(100)
     with pytest.raises(RigError, match=r"limits X to 100..90 degrees, the first must be the smaller"):
-        allowed(armature, hand)
+        armature_limits(armature, hand)
 
 
 def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() -> None:
@@ -259,11 +261,11 @@ def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() 
     limit(dip, stiff, influence=0.0)
     limit(mcp, stiff, owner_space="WORLD")
     hand = proportions.build(proportions.adult("right"))
-    told = allowed(armature, hand)
+    told = armature_limits(armature, hand)
     assert told.limits == {} and told.bones == 0
     assert [note for note in told.notes if f"'{mcp.name}'" in note and "another space" in note]
     pip.constraints[0].mute = False
-    assert set(allowed(armature, hand).limits) == {(pip.name, "flexion")}
+    assert set(armature_limits(armature, hand).limits) == {(pip.name, "flexion")}
 
 
 @pytest.mark.usefixtures("extension")
@@ -274,13 +276,13 @@ def test_suggested_limits_change_no_pose_of_a_hand_hold_back_others_and_are_take
     chosen = bpy.context.scene.knuckle
     chosen.rig, chosen.armature = "ARMATURE", armature
     assert bpy.ops.knuckle.add_limits() == {"FINISHED"}
-    named = {bone.name for bone in armature.pose.bones if NAME in bone.constraints}
+    named = {bone.name for bone in armature.pose.bones if CONSTRAINT_NAME in bone.constraints}
     assert named == set(MOVING) - {own.name}
     hand = proportions.build(proportions.adult("left"))
     pose = motion(hand, FRAMES, 4)
     binding = bind(armature, "left", find_hand(armature, "left").bones, hand)
     key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, FRAMES + 1), "Take")
-    changes = {joint: np.degrees(apart(*pair).max()) for joint, pair in turns(armature).items()}
+    changes = {joint: np.degrees(angles_between(*pair).max()) for joint, pair in turns(armature).items()}
     del changes[own.name]
     assert max(changes.values()) < 0.1, changes
     # Read again they are limits of the rig, and leave the hand nearly all that it had.
@@ -294,7 +296,7 @@ def test_suggested_limits_change_no_pose_of_a_hand_hold_back_others_and_are_take
     bone = armature.pose.bones[MOVING[4]]
     bone.rotation_mode, bone.matrix_basis = "QUATERNION", bent_back
     bpy.context.view_layer.update()
-    assert np.degrees(apart(matrices([local(bone)]), matrices([bent_back]))[0]) > 45
+    assert np.degrees(angles_between(matrices([local(bone)]), matrices([bent_back]))[0]) > 45
     assert bpy.ops.knuckle.remove_limits() == {"FINISHED"}
     assert [con.name for pose_bone in armature.pose.bones for con in pose_bone.constraints] == ["Rigger's"]
     assert bpy.ops.knuckle.remove_limits() == {"CANCELLED"}
@@ -307,7 +309,7 @@ def test_drivers_stay_and_are_told() -> None:
     driver = bone.driver_add("rotation_quaternion", 1).driver
     driver.expression = "0.1"
     hand = proportions.build(proportions.adult("right"))
-    assert any(bone.name in note and "driver" in note for note in allowed(armature, hand).notes)
+    assert any(bone.name in note and "driver" in note for note in armature_limits(armature, hand).notes)
     bake(armature, hand)
     assert bone["curl"] == 0.5
     assert [curve.driver.expression for curve in armature.animation_data.drivers] == ["0.1"]
@@ -349,5 +351,5 @@ def test_a_capture_of_two_hands_is_baked_inside_the_limits_of_a_rig(name: str, s
         bpy.context.scene.frame_set(int(frame), subframe=float(frame % 1))
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pairs = [(posed.pose.bones[bone].matrix_basis, local(posed.pose.bones[bone])) for bone in bones]
-        worst = max(worst, np.degrees(apart(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
+        worst = max(worst, np.degrees(angles_between(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
     assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"

@@ -16,7 +16,7 @@ from knuckle.pipeline import job as pipeline
 from knuckle.pipeline.job import Take
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.rig_query import RigQuery
 from knuckle.tests.blender.making import evaluated
@@ -49,7 +49,7 @@ def test_both_hands_go_to_their_own_sides(shared: Path, name: str) -> None:
     armature, truth = RIGS[name]()
     take = onto(armature, Recipe(str(shared / GLOVE), start=200, end=240))
     assert keyed_bones(armature) <= {bone for bones in truth.values() for bone in bones.values()}
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None and list(report["hands"]) == ["left", "right"]
     for solved in take.hands:
         bones = {joint: bone for joint, bone in truth[solved.side].items() if "metacarpal" not in joint}
@@ -77,7 +77,7 @@ def test_of_a_capture_of_one_hand_that_hand_alone_is_keyed(name: str, mirror: bo
     side: Side = "left" if mirror else "right"
     assert [solved.side for solved in take.hands] == [side]
     assert keyed_bones(armature) <= set(truth[side].values())
-    report = result_of(armature)
+    report = report_of(armature)
     assert report is not None and list(report["hands"]) == [side]
 
 

@@ -4,7 +4,7 @@ import bpy
 import pytest
 from mathutils import Vector
 
-from knuckle.rig.keys.unkeyed_changes import unkeyed_comes_back
+from knuckle.rig.keys.unkeyed_changes import unkeyed_changes_restored
 from knuckle.tests.blender.making import rig
 
 
@@ -27,7 +27,7 @@ def test_what_was_changed_without_a_key_comes_back_after_playing(path: str) -> N
     animated(armature, path)
     for owner in (armature, armature.pose.bones["upper"]):
         owner.location = (3.0, 4.0, 5.0)
-    with unkeyed_comes_back():
+    with unkeyed_changes_restored():
         bpy.context.scene.frame_set(10)
     assert armature["mine"] == 7.0
     for owner in (armature, armature.pose.bones["upper"]):
@@ -42,7 +42,7 @@ def test_a_curve_that_leads_to_no_value_is_left_alone(path: str) -> None:
     armature = rig("left", arm=True)
     animated(armature, path)
     armature.location = (3.0, 4.0, 5.0)
-    with unkeyed_comes_back():
+    with unkeyed_changes_restored():
         bpy.context.scene.frame_set(10)
     assert armature.location == Vector((3.0, 4.0, 5.0))
     assert armature.name == "Rig"

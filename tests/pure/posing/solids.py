@@ -11,9 +11,9 @@ from knuckle.hand.joints import Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.mesh.surface import surface
 from knuckle.hand.model import HandModel
-from knuckle.posing.grasping.candidates import Holder, Thing
-from knuckle.posing.grasping.object_shape import shape_of, triangulated
-from knuckle.posing.grasping.skin_samples import Flesh, carried, onto_moving
+from knuckle.posing.grasping.candidates import GraspedObject, GraspingHand
+from knuckle.posing.grasping.object_shape import shape_of, surface_of
+from knuckle.posing.grasping.skin_samples import SkinPoints, skin_points, weights_of_moving_joints
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,8 +28,8 @@ class Solid:
     vertices: Floats
     triangles: Ints
 
-    def thing(self) -> Thing:
-        return Thing(shape_of(triangulated(self.vertices, self.triangles)), self.vertices, self.distance)
+    def thing(self) -> GraspedObject:
+        return GraspedObject(shape_of(surface_of(self.vertices, self.triangles)), self.vertices, self.distance)
 
 
 def moved(solid: Solid, move: Floats) -> Solid:
@@ -87,22 +87,22 @@ def turned(profile: list[tuple[float, float]], around: int = 48) -> tuple[Floats
     return np.concatenate(rings), np.array(rows)
 
 
-def hand_of(side: Side) -> tuple[HandModel, Flesh]:
+def hand_of(side: Side) -> tuple[HandModel, SkinPoints]:
     """An adult's hand, and its skin as it is at angles of zero."""
     measures = proportions.adult(side)
     hand, skin = proportions.build(measures), surface(measures)
     frames = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
-    return hand, carried(skin.vertices, onto_moving(skin.weights, hand), frames, dual=True)
+    return hand, skin_points(skin.vertices, weights_of_moving_joints(skin.weights, hand), frames, dual_quaternions=True)
 
 
-def holder(side: Side, root: Floats) -> Holder:
+def holder(side: Side, root: Floats) -> GraspingHand:
     hand, flesh = hand_of(side)
-    return Holder(hand, flesh, root)
+    return GraspingHand(hand, flesh, root)
 
 
-def skin_at(holder: Holder, root: Floats, angles: Floats) -> Floats:
+def skin_at(holder: GraspingHand, root: Floats, angles: Floats) -> Floats:
     """(V, 3) m"""
-    points: Floats = holder.flesh.moved(joint_frames(holder.hand, Pose(holder.hand, root[None], angles[None])))[0]
+    points: Floats = holder.skin.posed(joint_frames(holder.hand, Pose(holder.hand, root[None], angles[None])))[0]
     return points
 
 

@@ -8,7 +8,7 @@ from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.model import HandModel
-from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, bring, reach_out
+from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, follow_course, reach_with_digit
 from knuckle.posing.following.digit_reach import bring_tip, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
@@ -39,9 +39,9 @@ def test_on_a_line_in_reach_the_end_is_on_it_and_no_digit_moves(side: Side, join
     hand = hand_of(side)
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, joint)
-    course = along_line(held, held.place, np.array([-0.2, 0.05, 0.1]), PARTS)
-    found = bring(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
-    assert found.missed.max() < 1e-9
+    course = along_line(held, held.position, np.array([-0.2, 0.05, 0.1]), PARTS)
+    found = follow_course(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
+    assert found.distances.max() < 1e-9
     np.testing.assert_array_equal(found.pose.angles, np.tile(angles, (len(PARTS), 1)))
     frames = kinematics.joint_frames(hand, found.pose)
     np.testing.assert_allclose(frames[:, hand.joints.index(joint), :3, 3], course.ends, atol=1e-9)
@@ -52,7 +52,7 @@ def test_around_a_ball_the_tip_is_on_it() -> None:
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
     course = around_ball(held, Ball((0.1, 0.42, 0.2), 0.05), np.array([0.0, 0.0, 2 * np.pi]), PARTS)
-    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    found = follow_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     off = np.abs(np.linalg.norm(found.ends - [0.1, 0.42, 0.2], axis=1) - 0.05)
     assert off.max() < 1e-9, f"{off.max() / MM} mm"
 
@@ -74,8 +74,8 @@ def test_a_curled_finger_reaches_out_where_the_arm_ends(side: Side, digit: str) 
     course = along_line(
         held, np.array([0.0, far[0], 0.0]), np.array([0.0, far[-1] - far[0], 0.0]), np.linspace(0, 1, 13)
     )
-    found = bring(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
-    assert found.missed.max() < 0.1 * MM, f"{found.missed / MM}"
+    found = follow_course(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
+    assert found.distances.max() < 0.1 * MM, f"{found.distances / MM}"
     assert {"circle", "outside"} <= set(found.cases), "it is the finger that reaches the last of them"
     assert limit_excess(hand, found.pose.angles).max() < 1e-9
     others = [dof for dof in range(hand.dofs) if dof not in own]
@@ -90,7 +90,7 @@ def test_out_of_reach_arm_and_finger_are_straight_towards_the_goal() -> None:
     goal = np.array([0.3, 1.4, 0.5])
     held = tool(hand, angles, "index-finger-tip")
     course = along_line(held, goal, np.zeros(3), np.zeros(1))
-    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    found = follow_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases == ("outside",)
     way, end = goal / np.linalg.norm(goal), found.ends[0]
     aside = np.linalg.norm(end - (end @ way) * way)
@@ -105,8 +105,8 @@ def test_a_hand_that_hangs_on_nothing_goes_along() -> None:
     angles = poses.angles(hand, "ok")
     held = tool(hand, angles, "pinky-finger-tip")
     course = along_line(held, np.array([5.0, 5.0, 5.0]), np.array([1.0, 0.0, 0.0]), PARTS)
-    found = bring(hand, angles, End("pinky-finger-tip"), course, None)
-    assert found.missed.max() < 1e-12 and set(found.cases) == {"inside"}
+    found = follow_course(hand, angles, End("pinky-finger-tip"), course, None)
+    assert found.distances.max() < 1e-12 and set(found.cases) == {"inside"}
 
 
 @pytest.mark.parametrize("name", ["fist", "relaxed", "spread"])
@@ -135,8 +135,8 @@ def test_a_digit_alone_reaches_what_another_pose_of_it_reaches(side: Side, digit
         ]
     )
     root = placed((0.4, 0.2, 0.1))
-    found = reach_out(hand, root, angles, End(joint), goals + root[:3, 3])
-    assert found.missed.max() < 0.5 * MM, f"{found.missed / MM}"
+    found = reach_with_digit(hand, root, angles, End(joint), goals + root[:3, 3])
+    assert found.distances.max() < 0.5 * MM, f"{found.distances / MM}"
     assert limit_excess(hand, found.pose.angles).max() < 1e-9
     np.testing.assert_array_equal(found.pose.root, np.tile(root, (3, 1, 1)))
 
@@ -149,11 +149,11 @@ def test_the_case_of_a_digit_is_told_by_its_lengths() -> None:
     way = joint_position(Pose.at_origin(hand, straight[None]), CHAIN_JOINTS["index-finger"][-1])[0] - base
     found = touch_digit(hand, "index-finger", angles, base + way * [[0.0], [0.45], [0.95], [1.0], [1.3]])
     assert found.cases == ("near", "inside", "circle", "tangent", "outside")
-    assert found.missed[-1] == pytest.approx(0.3 * np.linalg.norm(way))
-    out = reach_out(hand, np.eye(4), angles, End("index-finger-tip"), (base + 1.3 * way)[None])
+    assert found.distances[-1] == pytest.approx(0.3 * np.linalg.norm(way))
+    out = reach_with_digit(hand, np.eye(4), angles, End("index-finger-tip"), (base + 1.3 * way)[None])
     bearing = (out.ends[0] - base) @ way / np.linalg.norm(out.ends[0] - base) / np.linalg.norm(way)
     assert bearing > 1 - 1e-6, "straight towards it"
-    assert out.missed[0] == pytest.approx(0.3 * np.linalg.norm(way), abs=0.05 * MM)
+    assert out.distances[0] == pytest.approx(0.3 * np.linalg.norm(way), abs=0.05 * MM)
 
 
 def test_an_end_that_is_seen_beside_its_joint_is_brought_there() -> None:
@@ -161,10 +161,10 @@ def test_an_end_that_is_seen_beside_its_joint_is_brought_there() -> None:
     hand = hand_of("right")
     angles = poses.angles(hand, "point")
     end = End("index-finger-tip", np.array([0.004, -0.003, 0.008]))
-    held = Tool(placed((0.1, 0.35, 0.1)), end.places(hand, angles[None])[0])
-    course = along_line(held, held.place, np.array([-0.2, 0.05, 0.1]), PARTS)
-    found = bring(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
-    model = joint_position(Pose.at_origin(hand, found.pose.angles), end.joint) + end.beside
+    held = Tool(placed((0.1, 0.35, 0.1)), end.positions(hand, angles[None])[0])
+    course = along_line(held, held.position, np.array([-0.2, 0.05, 0.1]), PARTS)
+    found = follow_course(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
+    model = joint_position(Pose.at_origin(hand, found.pose.angles), end.joint) + end.offset
     seen = (found.pose.root[:, :3, :3] @ model[..., None])[..., 0] + found.pose.root[:, :3, 3]
     np.testing.assert_allclose(seen, course.ends, atol=1e-9)
 
@@ -173,8 +173,8 @@ def test_steps_that_are_not_finite_keep_the_arm_where_it_is() -> None:
     hand = hand_of("right")
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
-    course = along_line(held, held.place, np.array([0.1, np.nan, 0.0]), np.array([0.0, 1.0]))
-    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    course = along_line(held, held.position, np.array([0.1, np.nan, 0.0]), np.array([0.0, 1.0]))
+    found = follow_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases[1] == "unknown"
     assert np.isfinite(found.pose.root).all()
     assert np.isfinite(found.pose.angles).all()

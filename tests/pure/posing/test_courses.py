@@ -109,7 +109,7 @@ def test_around_a_sphere_the_end_stays_on_it_and_aims_at_its_middle(tool: Tool, 
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), ball.radius + gap, atol=1e-12)
     np.testing.assert_allclose(ends_of(course.wrists, tool), course.ends, atol=1e-12)
     np.testing.assert_allclose(course.wrists[0], course.wrists[-1], atol=1e-12)
-    nearest = (tool.place - ball.centre) / np.linalg.norm(tool.place - ball.centre)
+    nearest = (tool.position - ball.centre) / np.linalg.norm(tool.position - ball.centre)
     np.testing.assert_allclose(out[0] / (ball.radius + gap), nearest, atol=1e-12)
     wrists = course.wrists[:, :3, 3] - ball.centre
     length = float(np.linalg.norm(tool.end))
@@ -148,7 +148,7 @@ def test_a_way_that_begins_on_the_axis_goes_over_the_pole(tool: Tool) -> None:
 
 
 def test_a_hand_in_the_middle_of_a_sphere_has_a_way(tool: Tool) -> None:
-    ball = Ball(tuple(tool.place.tolist()), 0.1)
+    ball = Ball(tuple(tool.position.tolist()), 0.1)
     course = around_ball(tool, ball, np.array([np.pi, 0.0, 0.0]), PARTS)
     assert np.isfinite(course.wrists).all()
     np.testing.assert_allclose(np.linalg.norm(course.ends - ball.centre, axis=1), 0.1, atol=1e-12)

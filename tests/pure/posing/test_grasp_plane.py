@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from knuckle.errors import HandError
 from knuckle.posing.grasping.approach import screw_path
-from knuckle.posing.grasping.grasp_circle import FourPoints, assign, four_points, grasp_plane
+from knuckle.posing.grasping.grasp_circle import FourPoints, assign_points, four_points, grasp_plane
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.solvers.cga import oracle
 
@@ -44,11 +44,11 @@ def fair(points: Floats) -> bool:
 @given(fours)
 def test_the_apex_is_the_point_furthest_from_the_plane_of_the_others(points: Floats) -> None:
     assume(fair(points))
-    four = assign(points)
+    four = assign_points(points)
     far = max(from_plane(FourPoints(np.delete(points, row, 0), points[row]), points[row]) for row in range(4))
     assert four.distance == pytest.approx(far, rel=1e-9)
     for order in permutations(range(4)):
-        assert assign(points[list(order)]).distance == pytest.approx(four.distance, rel=1e-9)
+        assert assign_points(points[list(order)]).distance == pytest.approx(four.distance, rel=1e-9)
 
 
 @few
@@ -56,7 +56,7 @@ def test_the_apex_is_the_point_furthest_from_the_plane_of_the_others(points: Flo
 def test_the_grasping_circle_is_cliffords(points: Floats) -> None:
     """(7.1)-(7.3) as printed, with the direction that (7.2) lacks."""
     assume(fair(points))
-    four = assign(points)
+    four = assign_points(points)
     b1, b2, b3 = map(oracle.up, four.base)
     translator = 1 - 0.25 * four.distance * oracle.vector(four.normal) * oracle.g3c.einf
     direct = translator * (b1 ^ b2 ^ b3) * ~translator
@@ -70,7 +70,7 @@ def test_the_grasping_circle_is_cliffords(points: Floats) -> None:
 @given(fours)
 def test_the_grasping_plane_lies_half_way_between_base_and_apex(points: Floats) -> None:
     assume(fair(points))
-    four = assign(points)
+    four = assign_points(points)
     plane = grasp_plane(four)
     assert from_plane(four, plane.centre) == pytest.approx(0.5 * from_plane(four, four.apex), abs=1e-9)
     assert abs(plane.normal @ four.normal) == pytest.approx(1.0, abs=1e-9)
@@ -82,7 +82,7 @@ def test_the_grasping_plane_lies_half_way_between_base_and_apex(points: Floats) 
 @given(fours, hnp.arrays(float, (3,), elements=numbers))
 def test_the_contact_is_the_place_on_the_circle_that_is_nearest_to_the_hand(points: Floats, hand: Floats) -> None:
     assume(fair(points))
-    plane = grasp_plane(assign(points))
+    plane = grasp_plane(assign_points(points))
     found = plane.contact(hand)
     assert np.linalg.norm(found - plane.centre) == pytest.approx(plane.radius, rel=1e-6)
     assert abs((found - plane.centre) @ plane.normal) < 1e-6 * (1 + plane.radius)
@@ -95,7 +95,7 @@ def test_the_contact_is_the_place_on_the_circle_that_is_nearest_to_the_hand(poin
 
 def test_points_in_a_plane_identify_no_object() -> None:
     with pytest.raises(HandError, match="one plane"):
-        assign(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], float))
+        assign_points(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], float))
     with pytest.raises(HandError, match="volume"):
         four_points(np.random.default_rng(0).normal(size=(50, 3)) * [1, 1, 0], np.array([0.0, 0.0, 1.0]))
 
@@ -104,7 +104,7 @@ def test_points_in_a_plane_identify_no_object() -> None:
 def test_an_objects_grasping_plane_lies_across_its_axis_where_it_is_half_way_up(solid: solids.Solid) -> None:
     move = solids.rigid(np.random.default_rng(3))
     there = solids.moved(solid, move)
-    plane = grasp_plane(assign(four_points(there.vertices, move[:3, 2])))
+    plane = grasp_plane(assign_points(four_points(there.vertices, move[:3, 2])))
     height = (plane.centre - move[:3, 3]) @ move[:3, 2]
     high = np.ptp(solid.vertices[:, 2])
     assert abs(plane.normal @ move[:3, 2]) > np.cos(np.deg2rad(8))

@@ -12,11 +12,11 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import SIDES, Side
 from knuckle.posing.grasping import candidates, grasp_quality
 from knuckle.posing.grasping.approach import screw_path
-from knuckle.posing.grasping.arm_reach import RIGID, Carrier
-from knuckle.posing.grasping.candidates import Holder
+from knuckle.posing.grasping.arm_reach import NO_SWIVEL, CarryingArm
+from knuckle.posing.grasping.candidates import GraspingHand
 from knuckle.posing.grasping.detour import route
-from knuckle.posing.grasping.grasp_planning import Hold, choose_grip, plan
-from knuckle.posing.grasping.object_shape import shape_of, triangulated
+from knuckle.posing.grasping.grasp_planning import Grasp, choose_grip, plan
+from knuckle.posing.grasping.object_shape import shape_of, surface_of
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 
@@ -35,7 +35,7 @@ THINGS = {
 }
 
 
-def before_hand(solid: Solid, side: Side = "right", seed: int = 2) -> tuple[Solid, Holder]:
+def before_hand(solid: Solid, side: Side = "right", seed: int = 2) -> tuple[Solid, GraspingHand]:
     """A solid turned at random before the palm."""
     move = solids.rigid(np.random.default_rng(seed), 0.02)
     move[:3, 3] += 0.0, 0.05, -0.2
@@ -44,7 +44,7 @@ def before_hand(solid: Solid, side: Side = "right", seed: int = 2) -> tuple[Soli
     return solids.moved(solid, move), solids.holder(side, np.eye(4))
 
 
-def held(solid: Solid, holder: Holder) -> tuple[Hold, Floats]:
+def held(solid: Solid, holder: GraspingHand) -> tuple[Grasp, Floats]:
     hold = plan(holder, solid.thing())
     return hold, solids.skin_at(holder, hold.root, hold.angles)
 
@@ -58,7 +58,7 @@ def test_a_thing_is_held_by_the_grip_that_suits_it_and_not_gone_into(name: str) 
     assert hold.grip.name == grip
     assert deepest <= 1 * MM, f"{deepest / MM:.2f} mm deep > 1 mm"
     for digit in digits:
-        near = there.distance(skin[holder.flesh.digit == digit]).min()
+        near = there.distance(skin[holder.skin.digit == digit]).min()
         assert near < 1 * MM, f"digit {digit} is {near / MM:.1f} mm away"
     low, high = holder.hand.limits.T
     assert np.all((hold.angles >= low - 1e-9) & (hold.angles <= high + 1e-9))
@@ -78,7 +78,7 @@ def test_a_hold_depends_on_what_is_up_and_not_on_where_hand_and_thing_are_togeth
     move = np.eye(4)
     move[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), 2.0))
     move[:3, 3] = [0.4, -0.3, 0.2]
-    second, skin = held(solids.moved(there, move), Holder(holder.hand, holder.flesh, move @ holder.root))
+    second, skin = held(solids.moved(there, move), GraspingHand(holder.hand, holder.skin, move @ holder.root))
     assert second.score == pytest.approx(first.score, rel=0.1)
     assert second.root[2, 0] == pytest.approx(first.root[2, 0], abs=0.1), "how far its thumb is above"
     assert -solids.moved(there, move).distance(skin).min() <= 1 * MM
@@ -122,7 +122,7 @@ def test_a_handle_does_not_make_a_mug_too_wide_to_be_wrapped(far: float) -> None
     mug, handle = solids.rod(0.04, 0.1), solids.block((far, 0.008, 0.05))
     corners = np.concatenate([mug.vertices, handle.vertices + [0.04 + far / 2, 0.0, 0.0]])
     triangles = np.concatenate([mug.triangles, handle.triangles + len(mug.vertices)])
-    assert choose_grip(shape_of(triangulated(corners, triangles)), hand).name == "wrap"
+    assert choose_grip(shape_of(surface_of(corners, triangles)), hand).name == "wrap"
     plate = solids.rod(0.12, 0.02)
     assert choose_grip(plate.thing().shape, hand).name == "pinch"
 
@@ -140,13 +140,13 @@ def test_the_way_goes_around_what_is_held(between: bool) -> None:
     """The hand stands in front of the ball, or beyond it and has its back to it."""
     there, holder = before_hand(solids.ball(0.045))
     hold, _ = held(there, holder)
-    ahead = hold.root[:3, 3] - hold.before[:3, 3]
-    start = hold.before.copy()
+    ahead = hold.root[:3, 3] - hold.approach_start[:3, 3]
+    start = hold.approach_start.copy()
     start[:3, 3] += (0.5 if between else -0.2) * ahead / np.linalg.norm(ahead) + 0.002
-    far = Holder(holder.hand, holder.flesh, start)
+    far = GraspingHand(holder.hand, holder.skin, start)
     way = route(far, there.thing(), np.zeros(holder.hand.dofs), hold, 8)
     assert len(way) == 9
-    np.testing.assert_allclose(way[[0, -1]], [start, hold.before], atol=1e-12)
+    np.testing.assert_allclose(way[[0, -1]], [start, hold.approach_start], atol=1e-12)
     fine = np.concatenate([screw_path(a, b, 6) for a, b in pairwise(way)])
     deepest = min(there.distance(solids.skin_at(far, root, hold.opened)).min() for root in fine)
     assert deepest > -2 * MM, f"{-deepest / MM:.1f} mm through it"
@@ -155,7 +155,7 @@ def test_the_way_goes_around_what_is_held(between: bool) -> None:
 class TestCarrier:
     """An arm of 0.3 and 0.25 m that hangs from the origin, its elbow behind."""
 
-    arm = Carrier(np.zeros(3), 0.3, 0.25, np.array([0.0, -0.1, -0.28]))
+    arm = CarryingArm(np.zeros(3), 0.3, 0.25, np.array([0.0, -0.1, -0.28]))
 
     def root(self, place: Floats) -> Floats:
         root = np.eye(4)[None].copy()
@@ -163,9 +163,9 @@ class TestCarrier:
         return root
 
     def test_what_it_lacks_is_what_is_beyond_its_length(self) -> None:
-        assert self.arm.lacking(self.root(np.array([0.0, 0.6, 0.0])))[0] == pytest.approx(0.05)
-        assert self.arm.lacking(self.root(np.array([0.0, 0.01, 0.0])))[0] == pytest.approx(0.04)
-        assert self.arm.lacking(self.root(np.array([0.0, 0.4, 0.0])))[0] == 0
+        assert self.arm.shortfall(self.root(np.array([0.0, 0.6, 0.0])))[0] == pytest.approx(0.05)
+        assert self.arm.shortfall(self.root(np.array([0.0, 0.01, 0.0])))[0] == pytest.approx(0.04)
+        assert self.arm.shortfall(self.root(np.array([0.0, 0.4, 0.0])))[0] == 0
 
     def test_its_elbow_is_as_far_from_shoulder_and_wrist_as_its_bones_are_long(self) -> None:
         rng = np.random.default_rng(0)
@@ -182,7 +182,7 @@ class TestCarrier:
         root = self.root(wrist)
         # Upper arm down, forearm ahead, thumb up, the palm to the left.
         root[0, :3, :3] = np.stack([[0.0, 0, -1], [0.0, 1, 0], [1.0, 0, 0]], axis=1)
-        elbow_below = Carrier(np.zeros(3), 0.3, 0.25, np.array([0.0, 0.0, -0.3]))
+        elbow_below = CarryingArm(np.zeros(3), 0.3, 0.25, np.array([0.0, 0.0, -0.3]))
         assert elbow_below.strain(root)[0][0] == pytest.approx(0, abs=1e-6)
         bent = root.copy()
         bent[0, :3, :3] = np.stack([[0.0, 0, -1], [-1.0, 0, 0], [0.0, 1, 0]], axis=1)
@@ -197,22 +197,22 @@ class TestCarrier:
             way[2] = -abs(way[2])
             place = rng.uniform(0.1, 0.54) * way / np.linalg.norm(way)
             root = self.root(place)
-            root[0, :3, :3] = arm.at_ease(place)
+            root[0, :3, :3] = arm.comfortable_rotation(place)
             assert arm.strain(root)[0][0] == pytest.approx(0, abs=1e-6)
             np.testing.assert_allclose(root[0, :3, :3].T @ root[0, :3, :3], np.eye(3), atol=1e-9)
 
     def test_an_elbow_above_the_shoulder_strains_by_how_far_the_upper_arm_is_raised(self) -> None:
         wrist = np.array([0.0, 0.35, -0.1])
-        raised = replace(self.arm, elbow=np.array([0.0, 0.1, 0.28]), swivels=RIGID)
+        raised = replace(self.arm, elbow=np.array([0.0, 0.1, 0.28]), swivels=NO_SWIVEL)
         root = self.root(wrist)
-        root[0, :3, :3] = raised.at_ease(wrist)
+        root[0, :3, :3] = raised.comfortable_rotation(wrist)
         strain, elbow = raised.strain(root)
         assert elbow[0, 2] > 0.1 and strain[0] == pytest.approx(np.arcsin(elbow[0, 2] / 0.3))
 
     def test_an_elbow_that_is_where_the_rig_has_it_is_there_and_does_not_swivel(self) -> None:
         wrists = np.array([[0.0, 0.4, 0.0], [0.4, 0.0, 0.0]])
         sides = np.array([[0.0, 0.0, 0.1], [0.0, -0.1, 0.0]])
-        arm = replace(self.arm, elbow=sides, wrists=wrists, swivels=RIGID)
+        arm = replace(self.arm, elbow=sides, wrists=wrists, swivels=NO_SWIVEL)
         root = np.tile(np.eye(4), (2, 1, 1))
         root[:, :3, 3] = wrists
         root[:, :3, :3] = solids.rigid(np.random.default_rng(2))[:3, :3]

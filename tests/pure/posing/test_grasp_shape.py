@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError
-from knuckle.posing.grasping.object_shape import Shape, shape_of, triangulated
+from knuckle.posing.grasping.object_shape import Shape, shape_of, surface_of
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 
@@ -43,7 +43,7 @@ KINDS = {
 
 
 def found(solid: Solid) -> Shape:
-    return shape_of(triangulated(solid.vertices, solid.triangles))
+    return shape_of(surface_of(solid.vertices, solid.triangles))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -97,4 +97,4 @@ def test_cutting_triangles_finer_changes_nothing() -> None:
 
 def test_what_has_no_area_cannot_be_held() -> None:
     with pytest.raises(HandError, match="no surface"):
-        triangulated(np.zeros((3, 3)), np.array([[0, 1, 2]]))
+        surface_of(np.zeros((3, 3)), np.array([[0, 1, 2]]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from knuckle.errors import SolverError
 from knuckle.hand import rotations as rot
 from knuckle.posing.following import REACHED, Shell, touch
-from knuckle.posing.following.touching import aimed, spheres
+from knuckle.posing.following.touching import aimed_frames, spheres
 
 Floats = NDArray[np.float64]
 ARM = Shell(0.15, 0.55)
@@ -49,7 +49,7 @@ def test_the_joint_before_is_on_its_sphere_in_reach_and_nearest_to_where_it_is_w
     assert (found.cases[0] in REACHED) == bool(far <= ARM.most + HAND)
     if found.cases[0] not in REACHED:
         np.testing.assert_allclose(end, goal / far * (ARM.most + HAND), atol=1e-9)
-        assert found.missed[0] == pytest.approx(far - ARM.most - HAND)
+        assert found.distances[0] == pytest.approx(far - ARM.most - HAND)
         return
     np.testing.assert_allclose(end, goal, atol=1e-9)
     ways = rng.normal(size=(4000, 3))
@@ -83,7 +83,7 @@ def test_what_is_not_finite_is_unknown_and_spoils_no_other() -> None:
     goals = np.array([[0.3, 0.0, 0.0], [np.nan, 0.0, 0.0], [0.3, 0.0, 0.0]])
     found = touch(ARM, HAND, np.zeros(3), goals, np.tile(UP, (3, 1)))
     assert found.cases == ("inside", "unknown", "inside")
-    assert np.isnan(found.before[1]).all() and np.isnan(found.missed[1])
+    assert np.isnan(found.before[1]).all() and np.isnan(found.distances[1])
     np.testing.assert_array_equal(found.before[0], found.before[2])
 
 
@@ -95,7 +95,7 @@ def test_the_hand_is_turned_no_more_than_it_must() -> None:
     tip, goals = np.array([0.02, 0.17, -0.05]), 0.3 * rng.normal(size=(20, 3))
     tip *= HAND / np.linalg.norm(tip)
     found = touch(ARM, HAND, np.zeros(3), goals, goals - frames[:, :3, :3] @ tip)
-    after = aimed(frames, tip, found)
+    after = aimed_frames(frames, tip, found)
     ends = after[:, :3, :3] @ tip + after[:, :3, 3]
     np.testing.assert_allclose(ends, found.end, atol=1e-9)
     turned = rot.from_matrix(after[:, :3, :3] @ np.swapaxes(frames[:, :3, :3], 1, 2))

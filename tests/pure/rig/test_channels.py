@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from knuckle.hand import rotations as rot
-from knuckle.rig.rotation_channels import EULER_ORDERS, nearest, of_eulers
+from knuckle.rig.rotation_channels import EULER_ORDERS, from_eulers, nearest_values
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def meant(values: Floats, mode: str) -> Floats:
         return rot.to_matrix(values / np.linalg.norm(values))
     if mode == "AXIS_ANGLE":
         return rot.to_matrix(rot.from_axis_angle(values[1:], values[0]))
-    turned: Floats = of_eulers(values[None], mode)[0]
+    turned: Floats = from_eulers(values[None], mode)[0]
     return turned
 
 
@@ -30,7 +30,7 @@ def test_the_nearest_values_mean_the_same_rotation(seed: int, mode: str) -> None
     asked = rng.normal(size=4)
     asked /= np.linalg.norm(asked)
     now = rng.normal(size=3 if mode in EULER_ORDERS else 4) * 3
-    np.testing.assert_allclose(meant(nearest(asked, mode, now), mode), rot.to_matrix(asked), atol=1e-9)
+    np.testing.assert_allclose(meant(nearest_values(asked, mode, now), mode), rot.to_matrix(asked), atol=1e-9)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -49,5 +49,5 @@ def test_a_small_turn_changes_little_wherever_the_channel_stands(mode: str) -> N
         turn = rot.from_matrix(meant(now, mode)[None])[0]
         if mode == "AXIS_ANGLE" and abs(np.sin(now[0] / 2)) < 0.2:
             continue  # near no turn at all, its axis is anything
-        after = nearest(rot.multiply(turn, rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 0.01)), mode, now)
+        after = nearest_values(rot.multiply(turn, rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 0.01)), mode, now)
         assert np.abs(after - now).max() < 0.1, f"{now} -> {after}"

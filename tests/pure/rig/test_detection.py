@@ -212,9 +212,9 @@ def test_two_hands_of_a_side_are_ambiguous_and_told() -> None:
     [
         ([], "has no bones"),
         ([Bone("a", None, (0, 0, 0), (0, 0, 1))], "no hand that can be recognised"),
-        ([Bone("a", "a", (0, 0, 0), (0, 0, 1))], "bone 'a' hangs on itself"),
-        ([Bone("a", "b", (0, 0, 0), (0, 0, 1)), Bone("b", "a", (0, 0, 0), (0, 0, 1))], "hangs on itself"),
-        ([Bone("a", None, (0, float("nan"), 0), (0, 0, 1))], "bone 'a' is nowhere"),
+        ([Bone("a", "a", (0, 0, 0), (0, 0, 1))], "bone 'a' is its own ancestor"),
+        ([Bone("a", "b", (0, 0, 0), (0, 0, 1)), Bone("b", "a", (0, 0, 0), (0, 0, 1))], "is its own ancestor"),
+        ([Bone("a", None, (0, float("nan"), 0), (0, 0, 1))], "bone 'a' has a position that is not a number"),
         ([Bone(str(k), None, (0, 0, 0), (0, 0, 0)) for k in range(25)], "no hand that can be recognised"),
         ([Bone(f"{k}", f"{k - 1}" if k else None, (0, 0, 0), (0, 0, 0)) for k in range(9)], "no hand"),
         ([Bone("a", None, (0, 0, 0), (0, 0, 1))] * 20_001, "at most 20000"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from knuckle.errors import RigError
 from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side
-from knuckle.rig.mapping import Mapping, check_whole, from_dict, picked, read_preset, to_dict, write_preset
+from knuckle.rig.mapping import Mapping, check_whole, from_dict, read_preset, to_dict, with_bone, write_preset
 
 GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand", "thumb-metacarpal": "t1"}}
 
@@ -25,12 +25,12 @@ NAMES = st.text(st.characters(codec="utf-8", min_codepoint=32), min_size=1, max_
         NAMES,
         min_size=1,
     ),
-    turns=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
+    curl_turns=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
 )
 @settings(max_examples=30)
-def test_what_is_written_is_read_again(side: Side, bones: dict[str, str], turns: dict[str, float]) -> None:
+def test_what_is_written_is_read_again(side: Side, bones: dict[str, str], curl_turns: dict[str, float]) -> None:
     unique = {joint: f"{name} {joint}" for joint, name in bones.items()} | {"wrist": "w"}
-    mapping = Mapping(side, unique, "carrier", turns=turns)
+    mapping = Mapping(side, unique, "carrier", curl_turns=curl_turns)
     again = from_dict(json.loads(json.dumps(to_dict(mapping))), "preset")
     assert again == mapping
 
@@ -92,11 +92,11 @@ def test_a_file_that_is_no_preset_is_told(content: bytes, told: str, tmp_path: P
 
 def test_a_bone_that_is_picked_for_another_joint_leaves_its_own() -> None:
     mapping = from_dict(GOOD, "own")
-    moved = picked(mapping, "thumb-phalanx-proximal", "t1")
+    moved = with_bone(mapping, "thumb-phalanx-proximal", "t1")
     assert moved.bones == {"wrist": "hand", "thumb-phalanx-proximal": "t1"}
-    assert picked(picked(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
-    begun = picked(mapping, "wrist", None)
+    assert with_bone(with_bone(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
+    begun = with_bone(mapping, "wrist", None)
     with pytest.raises(RigError, match="it has 1 bones, expected a wrist and at least one digit"):
         check_whole(begun)
     with pytest.raises(RigError, match="no joint 'thumb'"):
-        picked(mapping, "thumb", "t9")
+        with_bone(mapping, "thumb", "t9")

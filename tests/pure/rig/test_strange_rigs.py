@@ -345,7 +345,7 @@ def test_six_fingers_are_read_as_the_five_that_fit_best() -> None:
     assert found.bones["thumb-metacarpal"] == truth["thumb-metacarpal"]
     assert {joint.split("-")[0] for joint in found.bones} == {"wrist", *(digit.split("-")[0] for digit in DIGITS)}
     (doubt,) = [doubt for doubt in found.doubts if "6 chains" in doubt]
-    assert "was taken for none and is not keyed" in doubt
+    assert "was not taken for a digit and is not keyed" in doubt
     assert not any("chains" in doubt for hand in detect(bones) for doubt in hand.doubts)
 
 
@@ -377,7 +377,7 @@ def test_digits_that_are_named_and_hang_elsewhere_are_told() -> None:
     ]
     (found,) = detect(elsewhere)
     assert found.bones == {joint: bone for joint, bone in truth.items() if not joint.startswith("pinky")}
-    assert any("named as pinky-finger that do not hang on it" in doubt for doubt in found.doubts)
+    assert any("named as pinky-finger form no digit of it" in doubt for doubt in found.doubts)
 
 
 @pytest.mark.parametrize(

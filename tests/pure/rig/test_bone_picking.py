@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from knuckle.rig.pointing import SAME, bone_at
+from knuckle.rig.bone_picking import PIXEL_TOLERANCE, bone_at
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,9 @@ def test_it_is_the_nearest_of_all_points_of_all_bones(seed: int, bones: int) -> 
         assert found == -1
     if apart.min() < 59:
         assert found >= 0
-        assert apart[found] < apart.min() + SAME + 2.0, f"{apart[found]:.1f} px, nearest {apart.min():.1f} px"
+        assert apart[found] < apart.min() + PIXEL_TOLERANCE + 2.0, (
+            f"{apart[found]:.1f} px, nearest {apart.min():.1f} px"
+        )
 
 
 def test_of_two_bones_behind_each_other_the_nearer_one_is_meant() -> None:
