@@ -61,8 +61,8 @@ def _laid(points: Floats, lengths: Floats, first: Floats) -> Floats:
     """(N, 2) the points with the first one moved, and each next one at its length towards its old position."""
     laid = [first]
     for point, length in zip(points[1:], lengths, strict=True):
-        way = point - laid[-1]
-        laid.append(laid[-1] + length * way / np.linalg.norm(way))
+        along = point - laid[-1]
+        laid.append(laid[-1] + length * along / np.linalg.norm(along))
     return np.stack(laid)
 
 
@@ -149,11 +149,11 @@ def swivel() -> str:
     arm = arms.Arm(0.30, 0.25)
     wrist = np.tile(np.eye(4), (61, 1, 1))
     wrist[:, :3, 3] = [0.05, 0.3, 0.25]
-    way = wrist[0, :3, 3] / np.linalg.norm(wrist[0, :3, 3])
+    axis = wrist[0, :3, 3] / np.linalg.norm(wrist[0, :3, 3])
     ring = np.linspace(-np.pi, np.pi, 61)
     own, _ = arms.solve(arm, wrist[:1], np.zeros(3))
     elbow = arms.frames(arm, own, np.zeros(3))[0, 1, :3, 3]
-    poles = rot.rotate(rot.from_axis_angle(way, ring), elbow)
+    poles = rot.rotate(rot.from_axis_angle(axis, ring), elbow)
     pose, _ = arms.solve(arm, wrist, np.zeros(3), pole=poles)
     points = arms.frames(arm, pose, np.zeros(3))[..., :3, 3]
     parts = []

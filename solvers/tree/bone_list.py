@@ -106,10 +106,10 @@ def _frame(bone: RestBone, parent: Floats) -> Floats:
     """(4, 4) T_world_joint of a bone at rest, from its parent's."""
     frame = parent.copy()
     frame[:3, 3] = bone.head
-    way = np.subtract(bone.tail, bone.head)
-    length = float(np.linalg.norm(way))
+    along = np.subtract(bone.tail, bone.head)
+    length = float(np.linalg.norm(along))
     if length > 0:
-        frame[:3, 1] = way / length
+        frame[:3, 1] = along / length
     side = parent[:3, 0] if bone.side is None else np.array(bone.side)
     # A side along the bone leaves the roll open: then the parent's axes decide.
     for x in (side, parent[:3, 0], parent[:3, 2]):
