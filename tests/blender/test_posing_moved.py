@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.hand import proportions
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.channel_diff import SAME
+from knuckle.rig.posing.channel_diff import TOLERANCE
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import armature, bend
 
@@ -82,7 +82,7 @@ def test_of_a_hand_that_stands_so_but_for_one_bone_that_is_keyed(
 def test_a_part_of_a_pose_keys_all_that_it_moves(armature: Object) -> None:
     before = bases(armature)
     done("apply_hand_pose", pose="point", factor=0.5)
-    moved = {name for name, now in bases(armature).items() if np.abs(now - before[name]).max() > SAME}
+    moved = {name for name, now in bases(armature).items() if np.abs(now - before[name]).max() > TOLERANCE}
     assert len(moved) > 5
     assert set(keyed(armature)) == moved
 
@@ -107,7 +107,7 @@ def test_mirrored_a_hand_has_keys_of_what_that_moved(armature: Object) -> None:
     left.select_set(True)
     before = bases(left)
     operators.knuckle.pose_mirror(way="TO_LEFT")
-    moved = {name for name, now in bases(left).items() if np.abs(now - before[name]).max() > SAME}
+    moved = {name for name, now in bases(left).items() if np.abs(now - before[name]).max() > TOLERANCE}
     assert moved == {BENT, "index-finger-phalanx-intermediate", "thumb-phalanx-distal"}
     assert set(keyed(left)) == moved
     assert not keyed(armature)
