@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 
-def plan_of(context: "Context") -> LiveSetup:
+def setup_of(context: "Context") -> LiveSetup:
     """Build the setup from the scene's settings. Raises KnuckleError for an armature without a hand to pose."""
     chosen = context.scene.knuckle_live
     armature = target(context)
@@ -61,8 +61,8 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Connect to the device and start the timer."""
         try:
-            plan = plan_of(context)
-            begin(LiveRun(plan, context.scene, SESSION.live.places.setdefault(plan.device, {})))
+            setup = setup_of(context)
+            begin(LiveRun(setup, context.scene, SESSION.live.places.setdefault(setup.device, {})))
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

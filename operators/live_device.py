@@ -10,7 +10,7 @@ from bpy.app.handlers import persistent
 
 from ..errors import KnuckleError
 from ..rig.data_reference import DataReference
-from .live_loop import EVERY, EndedTake, LiveRun
+from .live_loop import TIMER_INTERVAL, EndedTake, LiveRun
 from .session import SESSION, LiveState
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _tick() -> float | None:
         # Blender does not call a timer again that raised: the bones would stop, and the panel go on counting.
         _end_by_itself(f"Following ended by an error, of which the system console tells more ({error})")
         raise
-    return EVERY
+    return TIMER_INTERVAL
 
 
 def _follow(run: LiveRun, scene: "Scene") -> None:

@@ -1,4 +1,4 @@
-"""What runs while a device is followed: a reader's thread fills, a timer of Blender's drains, solves and poses."""
+"""The run of a device that is followed: a thread receives frames, a timer takes, solves and poses them."""
 
 import time
 from dataclasses import dataclass, field
@@ -34,20 +34,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-EVERY = 1 / 250
-"""s between two looks into the inbox: what comes waits for half of it, and a look at nothing costs some µs."""
-
-
-DISK = 0.5
-"""s for which Blender stands still for the end of a raw take; a disk that takes longer is written to meanwhile."""
-
-AT_ONCE = 16
-"""Frames that are solved at a look, while a take is kept that is to have them all."""
+TIMER_INTERVAL = 1 / 250
+"""s between two checks for frames, which on average wait for half of it. A check without frames costs some µs."""
+WRITE_TIMEOUT = 0.5
+"""s that Blender waits for the end of a raw take; a slower disk is written to in the background."""
+MAX_RECORDED_FRAMES = 16
+"""The most frames that are solved at a check while recording, when none may be skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSetup:
-    """What is to be followed, and what it drives."""
+    """The device to follow, and what it drives."""
 
     device: str
     """A key of DEVICES."""
@@ -56,26 +53,26 @@ class LiveSetup:
     drive: Any = "targets"
     pre_roll: float = 2.0
     armature: DataReference | None = None
-    """What the first performer's hands drive; None for new hands."""
+    """The armature that the first performer drives; None for new hands."""
     people: dict[str, DataReference] = field(default_factory=dict)
-    """Performer -> the armature that theirs drive."""
+    """Performer -> the armature that their hands drive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndedTake:
-    """A take that was ended, and what it takes to key it."""
+    """A take that has ended, with what is needed to key it."""
 
     recorder: Recorder
     kept: TakeBuffer
     posed: dict[str, RigHand]
     timecode: str
-    """Of its first frame, where the device sends one."""
+    """Of its first frame, if the device sends timecode."""
     scene: DataReference
     start: int
-    """The scene's frame on which it was begun."""
+    """The scene's frame when it began."""
 
     def key(self) -> None:
-        """Keys what was shown, if its scene is still there, from the frame on which it was begun. Raises RigError."""
+        """Key the displayed poses from the frame on which the take began, if its scene exists. Raises RigError."""
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
             name, poses = self.recorder.path.stem, self.kept.poses()
@@ -83,29 +80,29 @@ class EndedTake:
 
 
 class LiveRun:
-    """Begins to listen when it is made. Raises KnuckleError."""
+    """A device that is followed, from its creation to `stop`. Raises KnuckleError."""
 
-    def __init__(self, plan: LiveSetup, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
-        """places: of a run before, by recentring."""
-        self.plan = plan
+    def __init__(self, setup: LiveSetup, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
+        """places: those of a run before; changed in place by recentring."""
+        self.setup = setup
         self.places: dict[str, Floats] = {} if places is None else places
-        """Performer -> (4, 4) T_scene_device, changed by recentring; the identity where there is none."""
+        """Performer -> (4, 4) T_scene_device, set by recentring; the identity by default."""
         self.shown: list[DisplayedHand] = []
         self.timecode = ""
-        """The device's last."""
+        """The last one that the device sent."""
         self.scene = DataReference.of(scene)
         self._began_at, self._start = "", 1
-        limited = plan.recipe.rig_limits
-        self.rigs = LiveRigs(self.scene, plan.armature, plan.people, limited=limited)
-        self._limits = _limits(plan) if limited else {}
-        self.session = Session(plan.recipe, plan.drive, self._driven)
-        self.receiver = Receiver(plan.device, DEVICES[plan.device], plan.address, plan.pre_roll)
+        limited = setup.recipe.rig_limits
+        self.rigs = LiveRigs(self.scene, setup.armature, setup.people, limited=limited)
+        self._limits = _limits(setup) if limited else {}
+        self.session = Session(setup.recipe, setup.drive, self._driven)
+        self.receiver = Receiver(setup.device, DEVICES[setup.device], setup.address, setup.pre_roll)
         self.receiver.start()
 
     def step(self) -> bool:
-        """Takes what came, solves it and poses the hands; whether anything was posed."""
-        # By the time at which the inbox is looked into: what takes long to solve was not lost meanwhile.
-        most = AT_ONCE if self.session.kept is not None else QUEUE_LENGTH
+        """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
+        # The time before solving: a hand must not count as lost because solving took long.
+        most = MAX_RECORDED_FRAMES if self.session.kept is not None else QUEUE_LENGTH
         now, came = time.perf_counter(), self.receiver.drain(most)
         if came:
             self.session.feed([(timed.frame, timed.arrival) for timed in came])
@@ -115,25 +112,25 @@ class LiveRun:
         posed = self.pose(now)
         if came and posed:
             bpy.context.view_layer.update()
-            # What it takes to begin with a hand says nothing of how it is followed.
+            # Starting with a new hand takes longer and would distort the latency.
             if len(self.rigs.posed()) == before:
                 self.receiver.stats.latencies.append(time.perf_counter() - came[-1].arrival)
         return posed
 
     def pose(self, now: float) -> bool:
-        """Poses the hands as they are to be shown at `now` s, without asking for what came; whether any changed."""
+        """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
         self.shown = self.session.show(now)
         return self.rigs.pose(self.shown, self.session.hands(), self.places)
 
     def stop(self, put_back: bool) -> None:
-        """Hangs up; put_back: whether the bones stand as they did before."""
+        """Disconnect; put_back: whether to restore the bones' pose before."""
         self.receiver.stop()
         self.session.close()
         if put_back:
             self.rigs.put_back()
 
     def recentre(self) -> None:
-        """Brings the hands that are seen of each performer to where those of their rig are at rest."""
+        """Move the visible hands of each performer to the rest position of their rig's hands."""
         seen = [(shown, self.rigs.rest(shown.name)) for shown in self.shown if not shown.lost]
         for performer in {person_of(shown.name) for shown, _ in seen}:
             own = [(one, rest) for one, rest in seen if rest is not None and person_of(one.name) == performer]
@@ -143,35 +140,35 @@ class LiveRun:
         self.rigs.again()
 
     def record(self, folder: Path, name: str) -> None:
-        """Begins a take: the raw one in a file of the folder, and what is shown for keys. Raises StreamError."""
+        """Begin a take: a raw take in a file of the folder, and the displayed poses for keys. Raises StreamError."""
         self.receiver.record(free_path(folder, name, SUFFIX), name)
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
         self.session.kept, self._began_at = TakeBuffer(self.places), self.timecode
 
     def end_recording(self) -> EndedTake | None:
-        """Ends the raw take, where one is recorded."""
-        recorder, kept = self.receiver.end_recording(DISK), self.session.kept
+        """End the take; None if none is recorded."""
+        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT), self.session.kept
         self.session.kept = None
         if recorder is None or kept is None:
             return None
         return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
 
     def _driven(self, hand: str) -> DrivenHand:
-        """What a hand drives that is to be measured."""
+        """Return what a hand drives, for measuring it."""
         self.rigs.come(self.session.came)
         armature = self.rigs.armature_of(person_of(hand))
         return DrivenHand(skinned=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
 
 
-def _limits(plan: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
-    """armature -> what it lets each hand do. Asked before anything moves: it takes about a second a hand."""
-    known = from_dict(plan.recipe.performer, "performer").hands if plan.recipe.performer is not None else {}
+def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
+    """Return armature -> the limits of each hand. Read before anything moves: it takes about a second for each."""
+    known = from_dict(setup.recipe.performer, "performer").hands if setup.recipe.performer is not None else {}
     models = {
         side: known[side].model if side in known else proportions.build(proportions.adult(side)) for side in SIDES
     }
     limits: dict[DataReference, dict[Side, RigLimits]] = {}
-    for chosen in {one for one in (plan.armature, *plan.people.values()) if one}:
+    for chosen in {one for one in (setup.armature, *setup.people.values()) if one}:
         armature: Object | None = chosen.among(bpy.data.objects)
         if armature is not None:
             limits[chosen] = {side: armature_limits(armature, model) for side, model in models.items()}

@@ -16,7 +16,7 @@ from bpy.props import (
 
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
 from ..posing.dragging import Pin
-from ..rig.posing.pins import NOWHERE, SurfaceAnchor, is_there, place_of, spot_on
+from ..rig.posing.pins import NOWHERE, SurfaceAnchor, anchor_on, anchor_position, is_there
 from ..rig.posing.rig_hand import RigHand
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import FIXED
@@ -29,10 +29,10 @@ KINDS = [
     ("OBJECT", "Surface", "On another object's surface, and along with it"),
     ("DIGIT", "Finger", "As it is now to another finger's tip"),
 ]
-SPOT = ("kind", "other", "place", "corners", "shares", "home", "vertices")
+PIN_FIELDS = ("kind", "other", "place", "corners", "shares", "home", "vertices")
 """The properties of a KnucklePin that say where it is."""
-Spots = dict[tuple[str, str], tuple[Any, ...]]
-"""(side, digit) -> values of the properties in SPOT."""
+PinValues = dict[tuple[str, str], tuple[Any, ...]]
+"""(side, digit) -> values of the properties in PIN_FIELDS."""
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 
 
@@ -110,7 +110,7 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
         place = np.array(pin.place)
         if pin.kind == "OBJECT":
             corners, shares = tuple(pin.corners), tuple(pin.shares)
-            place = place_of(
+            place = anchor_position(
                 pin.target, SurfaceAnchor(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices)
             )
         other = pin.other if pin.kind == "DIGIT" else None
@@ -133,9 +133,9 @@ def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Obj
         other = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
         pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
     elif to is not None:
-        spot = spot_on(to, tip)
-        pin.target, pin.place, pin.corners, pin.shares = to, spot.away, spot.corners, spot.shares
-        pin.home, pin.vertices = spot.home, spot.vertices
+        anchor = anchor_on(to, tip)
+        pin.target, pin.place, pin.corners, pin.shares = to, anchor.away, anchor.corners, anchor.shares
+        pin.home, pin.vertices = anchor.home, anchor.vertices
 
 
 def pin_again(armature: "Object", held: RigHand, digit: str) -> None:
@@ -145,15 +145,17 @@ def pin_again(armature: "Object", held: RigHand, digit: str) -> None:
         pin_digit(armature, held, digit, pin.kind, pin.target)
 
 
-def spots_of(armature: "Object") -> Spots:
+def pin_values(armature: "Object") -> PinValues:
     """Read where the pins are, for put_pins_back."""
-    return {(pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in SPOT) for pin in pins_on(armature)}
+    return {
+        (pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in PIN_FIELDS) for pin in pins_on(armature)
+    }
 
 
-def put_pins_back(armature: "Object", spots: Spots) -> None:
+def put_pins_back(armature: "Object", values: PinValues) -> None:
     """Restore the pins to where they were."""
     for pin in pins_on(armature):
-        for name, value in zip(SPOT, spots.get((pin.side, pin.digit), ()), strict=False):
+        for name, value in zip(PIN_FIELDS, values.get((pin.side, pin.digit), ()), strict=False):
             setattr(pin, name, value)
 
 

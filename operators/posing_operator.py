@@ -1,4 +1,4 @@
-"""What the operators that pose hands at once are made of."""
+"""Common parts of the operators that pose hands in one step."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,49 +21,47 @@ if TYPE_CHECKING:
 
 
 def side_property() -> Any:
-    """Which hands an operator is for."""
-    return EnumProperty(
-        name="Hand", description="Which hand", items=[("BOTH", "Both", "Each hand that there is"), *SIDE_ITEMS]
-    )
+    """Return the property for the hands that an operator poses."""
+    return EnumProperty(name="Hand", description="Which hand", items=[("BOTH", "Both", "All hands"), *SIDE_ITEMS])
 
 
 class PosesHands:
-    """Beside bpy.types.Operator: does something with hands, or says why not. Either it is done, or nothing is."""
+    """A mixin for operators that pose hands, or report why they cannot; in that case nothing has changed."""
 
     bl_options: Any = {"REGISTER", "UNDO"}
     keys_pose = True
-    """Whether auto-keying keys what it does."""
+    """Whether auto-keying applies to it."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature that may be posed."""
+        """Available with an armature that can be posed."""
         return can_pose(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Does it, or says why not."""
+        """Pose the hands, or report the error."""
         operator: Any = self
         try:
-            told = self.change(context)
+            warning = self.change(context)
         except KnuckleError as error:
             operator.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if self.keys_pose:
-            told = told or _unkeyed(context)
-        if told:
-            operator.report({"WARNING"}, told)
+            warning = warning or _unkeyed(context)
+        if warning:
+            operator.report({"WARNING"}, warning)
         forget_values()
         return {"FINISHED"}
 
     def change(self, context: "Context") -> str:
-        """What is done; what a person should be told of it, empty for nothing.
+        """Pose the hands; return a warning for the user, or an empty string.
 
-        Raises KnuckleError, and then nothing has changed.
+        Raises KnuckleError before anything changes.
         """
         raise NotImplementedError
 
 
 def _unkeyed(context: "Context") -> str:
-    """What to tell where auto-keying is on, and cannot."""
+    """Return a warning if auto-keying is on, but an action cannot be keyed; else an empty string."""
     fixed = [armature.name for armature in posed_armatures(context) if takes_no_keys(armature)]
     if not (fixed and context.scene.tool_settings.use_keyframe_insert_auto):
         return ""
@@ -71,7 +69,7 @@ def _unkeyed(context: "Context") -> str:
 
 
 def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
-    """The hands of a side, or of BOTH. Raises RigError where there is none, or one that cannot be posed."""
+    """Return the hands of a side, or of BOTH. Raises RigError where there is none, or one cannot be posed."""
     hands = hands_asked(context, side)
     for held in hands:
         check_posable(held.armature_object())
@@ -79,19 +77,24 @@ def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
 
 
 def as_it_stands(held: RigHand) -> dict[str, Channels]:
-    """How the bones of a hand stand, to be asked before they are posed: what `posed` asks for. Raises RigError where
-    the hand is gone."""
+    """Return the channels of a hand's bones, to be read before posing and passed to `posed`.
+
+    Raises RigError where the hand is gone.
+    """
     binding = held.binding
     return channels_of(held.armature_object(), [str(binding.bones[joint]) for joint in binding.mapped])
 
 
 def posed(context: "Context", held: RigHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
-    """What follows when a hand was posed whatever its fingertips are pinned to: of the bones that stood otherwise
-    `before`, pins of the digits that they bend go along, and they are keyed as key_posed has it, and no others; whether
-    they were.
+    """Finish posing a hand regardless of its pins: move the pins of the digits that moved, and auto-key the bones.
 
-    led: a digit that was led somewhere, maybe by the arm alone. Its pin goes along as well. Raises RigError where the
-    hand is gone.
+    Args:
+        context: Blender's context.
+        held: the hand.
+        before: the channels of its bones before, from as_it_stands.
+        led: a digit whose tip was brought somewhere, maybe by the arm alone; its pin moves too.
+
+    Returns whether bones were keyed. Raises RigError where the hand is gone.
     """
     armature, binding = held.armature_object(), held.binding
     bones, placed = moved_since(armature, before)

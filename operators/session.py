@@ -22,7 +22,7 @@ from ..rig.posing.pin_compensation import Pinned
 from ..rig.posing.rig_hand import HandState
 from .auto_key_undo import KeysBefore
 from .live_loop import EndedTake, LiveRun
-from .pin_properties import Spots
+from .pin_properties import PinValues
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class SliderDrag:
     """The slider's value, in 32 bits as Blender has it."""
     channels: dict[str, Channels]
     """Bone -> its channels."""
-    pins: Spots
+    pins: PinValues
     keys: KeysBefore | None
     """None without auto-keying."""
     left: Hashable = None

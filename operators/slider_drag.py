@@ -18,7 +18,7 @@ from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
 from .auto_key_undo import give_back, keys_before, keys_now
-from .pin_properties import pins_along, pins_of, put_pins_back, spots_of
+from .pin_properties import pin_values, pins_along, pins_of, put_pins_back
 from .posed_hands import hand_to_pose
 from .session import SESSION, SliderDrag
 
@@ -78,7 +78,7 @@ def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider
         _pinned(context, armature, held, state, slider),
         at,
         channel_diff.channels_of(armature, bones),
-        spots_of(armature),
+        pin_values(armature),
         keys_before(context, armature, bones),
     )
 
@@ -118,5 +118,5 @@ def _fingerprint(context: "Context", armature: "Object", held: RigHand) -> Hasha
     names = bones_of(held, held.binding.mapped)[0]
     bases = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
     keys = keys_now(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
-    pins = tuple(sorted(spots_of(armature).items()))
+    pins = tuple(sorted(pin_values(armature).items()))
     return armature.session_uid, held.hand.side, context.scene.frame_current_final, bases, pins, keys

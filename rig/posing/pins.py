@@ -52,7 +52,7 @@ def check_there(*objects: "Object | None") -> None:
             raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
-def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
+def anchor_on(obj: "Object", place: Floats) -> SurfaceAnchor:
     """Return the anchor of an object at a position (3,) m in the world, by the nearest point of its surface."""
     evaluated = _evaluated(obj)
     world = evaluated.matrix_world
@@ -76,17 +76,17 @@ def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
     )
 
 
-def place_of(obj: "Object", spot: SurfaceAnchor) -> Floats:
+def anchor_position(obj: "Object", anchor: SurfaceAnchor) -> Floats:
     """Return the present position (3,) m of an anchor in the world.
 
     If the mesh has changed, it stays at its first position in the object's own space.
     """
     evaluated = _evaluated(obj)
     mesh = _surface(evaluated)
-    if spot.corners == NOWHERE or mesh is None or len(mesh.vertices) != spot.vertices:
-        return np.array(evaluated.matrix_world @ Vector(spot.home))
-    corners = _corners(evaluated, spot.corners)
-    place: Floats = np.array(spot.shares) @ corners + _axes(corners) @ np.array(spot.away)
+    if anchor.corners == NOWHERE or mesh is None or len(mesh.vertices) != anchor.vertices:
+        return np.array(evaluated.matrix_world @ Vector(anchor.home))
+    corners = _corners(evaluated, anchor.corners)
+    place: Floats = np.array(anchor.shares) @ corners + _axes(corners) @ np.array(anchor.away)
     return place
 
 

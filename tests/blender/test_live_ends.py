@@ -115,7 +115,7 @@ def test_a_file_is_saved_with_the_bones_as_they_stood_before(followed, makehuman
     run.step()
     assert stands(makehuman) != before, "it goes on"
     bpy.ops.wm.open_mainfile(filepath=path)
-    assert stands(bpy.data.objects[run.plan.armature.name]) == before
+    assert stands(bpy.data.objects[run.setup.armature.name]) == before
 
 
 def test_what_is_called_otherwise_is_followed_on_and_keyed(followed, makehuman, port):

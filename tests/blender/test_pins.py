@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from knuckle.rig.posing.pins import NOWHERE, is_there, nearest_surface, place_of, spot_on
+from knuckle.rig.posing.pins import NOWHERE, anchor_on, anchor_position, is_there, nearest_surface
 
 
 def made(points: list[tuple[float, ...]], faces: list[tuple[int, ...]]) -> bpy.types.Object:
@@ -33,25 +33,25 @@ def test_a_spot_is_where_it_was_made_and_goes_along_with_a_surface(seed: int) ->
     obj.matrix_world = Matrix.Rotation(0.3, 4, "X")
     bpy.context.view_layer.update()
     place = np.random.default_rng(seed).normal(0.0, 0.5, 3)
-    spot = spot_on(obj, place)
-    assert spot.corners != NOWHERE
-    np.testing.assert_allclose(place_of(obj, spot), place, atol=1e-6)
+    anchor = anchor_on(obj, place)
+    assert anchor.corners != NOWHERE
+    np.testing.assert_allclose(anchor_position(obj, anchor), place, atol=1e-6)
     shift = np.array([0.3, -0.2, 0.5])
     back = obj.matrix_world.inverted().to_3x3()
     for vertex in obj.data.vertices:
         vertex.co += back @ Vector(shift.tolist())
     obj.data.update()
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(place_of(obj, spot), place + shift, atol=1e-5)
+    np.testing.assert_allclose(anchor_position(obj, anchor), place + shift, atol=1e-5)
 
 
 def test_a_spot_on_the_surface_stays_on_it_as_it_is_moved_and_stretched() -> None:
     obj = pentagon()
-    spot = spot_on(obj, np.array(obj.data.vertices[2].co))
+    anchor = anchor_on(obj, np.array(obj.data.vertices[2].co))
     obj.matrix_world = MOVE
     bpy.context.view_layer.update()
     there: Any = MOVE @ obj.data.vertices[2].co
-    np.testing.assert_allclose(place_of(obj, spot), np.array(there), atol=1e-5)
+    np.testing.assert_allclose(anchor_position(obj, anchor), np.array(there), atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["empty", "no face", "no area"])
@@ -63,11 +63,11 @@ def test_what_has_no_surface_carries_a_spot_by_its_own_axes(kind: str) -> None:
     else:
         obj = made([(0, 0, 0), (1, 0, 0), (2, 0, 0)], [(0, 1, 2)] if kind == "no area" else [])
     place = np.array([0.2, 0.3, 0.4])
-    spot = spot_on(obj, place)
-    np.testing.assert_allclose(place_of(obj, spot), place, atol=1e-6)
+    anchor = anchor_on(obj, place)
+    np.testing.assert_allclose(anchor_position(obj, anchor), place, atol=1e-6)
     obj.matrix_world = Matrix.Translation((1, 0, 0))
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(place_of(obj, spot), place + [1, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(anchor_position(obj, anchor), place + [1, 0, 0], atol=1e-6)
 
 
 SHIFT = Matrix.Translation((1, 2, 3)) @ Matrix.Rotation(0.7, 4, (1.0, 2.0, 0.5))
@@ -120,34 +120,34 @@ WAYS = [disable, disable_while_others_need_it, hide, subdivide_further, take_ver
 def test_a_spot_stays_on_its_object_where_it_was_however_that_is_hidden_or_changed(change: Any) -> None:
     cube = seen_cube()
     place = np.array([0.5, 0.3, 0.7])
-    spot = spot_on(cube, place)
+    anchor = anchor_on(cube, place)
     change(cube)
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(place_of(cube, spot), place, atol=1e-6)
+    np.testing.assert_allclose(anchor_position(cube, anchor), place, atol=1e-6)
     cube.matrix_world = SHIFT
     bpy.context.view_layer.update()
     moved: Any = SHIFT @ Vector(place.tolist())
-    np.testing.assert_allclose(place_of(cube, spot), np.array(moved), atol=1e-5)
+    np.testing.assert_allclose(anchor_position(cube, anchor), np.array(moved), atol=1e-5)
 
 
 def test_a_spot_on_what_is_hidden_is_on_its_surface_again_once_that_is_seen_again() -> None:
     cube = seen_cube()
     place = np.array([0.5, 0.3, 0.7])
-    spot = spot_on(cube, place)
+    anchor = anchor_on(cube, place)
     disable(cube)
     bpy.context.view_layer.update()
-    place_of(cube, spot)
+    anchor_position(cube, anchor)
     cube.hide_viewport = False
     deformed(cube, 0.3)
     # Half of what is displaced more: its middle level is a half.
-    assert np.linalg.norm(place_of(cube, spot) - place) == pytest.approx(0.1, abs=0.005)
+    assert np.linalg.norm(anchor_position(cube, anchor) - place) == pytest.approx(0.1, abs=0.005)
     # Made while its surface is not seen, it is not on it.
     disable(cube)
     bpy.context.view_layer.update()
-    spot = spot_on(cube, place)
+    anchor = anchor_on(cube, place)
     cube.hide_viewport = False
     deformed(cube, 0.1)
-    np.testing.assert_allclose(place_of(cube, spot), place, atol=1e-6)
+    np.testing.assert_allclose(anchor_position(cube, anchor), place, atol=1e-6)
 
 
 def test_an_object_is_there_until_it_is_deleted_and_again_with_undo() -> None:

@@ -105,7 +105,7 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     """One run in this Blender."""
     import bpy
 
-    from knuckle.operators.live import plan_of
+    from knuckle.operators.live import setup_of
     from knuckle.operators.live_loop import LiveRun
 
     scene: Any = bpy.context.scene
@@ -114,7 +114,7 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
         port = int(sock.getsockname()[1])
     scene.knuckle_live.device = options.device
     scene.knuckle_live.port = port
-    run = LiveRun(plan_of(bpy.context), scene)
+    run = LiveRun(setup_of(bpy.context), scene)
     tally, latencies, busy, newest = run.receiver.stats, [], [], 0
     drain = run.receiver.drain
 
