@@ -14,7 +14,7 @@ from ..rig.posing.hand_poses import apply_pose
 from ..rig.posing.pose_assets import add_pose_assets
 from ..rig.posing.rig_hand import RigHand
 from .posed_hands import hands_asked
-from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
+from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Pose each requested hand."""
         for held in self._asked(context):
-            before = as_it_stands(held)
+            before = channels_before(held)
             apply_pose(held, self.pose, self.factor)
-            posed(context, held, before)
+            finish_posing(context, held, before)
         return ""
 
     def _asked(self, context: "Context") -> list[RigHand]:

@@ -14,8 +14,8 @@ from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
 from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
 from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
-from ..rig.posing.pin_reach import as_they_stand
-from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.pin_reach import pins_at_fingertips
+from ..rig.posing.posable_cache import posable_follower
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
@@ -145,8 +145,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         scene = context.scene.knuckle_posing
         if not self.properties.is_property_set("solver"):
             self.solver = scene.solver
-        who = held_follower(armature, self.side)
-        pins = as_they_stand(who.held, pins_of(armature, self.side))
+        who = posable_follower(armature, self.side)
+        pins = pins_at_fingertips(who.held, pins_of(armature, self.side))
         return begin(who, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 
     def _follow(self, context: "Context", event: "Event") -> None:

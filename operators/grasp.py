@@ -14,11 +14,11 @@ from ..rig.posing import grasping
 from ..rig.posing.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
 from ..rig.posing.grasping import Grasped, grasp
 from ..rig.posing.pins import check_there
-from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.posable_cache import posable_follower
 from ..rig.posing.rig_skin import is_skin
 from ..rig.posing.stillness import check_action
 from .posed_hands import hand_to_pose
-from .posing_operator import PosesHands, posed
+from .posing_operator import PosesHands, finish_posing
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
             check_action(armature)
         if chosen.attached:
-            check_attachable(held_follower(armature, side), obj, _held_from(context.scene))
+            check_attachable(posable_follower(armature, side), obj, _held_from(context.scene))
         with _waiting(context):
             done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
@@ -133,7 +133,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Detach the objects that the hand holds."""
         armature, side = hand_to_pose(context)
-        held = list(held_by(held_follower(armature, side)))
+        held = list(held_by(posable_follower(armature, side)))
         if not held:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
         now = context.scene.frame_current_final
@@ -199,7 +199,7 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
     """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
-        keyed = posed(context, done.who.held, done.before)
+        keyed = finish_posing(context, done.who.held, done.before)
         if obj is not None:
             attach(done.who, obj, (now - 1, now) if keyed or has_keys(obj) else None)
         return

@@ -12,9 +12,9 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_label, digit_of
 from ..posing.grasping.contact_frames import hand_length
 from ..rig.posing.dragging import moved_bones, put_back
-from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
+from ..rig.posing.pin_reach import MET, pin_distances, reach_pins
 from ..rig.posing.pins import nearest_surface
-from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.posable_cache import posable_follower
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed
 from .job import redraw_views
@@ -125,7 +125,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         """Pin the fingertip. Raises RigError if there is nothing to pin it to."""
         if self.toggle and unpin_digit(armature, self.side, self.digit):
             return True
-        held = held_follower(armature, self.side).held
+        held = posable_follower(armature, self.side).held
         if self.digit not in held.digits:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.digit)} on its {self.side} hand")
         kind, to = self._meant(context, armature, held)
@@ -250,7 +250,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     if not pins:
         return False, []
     check_posable(armature)
-    who = held_follower(armature, side)
+    who = posable_follower(armature, side)
     dragged = reach_pins(who, pins, coupled=context.scene.knuckle_posing.dip_lock)
     context.view_layer.update()
     bones, placed = moved_bones(dragged)
@@ -261,7 +261,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * hand_length(who.held.hand)
     return bool(bones), [
         f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
-        for digit, far in shortfalls(who.held, pins).items()
+        for digit, far in pin_distances(who.held, pins).items()
         if far > enough
     ]
 

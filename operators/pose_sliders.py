@@ -12,7 +12,7 @@ from ..hand.joints import SIDES, digit_label
 from ..posing.sliders import SLIDERS, Slider
 from ..rig import detection_cache
 from ..rig.detection_cache import DetectedHands
-from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
 from .drag_solver import solver_property
 from .posed_hands import chosen_hand, posed_armature
@@ -63,7 +63,7 @@ def value(context: "Context", slider: Slider) -> float:
         if hand is None or known is None:
             return 0.0
         try:
-            values = _values(held_hand(*hand, known), settings.dip_lock)
+            values = _values(posable_hand(*hand, known), settings.dip_lock)
         except KnuckleError:
             values = dict.fromkeys(SLIDERS, 0.0)
         shown = SESSION.slider_values = SliderValues(chosen, known, values)

@@ -11,7 +11,7 @@ from ..rig.posing.bone_locks import to_rest
 from ..rig.posing.mirror_pose import digit_joints, mirrored
 from ..rig.posing.rig_hand import RigHand
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
-from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
+from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import DIGIT_ITEMS
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
         for (held, _), _ in wanted:
             check_posable(held.armature_object())
         for (held, _), stands in wanted:
-            before = as_it_stands(held)
+            before = channels_before(held)
             held.only(digit_joints(held)).write(stands)
-            posed(context, held, before)
+            finish_posing(context, held, before)
         return ""
 
 
@@ -82,10 +82,10 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Blend the angles of the requested joints to the neutral pose."""
         for held in hands_to_pose(context, self.side):
-            joints, before = _joints(held, self.digit), as_it_stands(held)
+            joints, before = _joints(held, self.digit), channels_before(held)
             if self.factor > 0:
                 held.only(joints).write(held.read().toward(held.hand.neutral, self.factor, joints))
-                posed(context, held, before)
+                finish_posing(context, held, before)
         return ""
 
 
@@ -101,10 +101,10 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Reset all unlocked channels of the hand's bones."""
         for held in hands_to_pose(context, self.side):
-            armature, before = held.armature_object(), as_it_stands(held)
+            armature, before = held.armature_object(), channels_before(held)
             for joint in _joints(held, self.digit):
                 to_rest(armature.pose.bones[str(held.binding.bones[joint])])
-            posed(context, held, before)
+            finish_posing(context, held, before)
         return ""
 
 

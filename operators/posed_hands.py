@@ -8,7 +8,7 @@ from ..hand.joints import SIDES, Side
 from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.keys.keyframes import check_changeable, check_keyable
-from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
 from .rig_hands import driven_armature
 
@@ -100,10 +100,10 @@ def hands_asked(context: "Context", side: str) -> list[RigHand]:
     there = [
         (armature, each) for armature in armatures for each in wanted if each in detection_cache.now(armature).usable
     ]
-    # Without a hand, held_hand raises the reason.
+    # Without a hand, posable_hand raises the reason.
     first = detection_cache.now(armatures[0])
     there = there or [(armatures[0], next(filter(first.why_not, wanted), wanted[0]))]
-    return [held_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
+    return [posable_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
 
 
 def named_armature(context: "Context", name: str) -> "Object":

@@ -76,8 +76,8 @@ def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
     return hands
 
 
-def as_it_stands(held: RigHand) -> dict[str, Channels]:
-    """Return the channels of a hand's bones, to be read before posing and passed to `posed`.
+def channels_before(held: RigHand) -> dict[str, Channels]:
+    """Return the channels of a hand's bones, to be read before posing and passed to finish_posing.
 
     Raises RigError where the hand is gone.
     """
@@ -85,13 +85,13 @@ def as_it_stands(held: RigHand) -> dict[str, Channels]:
     return channels_of(held.armature_object(), [str(binding.bones[joint]) for joint in binding.mapped])
 
 
-def posed(context: "Context", held: RigHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
+def finish_posing(context: "Context", held: RigHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
     """Finish posing a hand regardless of its pins: move the pins of the digits that moved, and auto-key the bones.
 
     Args:
         context: Blender's context.
         held: the hand.
-        before: the channels of its bones before, from as_it_stands.
+        before: the channels of its bones before, from channels_before.
         led: a digit whose tip was brought somewhere, maybe by the arm alone; its pin moves too.
 
     Returns whether bones were keyed. Raises RigError where the hand is gone.

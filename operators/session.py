@@ -18,7 +18,7 @@ from ..rig.data_reference import DataReference
 from ..rig.detection_cache import DetectedHands
 from ..rig.posing.algebra import TraceCache
 from ..rig.posing.channel_diff import Channels
-from ..rig.posing.pin_compensation import Pinned
+from ..rig.posing.pin_compensation import PinnedHand
 from ..rig.posing.rig_hand import HandState
 from .auto_key_undo import KeysBefore
 from .live_loop import EndedTake, LiveRun
@@ -70,7 +70,7 @@ class SliderDrag:
 
     slider: Slider
     began: HandState
-    pinned: Pinned | None
+    pinned: PinnedHand | None
     """The hand with its pins, where it has any."""
     at: float
     """The slider's value, in 32 bits as Blender has it."""

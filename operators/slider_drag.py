@@ -12,9 +12,9 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import Slider, Sliders
 from ..rig.posing import channel_diff
-from ..rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
-from ..rig.posing.pin_reach import as_they_stand
-from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.pin_compensation import PinnedHand, pinned_hand, pose_pinned
+from ..rig.posing.pin_reach import pins_at_fingertips
+from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
 from .auto_key_undo import give_back, keys_before, keys_now
@@ -52,12 +52,12 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     Raises RigError where there is no such hand, or it cannot be posed.
     """
     armature, side = hand_to_pose(context)
-    held, drag = held_hand(armature, side), SESSION.slider_drag
+    held, drag = posable_hand(armature, side), SESSION.slider_drag
     if drag is None or drag.slider != slider or drag.left != _fingerprint(context, armature, held):
         drag = _begun(context, armature, held, slider)
     elif to == drag.at:
         # Escape sets the value at the beginning, which is all that Blender tells of it.
-        channel_diff.give_back(armature, drag.channels)
+        channel_diff.restore_channels(armature, drag.channels)
         put_pins_back(armature, drag.pins)
         if drag.keys is not None:
             give_back(armature, drag.keys)
@@ -104,13 +104,15 @@ def _only(held: RigHand, joints: frozenset[int]) -> RigHand:
     return held.only(joints)
 
 
-def _pinned(context: "Context", armature: "Object", held: RigHand, state: HandState, slider: Slider) -> Pinned | None:
+def _pinned(
+    context: "Context", armature: "Object", held: RigHand, state: HandState, slider: Slider
+) -> PinnedHand | None:
     """Return a hand with pinned fingertips before a slider moves; None where none is pinned."""
-    pins = as_they_stand(held, pins_of(armature, held.hand.side))
+    pins = pins_at_fingertips(held, pins_of(armature, held.hand.side))
     driven = "thumb" if slider.word == "oppose" else slider.digit
     if not pins:
         return None
-    return take_pinned(held, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
+    return pinned_hand(held, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
 def _fingerprint(context: "Context", armature: "Object", held: RigHand) -> Hashable:

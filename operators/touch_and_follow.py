@@ -15,10 +15,10 @@ from ..posing.following import Course, FollowedCourse, Tool, along_line, along_p
 from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
-from ..rig.posing.following import Followed, Follower, follower, go, key, pose, posed_bones
+from ..rig.posing.following import Followed, Follower, follow_course, follower, key, pose, posed_bones
 from ..rig.posing.pins import check_there
 from .posed_hands import hand_to_pose
-from .posing_operator import PosesHands, posed
+from .posing_operator import PosesHands, finish_posing
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         armature = who.held.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
-        posed(context, who.held, before, led=digit_of(chosen.end))
+        finish_posing(context, who.held, before, led=digit_of(chosen.end))
         return followed.brought
 
 
@@ -200,7 +200,7 @@ def missed(brought: FollowedCourse) -> str:
 
 def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], frames: Floats | None = None) -> Followed:
     chosen = context.scene.knuckle_follow
-    return go(who, chosen.end, course, frames, alone=chosen.alone)
+    return follow_course(who, chosen.end, course, frames, alone=chosen.alone)
 
 
 def _kept(tool: Tool, places: Floats) -> Floats:

@@ -8,7 +8,7 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_label
 from ..operators.pin_properties import holds, pin_of, pins_on
 from ..operators.posed_hands import in_pose_mode, sides_of
-from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_cache import posable_hand
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES, paragraph, sentence
 
@@ -44,7 +44,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
             for side in SIDES:
                 row.prop_enum(context.scene.knuckle_posing, "side", side)
         try:
-            digits = held_hand(*hand).digits
+            digits = posable_hand(*hand).digits
         except KnuckleError as error:
             digits = ()
             paragraph(layout, context, sentence(str(error)), "INFO")

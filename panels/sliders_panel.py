@@ -11,7 +11,7 @@ from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, po
 from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig import detection_cache
-from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES, paragraph, sentence
@@ -52,7 +52,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         known = detection_cache.now(armature)
         forget_values_of_others(known)
         try:
-            held = held_hand(armature, side, known)
+            held = posable_hand(armature, side, known)
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "INFO")
             return

@@ -27,7 +27,7 @@ from knuckle.hand.poses import POSES, angles  # noqa: E402
 from knuckle.hand.proportions import adult, build  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.rig.posing.hand_poses import apply_pose  # noqa: E402
-from knuckle.rig.posing.posable_hand import take  # noqa: E402
+from knuckle.rig.posing.posable_hand import make_rig_hand  # noqa: E402
 from knuckle.rig.posing.pose_assets import PREVIEWS  # noqa: E402
 
 Floats = NDArray[np.floating[Any]]
@@ -95,7 +95,7 @@ def on_rig(name: str) -> Floats:
     tiles = []
     for pose in ON_A_RIG:
         hand = next(hand for hand in rig_pictures.opened(name) if hand.side == "right")
-        apply_pose(take(hand.armature, hand.found), pose)
+        apply_pose(make_rig_hand(hand.armature, hand.found), pose)
         bpy.context.view_layer.update()
         tiles.append(np.concatenate([rig_pictures.tile(hand, view, TILE) for view in rig_pictures.VIEWS], axis=0))
     return np.concatenate(tiles, axis=1)

@@ -26,7 +26,7 @@ from knuckle.posing.sliders import SLIDERS, Slider, Sliders  # noqa: E402
 from knuckle.rig import detection_cache  # noqa: E402
 from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
-from knuckle.rig.posing.posable_cache import held_hand  # noqa: E402
+from knuckle.rig.posing.posable_cache import posable_hand  # noqa: E402
 from knuckle.rig.posing.rig_hand import HandState, RigHand  # noqa: E402
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ def own() -> list[rig_pictures.Hand]:
 def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
     """(size, 6·size, 3) a slider on a hand with all other sliders at zero."""
     slider, values, views = shown
-    held = held_hand(hand.armature, hand.side, detection_cache.look(hand.armature))
+    held = posable_hand(hand.armature, hand.side, detection_cache.look(hand.armature))
     sliders, before = Sliders(held.hand), held.read()
     pictures = []
     for value in values:

@@ -16,7 +16,7 @@ from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_following
 from .following import Follower, standing_arm
-from .posable_cache import held_follower, held_hand
+from .posable_cache import posable_follower, posable_hand
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class TraceCache:
 
     def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> Follower:
         """Return the hand with its arm, which is searched only if the hand is another one than before."""
-        held = held_hand(armature, side, known)
+        held = posable_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not held:
-            who = held_follower(armature, side, known)
+            who = posable_follower(armature, side, known)
             # An arm in IK is drawn too.
             self._hand = held, replace(who, arm=who.arm or arm_following(armature, known.hands[side]))
             self._tracer = None

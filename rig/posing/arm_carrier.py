@@ -13,7 +13,7 @@ from ...solvers import arm as arms
 from ..armature_hands import FoundHand
 from ..keys.arm_keys import ArmBones, arm_following
 from . import following
-from .channel_diff import channels_of, give_back
+from .channel_diff import channels_of, restore_channels
 from .following import Follower
 from .rig_hand import HandState
 
@@ -72,7 +72,7 @@ def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
     finally:
-        give_back(armature, before)
+        restore_channels(armature, before)
         bpy.context.view_layer.update()
     return elbows
 

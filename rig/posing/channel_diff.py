@@ -31,7 +31,7 @@ def scaled_since(armature: "Object", before: Mapping[str, Channels]) -> list[str
     return [name for name in before if _differ(now[name][-1], before[name][-1])]
 
 
-def give_back(armature: "Object", before: Mapping[str, Channels]) -> None:
+def restore_channels(armature: "Object", before: Mapping[str, Channels]) -> None:
     """Restore the channels of bones exactly, where the bones still exist."""
     for name, values in before.items():
         bone: PoseBone | None = armature.pose.bones.get(name)

@@ -12,9 +12,9 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import with_rigid_palm
 from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, drag
-from .channel_diff import Channels, channels_of, give_back, moved_since
-from .following import Follower, arm_beyond, pointed, pose_arm
-from .posable_model import bent
+from .channel_diff import Channels, channels_of, moved_since, restore_channels
+from .following import Follower, arm_beyond, pose_arm, with_present_pole
+from .posable_model import bent_as_seen
 from .rig_hand import HandState, ParentFrames, RigHand
 
 Floats = NDArray[np.float64]
@@ -73,12 +73,12 @@ def begin(
     if joint == WRIST and who.fixed:
         raise RigError(who.fixed)
     state = held.read()
-    whole, start = bent(held, state)
+    whole, start = bent_as_seen(held, state)
     own = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
     by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, held.seen_frames()[:, :3, 3]).hand)
     of = drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
-    arm = pointed(who) if who.arm and joint == WRIST else None
+    arm = with_present_pole(who) if who.arm and joint == WRIST else None
     follower = replace(who, held=hand, arm=arm)
     names = [str(hand.binding.bones[index]) for index in hand.posed]
     names += [arm.upper, arm.fore] if arm else []
@@ -133,7 +133,7 @@ def put_back(dragged: RigDrag) -> None:
     """Restore the bones exactly as they were, where they are still there."""
     armature = dragged.follower.held.find_armature()
     if armature is not None:
-        give_back(armature, dragged.channels)
+        restore_channels(armature, dragged.channels)
 
 
 def moved_bones(dragged: RigDrag) -> tuple[list[str], list[str]]:

@@ -21,7 +21,7 @@ from ..binding import posed_frames
 from ..keys import parent_motion
 from ..keys.arm_keys import ArmBones, find_arm, move_arm, rest_arm
 from ..keys.keyframes import KeyedHand, key_hands
-from .posable_hand import take
+from .posable_hand import make_rig_hand
 from .rig_hand import HandState, RigHand
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class Followed:
 def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: RigHand | None = None) -> Follower:
     """Return a detected hand with its arm; held: its RigHand, if there is one already.
 
-    Raises RigError and HandError as posable_hand.take does.
+    Raises RigError and HandError as make_rig_hand does.
     """
-    held = held or take(armature, found, limited=limited)
+    held = held or make_rig_hand(armature, found, limited=limited)
     try:
         arm = find_arm(armature, found)
     except RigError as error:
@@ -80,7 +80,9 @@ def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held
     return Follower(held, arm, "")
 
 
-def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None, *, alone: bool = False) -> Followed:
+def follow_course(
+    who: Follower, joint: str, course: Courses, frames: Floats | None = None, *, alone: bool = False
+) -> Followed:
     """Return the poses of a hand whose wrist or tip follows a course.
 
     Args:
@@ -122,7 +124,7 @@ def pose(who: Follower, followed: Followed) -> None:
     wanted = Pose(held.hand, first.root[:1], first.angles[:1])
     if who.arm:
         # The hand stays on the arm, even if that does not quite reach the goal.
-        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, pointed(who), wanted)), wanted.angles)
+        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, with_present_pole(who), wanted)), wanted.angles)
     held.write(HandState(wanted, followed.stands.beyond))
     bpy.context.view_layer.update()
 
@@ -136,7 +138,7 @@ def posed_bones(who: Follower) -> list[tuple[str, bool]]:
 
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
     """Key a course at scene frames (N,) in a new action, as key_hands does. Raises RigError."""
-    held, arm = who.held, pointed(who) if who.arm else None
+    held, arm = who.held, with_present_pole(who) if who.arm else None
     keyed = KeyedHand(held.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
     return key_hands(held.armature_object(), [keyed], frames, name)
 
@@ -176,7 +178,7 @@ def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Float
     return world, carried.get(name, rest)
 
 
-def pointed(who: Follower) -> ArmBones:
+def with_present_pole(who: Follower) -> ArmBones:
     """Return the arm with a pole that keeps its elbow on the present side; a pole that is set stays.
 
     The arm's own pole points down and to the side of the little finger. It is rotated about the line from shoulder to

@@ -23,7 +23,7 @@ from ..pose_transfer import points_to_armature
 from ..rotation_channels import channel
 from . import following
 from .arm_carrier import carrier
-from .channel_diff import Channels, channels_of, give_back
+from .channel_diff import Channels, channels_of, restore_channels
 from .following import Followed, Follower
 from .rig_hand import HandState
 from .rig_skin import flesh_of, skins
@@ -84,7 +84,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     solid = solid_of(obj)
     stands = who.held.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
-    elbow = following.pointed(who).pole if who.arm else None
+    elbow = following.with_present_pole(who).pole if who.arm else None
     root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
     holder = GraspingHand(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
     whole = object_shape.surface_of(solid.vertices, solid.triangles)
@@ -95,7 +95,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     place = obj.matrix_world.copy()
     hold, deepest = _settled(who, found, solid, GraspTask(hold.grip, holder, thing, hold.plane, hold.contact), hold)
     if obj.matrix_world != place:
-        give_back(armature, before)
+        restore_channels(armature, before)
         raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
     there = route(holder, thing, stands.pose.angles[0], hold, steps)
     way, parts = approach(stands.pose, hold, there)
@@ -130,7 +130,7 @@ def pose(grasped: Grasped, step: int) -> None:
     Raises RigError where the hand is gone.
     """
     if step == 0:
-        give_back(grasped.who.held.armature_object(), grasped.before)
+        restore_channels(grasped.who.held.armature_object(), grasped.before)
         bpy.context.view_layer.update()
         return
     who, way = grasped.who, grasped.way

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.dragging import WRIST, DragStep, Pin, drag
-from .posable_model import bent
+from .posable_model import bent_as_seen
 from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pinned:
+class PinnedHand:
     """A hand with pinned fingertips before its angles change."""
 
     held: RigHand
@@ -29,14 +29,16 @@ class Pinned:
     """Whether a finger's last joint follows its middle one."""
 
 
-def take_pinned(held: RigHand, stands: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool) -> Pinned:
+def pinned_hand(
+    held: RigHand, stands: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool
+) -> PinnedHand:
     """Return a hand with the pins that hold while it is posed. Raises RigError where the hand is gone."""
     there = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    taken, stood = bent(held, stands)
-    return Pinned(taken, stood, tuple(pin for pin in there if pin.other or pin.digit != driven), driven, coupled)
+    taken, stood = bent_as_seen(held, stands)
+    return PinnedHand(taken, stood, tuple(pin for pin in there if pin.other or pin.digit != driven), driven, coupled)
 
 
-def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozenset[int]:
+def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> frozenset[int]:
     """Pose the bones of joints by a pose of one frame, and those of the digits that compensate for it.
 
     Returns the joints that were posed. Raises RigError where the hand is gone.
@@ -53,7 +55,7 @@ def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozense
     return frozenset(posed.posed)
 
 
-def _compensating_digits(pinned: Pinned, begun: Pose) -> set[str]:
+def _compensating_digits(pinned: PinnedHand, begun: Pose) -> set[str]:
     """Return the digits whose pins would break; of two pinned to each other, the one that is not posed itself."""
     turned = np.abs(begun.angles - pinned.stands.pose.angles)[0] > 0
     moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(begun.hand.axis_joint, _carriers(digit)))}

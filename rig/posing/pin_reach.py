@@ -25,13 +25,13 @@ ROUNDS = 4
 """Times that the palm is dragged on from where it came: each time it stops where pins and its own goal balance."""
 
 
-def shortfalls(held: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
+def pin_distances(held: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
     """Return digit -> m from its evaluated fingertip to its pin. Raises RigError where the hand is gone."""
     places = _places(held, pins)
     return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
 
 
-def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
+def pins_at_fingertips(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     """Return the pins of a hand, moved to their fingertips where these are away, so that the hand does not jump.
 
     Raises RigError where the hand is gone.
@@ -78,7 +78,7 @@ def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
 
 def _missed(who: Follower, pins: Sequence[Pin]) -> float:
     bpy.context.view_layer.update()
-    return max(shortfalls(who.held, pins).values(), default=0.0)
+    return max(pin_distances(who.held, pins).values(), default=0.0)
 
 
 def _places(held: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:

@@ -16,7 +16,7 @@ from ..armature_hands import FoundHand
 from ..detection_cache import DetectedHands
 from ..limits.read_limits import read_limits
 from .following import Follower, follower
-from .posable_hand import take
+from .posable_hand import make_rig_hand
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _cached: OrderedDict[int, _Entry] = OrderedDict()
 """By the identity of the hand found."""
 
 
-def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
+def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
     """Return the hand of a side with all joints that it can move, metacarpals as well.
 
     known: the armature's present detection. Raises RigError where there is no hand that can be posed.
@@ -63,16 +63,16 @@ def forget() -> None:
     _cached.clear()
 
 
-def held_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
-    """Return the same hand with what carries it. Raises RigError as held_hand does."""
+def posable_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
+    """Return the same hand with what carries it. Raises RigError as posable_hand does."""
     known = known or detection_cache.now(armature)
-    held = held_hand(armature, side, known)
+    held = posable_hand(armature, side, known)
     return follower(armature, known.hands[side], held=held)
 
 
 def _made(armature: "Object", found: FoundHand) -> RigHand | str:
     try:
-        return take(armature, found, further=ARCH)
+        return make_rig_hand(armature, found, further=ARCH)
     except KnuckleError as error:
         return str(error)
 

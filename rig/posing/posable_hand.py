@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def take(armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None) -> RigHand:
+def make_rig_hand(
+    armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None
+) -> RigHand:
     """Return the RigHand of a detected hand.
 
     Args:

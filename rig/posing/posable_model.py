@@ -15,7 +15,7 @@ from .rig_hand import HandState, RigHand
 Floats = NDArray[np.float64]
 
 
-def bent(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
+def bent_as_seen(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
     """The hand with a model whose rest frames are such that, at the same angles, each joint is exactly where it is
     seen, whatever a person posed on top. Raises RigError where it is gone.
 

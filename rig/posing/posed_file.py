@@ -18,7 +18,7 @@ from ..keys.keyframes import check_keyable, new_action
 from ..keys.take_scene import new_hand
 from ..linked import editable
 from .hand_poses import pose_curves
-from .posable_hand import take
+from .posable_hand import make_rig_hand
 from .pose_assets import add_pose_assets
 from .rig_hand import RigHand
 
@@ -55,7 +55,7 @@ def new_file_posed(
         all_assets: whether every named pose becomes an asset.
 
     Raises:
-        RigError: as open_rig and posable_hand.take do.
+        RigError: as open_rig and make_rig_hand do.
     """
     found, notes = open_rig(rig, wanted)
     scene = bpy.context.scene
@@ -76,7 +76,7 @@ def held_hands(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
     """Return the hands of an armature that can be posed. Raises RigError if it has none of them."""
     check_keyable(armature)
     found = find_hands(armature, sides)
-    held = [take(armature, hand) for hand in found if hand.side in sides]
+    held = [make_rig_hand(armature, hand) for hand in found if hand.side in sides]
     if not held:
         has = " and a ".join(hand.side for hand in found)
         raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {has} one")

@@ -12,7 +12,7 @@ import pytest
 from knuckle.hand.kinematics import Pose
 from knuckle.rig import detection_cache
 from knuckle.rig.posing.dragging import begin, move, put_back
-from knuckle.rig.posing.posable_cache import held_follower
+from knuckle.rig.posing.posable_cache import posable_follower
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.test_held import default
@@ -50,7 +50,7 @@ def test_a_step_of_a_dragged_fingertip_enters_ten_files_at_most(rig: str) -> Non
     armature = HANDS[rig]()
     bpy.context.view_layer.update()
     detection_cache.look(armature)
-    who = held_follower(armature, "right")
+    who = posable_follower(armature, "right")
     hand, state = who.held, who.held.read()
     hand.write(HandState(Pose(hand.hand, state.pose.root, hand.hand.neutral[None]), state.beyond))
     bpy.context.view_layer.update()

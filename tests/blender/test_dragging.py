@@ -15,7 +15,7 @@ from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.dragging import RigDrag, begin, move, put_back
 from knuckle.rig.posing.following import Follower, follower
-from knuckle.rig.posing.posable_model import bent
+from knuckle.rig.posing.posable_model import bent_as_seen
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender.making import Floats, motion
 from knuckle.tests.blender.test_held import armature, channels, default
@@ -140,7 +140,7 @@ def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(who: Follower) -> 
 
 
 def test_a_hand_bent_as_it_stands_is_where_the_bones_are(who: Follower) -> None:
-    held, stands = bent(who.held, who.held.read())
+    held, stands = bent_as_seen(who.held, who.held.read())
     there = [JOINT_INDEX[TIPS[digit]] for digit in held.digits]
     for angles in (stands.pose.angles[0], *motion(held.hand, 3).angles):
         pose = Pose(held.hand, stands.pose.root, angles[None])

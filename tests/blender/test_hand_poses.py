@@ -20,7 +20,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.asset_stamps import KEPT, MARK
 from knuckle.rig.posing.hand_poses import apply_pose, posed_joints
-from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.pose_assets import add_pose_assets
 from knuckle.rig.posing.rig_hand import RigHand
 from knuckle.tests.blender import rigs
@@ -41,7 +41,7 @@ def opened(name: str) -> Object:
 
 
 def held_hands(armature: Object) -> list[RigHand]:
-    return [take(armature, found) for found in find_hands(armature)]
+    return [make_rig_hand(armature, found) for found in find_hands(armature)]
 
 
 def channels(armature: Object) -> Floats:
@@ -450,7 +450,7 @@ class Skin:
 def test_nothing_goes_through_anything_and_what_touches_lies_on() -> None:
     skin = Skin()
     (found,) = find_hands(skin.armature)
-    held = take(skin.armature, found)
+    held = make_rig_hand(skin.armature, found)
     for name in poses.POSES:
         apply_pose(held, name)
         pairs = permutations(skin.faces, 2)

@@ -10,7 +10,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.rig_hand import HandState, RigHand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats, motion
@@ -31,7 +31,7 @@ def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
 
 
 def held_hands(armature: bpy.types.Object) -> list[RigHand]:
-    return [take(armature, found) for found in find_hands(armature)]
+    return [make_rig_hand(armature, found) for found in find_hands(armature)]
 
 
 def updated(held: RigHand) -> HandState:

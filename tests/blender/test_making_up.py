@@ -12,8 +12,8 @@ from knuckle.posing.dragging import Pin
 from knuckle.posing.sliders import ARCH, Slider, Sliders
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.following import Follower
-from knuckle.rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
-from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.pin_compensation import PinnedHand, pinned_hand, pose_pinned
+from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, place, who
 from knuckle.tests.blender.test_held import channels
@@ -21,11 +21,11 @@ from knuckle.tests.blender.test_held import channels
 __all__ = ["armature", "who"]
 
 
-def pinned(who: Follower, pins: Sequence[Pin], driven: str | None = None) -> Pinned:
-    return take_pinned(who.held, who.held.read(), pins, driven, coupled=True)
+def pinned(who: Follower, pins: Sequence[Pin], driven: str | None = None) -> PinnedHand:
+    return pinned_hand(who.held, who.held.read(), pins, driven, coupled=True)
 
 
-def slid(of: Pinned, slider: Slider, value: float) -> frozenset[int]:
+def slid(of: PinnedHand, slider: Slider, value: float) -> frozenset[int]:
     """The joints that were posed."""
     sliders, stands = Sliders(of.held.hand), of.stands.pose
     angles = sliders.write(stands.angles[0], slider, value)
@@ -59,10 +59,10 @@ def test_all_digits_are_curled_but_those_that_are_pinned(who: Follower) -> None:
 
 
 def test_a_pinned_finger_makes_up_for_the_palm_that_is_cupped(who: Follower) -> None:
-    arched = take(rig_of(who), find_hands(rig_of(who))[-1], further=ARCH)
+    arched = make_rig_hand(rig_of(who), find_hands(rig_of(who))[-1], further=ARCH)
     pins = world(who, "ring-finger")
     pinky = place(who, TIPS["pinky-finger"])
-    of = take_pinned(arched, arched.read(), pins, None, coupled=True)
+    of = pinned_hand(arched, arched.read(), pins, None, coupled=True)
     slid(of, Slider("cup"), 1.0)
     assert off(who, pins[0]) < 0.5
     if Sliders(arched.hand).moves(Slider("cup")):

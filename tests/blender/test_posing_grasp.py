@@ -21,7 +21,7 @@ from knuckle.posing.grasping.skin_samples import fitted_skin
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
-from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.rig_skin import flesh_of, skins
 from knuckle.rig.posing.solid_mesh import solid_of
 from knuckle.solvers.solver import limit_excess
@@ -49,7 +49,7 @@ def found_hand(armature: bpy.types.Object, side: Side = "right") -> FoundHand:
 def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side = "right") -> None:
     """Scales a thing as a hand is larger than an adult's, and stands it before the palm; an arm at rest is nearly
     stretched, for that it stands nearer to the body."""
-    held = take(armature, found_hand(armature, side))
+    held = make_rig_hand(armature, found_hand(armature, side))
     root, size = held.read().pose.root[0], contact_frames.hand_length(held.hand) / 0.185
     place = root[:3, 3] + size * (root[:3, :3] @ [0.0, 0.03, -0.12])
     if len(armature.data.bones) > len(JOINTS):
@@ -90,7 +90,7 @@ def check(done: Grasped, thing: bpy.types.Object, what: str, skin: Floats) -> No
 def held_skin(armature: bpy.types.Object, side: Side) -> Floats:
     """(V, 3) m, the skin that a hand without one of its own is closed with."""
     found = found_hand(armature, side)
-    held = take(armature, found)
+    held = make_rig_hand(armature, found)
     skin: Floats = flesh_of(armature, found, held).posed(joint_frames(held.hand, held.read().pose))[0]
     return skin
 
@@ -166,7 +166,7 @@ def rigify_with_a_skin(arm: Literal["IK", "FK"] = "IK") -> bpy.types.Object:
     """A generated Rigify rig whose deforming bones carry a skin of the right hand; its arms are in IK by themselves."""
     armature = opened("Rigify generated, FK" if arm == "FK" else "Rigify generated")
     bpy.context.view_layer.update()
-    held = take(armature, found_hand(armature))
+    held = make_rig_hand(armature, found_hand(armature))
     flesh = fitted_skin(held.hand)
     data = bpy.data.meshes.new("Skin")
     places = flesh.posed(joint_frames(held.hand, held.read().pose))[0]
@@ -196,7 +196,7 @@ def test_deforming_bones_carry_the_palm_as_well(what: str) -> None:
     (skin,) = skins(armature)
     assert {group.name for group in skin.vertex_groups} <= set(armature.data.bones.keys())
     found = found_hand(armature)
-    assert len(flesh_of(armature, found, take(armature, found)).points) == len(skin.data.vertices)
+    assert len(flesh_of(armature, found, make_rig_hand(armature, found)).points) == len(skin.data.vertices)
     beside_hand(thing, armature)
     done = grasp(armature, found, thing)
     bpy.context.view_layer.update()
@@ -259,7 +259,7 @@ def before_body(thing: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Scales a thing to the hand and stands it where a person has what it looks at."""
     places = arm_places(armature, posed=False)
     reach = np.linalg.norm(np.diff(places, axis=0), axis=1).sum()
-    size = contact_frames.hand_length(take(armature, found_hand(armature)).hand) / 0.185
+    size = contact_frames.hand_length(make_rig_hand(armature, found_hand(armature)).hand) / 0.185
     thing.scale = (size, size, size)
     thing.location = (places[0] + reach * np.array([-0.1, -0.62, -0.35])).tolist()
     thing.rotation_euler = {"Mug": (0.0, 0.0, -2.2), "Pen": (0.5, 0.2, 0.0), "Ball": (0.0, 0.0, 0.0)}[thing.name]
@@ -330,7 +330,7 @@ def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() ->
     armature, thing = own(), things.mug()
     beside_hand(thing, armature)
     found = found_hand(armature)
-    before = take(armature, found).read().pose
+    before = make_rig_hand(armature, found).read().pose
     done = grasp(armature, found, thing, steps=5)
     np.testing.assert_allclose(done.way.root[0], before.root[0], atol=1e-6)
     np.testing.assert_allclose(done.way.angles[0], before.angles[0], atol=1e-6)
@@ -505,7 +505,7 @@ def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.ty
     bpy.context.view_layer.update()
     deepest = things.depths(things.evaluated(skins(scene)[0])[0], chosen.target).max()
     assert deepest <= 1 * MM
-    held = take(scene, found_hand(scene))
+    held = make_rig_hand(scene, found_hand(scene))
     gaps = solid_of(chosen.target).distance(
         flesh_of(scene, found_hand(scene), held).posed(joint_frames(held.hand, held.read().pose))[0]
     )

@@ -11,7 +11,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.operators.auto_key import key_hand, key_posed
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.tests.blender.linked_action import link_action
 
 BONE = CHAIN_JOINTS["index-finger"][1]
@@ -88,7 +88,7 @@ def test_what_was_placed_has_keys_of_its_place_as_well() -> None:
     measures = proportions.adult("right")
     armature: bpy.types.Object = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
     (found,) = find_hands(armature)
-    held = take(armature, found)
+    held = make_rig_hand(armature, found)
     wrist, other = JOINT_INDEX["wrist"], JOINT_INDEX[BONE]
     key_hand(bpy.context, held, {wrist, other})
     paths = {path for path, _ in keys(armature)}

@@ -9,7 +9,7 @@ import pytest
 from knuckle.hand import proportions
 from knuckle.operators.pin_properties import pins_of
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.posable_cache import held_hand
+from knuckle.rig.posing.posable_cache import posable_hand
 from knuckle.tests.blender import things
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, apart, armature, bend, box, place
@@ -95,7 +95,7 @@ def test_a_mirrored_hand_takes_its_pins_along_and_the_other_keeps_its_own(armatu
     assert operators.knuckle.pose_mirror(way="TO_LEFT") == {"FINISHED"}
     bpy.context.view_layer.update()
     np.testing.assert_array_equal(pinned(armature)["index-finger"], right["index-finger"])
-    tips = {digit: held_hand(left, "left").seen_frames()[_index(left, digit), :3, 3] for digit in TIPS}
+    tips = {digit: posable_hand(left, "left").seen_frames()[_index(left, digit), :3, 3] for digit in TIPS}
     for was, now in zip(before, pins_of(left, "left"), strict=True):
         np.testing.assert_allclose(now.place, tips[now.digit], atol=1e-6)
         if now.digit == "index-finger":
@@ -103,7 +103,7 @@ def test_a_mirrored_hand_takes_its_pins_along_and_the_other_keeps_its_own(armatu
 
 
 def _index(armature: Object, digit: str) -> int:
-    return held_hand(armature, "left").hand.joints.index(TIPS[digit])
+    return posable_hand(armature, "left").hand.joints.index(TIPS[digit])
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -140,7 +140,7 @@ def test_fingers_that_hold_a_thing_take_their_pins_along_unless_the_way_there_is
         pin(digit, to="WORLD")
     before, chosen = pinned(armature), bpy.context.scene.knuckle_grasp
     chosen.target, chosen.keyed = thing, keyed
-    stood = held_hand(armature, "right").read().pose
+    stood = posable_hand(armature, "right").read().pose
     assert operators.knuckle.grasp() == {"FINISHED"}
     bpy.context.view_layer.update()
     for digit, at in pinned(armature).items():
@@ -149,7 +149,7 @@ def test_fingers_that_hold_a_thing_take_their_pins_along_unless_the_way_there_is
         else:
             assert np.linalg.norm(at - before[digit]) > 5e-3
             np.testing.assert_allclose(at, place(armature, TIPS[digit]), atol=1e-6)
-    assert keyed or np.abs(held_hand(armature, "right").read().pose.angles - stood.angles).max() > 0.1
+    assert keyed or np.abs(posable_hand(armature, "right").read().pose.angles - stood.angles).max() > 0.1
 
 
 def test_one_undo_gives_back_pose_and_pins(armature: Object, pins: dict[str, Floats]) -> None:

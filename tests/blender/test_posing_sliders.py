@@ -19,7 +19,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig.keys.fcurves import curves_of
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.mirror_pose import digit_joints
-from knuckle.rig.posing.posable_cache import held_hand
+from knuckle.rig.posing.posable_cache import posable_hand
 from knuckle.rig.posing.rig_hand import RigHand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
@@ -69,7 +69,7 @@ def got(slider: Slider) -> float:
 def chosen(armature: bpy.types.Object) -> RigHand:
     sides = [side for side in SIDES if side in detection_cache.look(armature).hands]
     asked().side = sides[0]
-    return held_hand(armature, sides[0])
+    return posable_hand(armature, sides[0])
 
 
 def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armature: bpy.types.Object) -> None:
@@ -331,7 +331,7 @@ def fist(side: Side) -> None:
 
 def test_a_mirrored_hand_is_the_mirror_image_bone_by_bone(two_hands: bpy.types.Object) -> None:
     fist("right")
-    right, left = (held_hand(two_hands, side) for side in ("right", "left"))
+    right, left = (posable_hand(two_hands, side) for side in ("right", "left"))
     index = str(right.binding.bones[JOINT_INDEX["index-finger-phalanx-proximal"]])
     bone = two_hands.pose.bones[index]
     bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.0, 0.3, 0.0)).to_matrix().to_4x4()
@@ -372,7 +372,7 @@ def test_hands_that_are_armatures_of_their_own_are_mirrored_where_both_are_selec
     left.select_set(True)
     bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
     bpy.context.view_layer.update()
-    angles = [held_hand(one, side).read_pose().angles[0] for one, side in zip((left, right), SIDES, strict=True)]
+    angles = [posable_hand(one, side).read_pose().angles[0] for one, side in zip((left, right), SIDES, strict=True)]
     np.testing.assert_allclose(angles[1], angles[0], atol=1e-3)
 
 
@@ -406,7 +406,7 @@ def selected(armature: bpy.types.Object) -> set[str]:
 
 
 def test_what_posing_moves_is_selected(two_hands: bpy.types.Object) -> None:
-    left, right = (held_hand(two_hands, side) for side in SIDES)
+    left, right = (posable_hand(two_hands, side) for side in SIDES)
     bpy.ops.knuckle.pose_select(side="left", digit="index-finger")
     index = {left.binding.bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
     assert selected(two_hands) == index

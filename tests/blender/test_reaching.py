@@ -12,7 +12,7 @@ from knuckle.posing.dragging import Pin
 from knuckle.rig.posing import pin_reach
 from knuckle.rig.posing.dragging import moved_bones, put_back
 from knuckle.rig.posing.following import Follower, standing_arm
-from knuckle.rig.posing.pin_reach import as_they_stand, reach_pins, shortfalls
+from knuckle.rig.posing.pin_reach import pin_distances, pins_at_fingertips, reach_pins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, inwards, place, who
 from knuckle.tests.blender.test_held import channels
@@ -51,14 +51,14 @@ def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(who: Foll
     pins = pins_at(who, way)
     reach_pins(who, pins)
     assert max(off(who, pin) for pin in pins) < 0.5
-    assert max(shortfalls(who.held, pins).values()) < 5e-4
+    assert max(pin_distances(who.held, pins).values()) < 5e-4
 
 
 def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
     way = inwards(who, (30.0, -40.0, 0.0))
     before, pins = place(who, "wrist"), pins_at(who, way)
     dragged = reach_pins(who, pins)
-    told = shortfalls(who.held, pins)
+    told = pin_distances(who.held, pins)
     for pin in pins:
         assert 1000 * told[pin.digit] == pytest.approx(off(who, pin), abs=1e-3)
     if who.arm is None and not who.fixed:
@@ -96,13 +96,13 @@ def test_pins_that_are_not_met_hold_fingertips_where_they_are(who: Follower) -> 
     near, far = inwards(who, (0.0, 0.005, 0.0)), inwards(who, (0.0, 0.2, 0.0))
     pins = pins_at(who, near)[:1] + pins_at(who, far)[1:]
     pins.append(Pin("middle-finger", np.array([0.3, 0.0, 0.0]), "index-finger"))
-    stand = as_they_stand(who.held, pins)
+    stand = pins_at_fingertips(who.held, pins)
     np.testing.assert_array_equal(stand[0].place, pins[0].place)
     for pin in stand[1:-1]:
         np.testing.assert_allclose(pin.place, place(who, TIPS[pin.digit]), atol=1e-9)
-    assert max(shortfalls(who.held, stand[1:]).values()) < 1e-9
+    assert max(pin_distances(who.held, stand[1:]).values()) < 1e-9
     middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
     seen = who.held.seen_frames()
     np.testing.assert_allclose(seen[0, :3, :3] @ stand[-1].place, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9)
     fewer = replace(who.held, digits=("thumb",))
-    assert [pin.digit for pin in as_they_stand(fewer, pins)] == ["thumb"]
+    assert [pin.digit for pin in pins_at_fingertips(fewer, pins)] == ["thumb"]

@@ -32,7 +32,7 @@ from knuckle.rig.mapping_corrections import (
     with_curl_flipped,
     with_curl_turned,
 )
-from knuckle.rig.posing.posable_cache import held_hand
+from knuckle.rig.posing.posable_cache import posable_hand
 from knuckle.tests.blender.making import find_hand, rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
 
@@ -139,18 +139,18 @@ def test_one_hand_that_is_broken_keeps_nobody_from_posing_and_keying_the_other(b
     known = detection_cache.look(armature)
     assert known.usable == ("right",)
     assert not known.problem
-    right = held_hand(armature, "right", known)
+    right = posable_hand(armature, "right", known)
     stands = right.read()
     right.write(stands.toward(right.hand.neutral, 1.0, right.binding.mapped))
-    for refused in (lambda: held_hand(armature, "left"), lambda: find_hands(armature, ["left"])):
+    for refused in (lambda: posable_hand(armature, "left"), lambda: find_hands(armature, ["left"])):
         with pytest.raises(RigError, match="its own mapping of the left hand"):
             refused()
     bpy.context.view_layer.objects.active = armature
     assert bpy.ops.knuckle.pose_relax(side="BOTH") == {"FINISHED"}
     assert [found.side for found in find_hands(armature, ["right"])] == ["right"]
-    assert [keyed.hand.side for keyed in bind_hands(armature, take(("right",), frames=3))] == ["right"]
+    assert [keyed.hand.side for keyed in bind_hands(armature, make_rig_hand(("right",), frames=3))] == ["right"]
     with pytest.raises(RigError, match="its own mapping of the left hand"):
-        bind_hands(armature, take(frames=3))
+        bind_hands(armature, make_rig_hand(frames=3))
 
 
 @pytest.mark.parametrize("name", ["MakeHuman", "Rigify generated", "Rigify metarig", "named as SMPL-X"])
@@ -328,7 +328,7 @@ def test_a_bone_of_the_other_hand_is_not_picked_as_well(shared: Path) -> None:
 @pytest.mark.parametrize("turn", [180.0, 30.0])
 def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(turn: float) -> None:
     armature = rig("right")
-    solved = take(("right",), frames=7)
+    solved = make_rig_hand(("right",), frames=7)
     poses = []
     for turns in ({}, {"ring-finger": turn}):
         save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, curl_turns=turns))

@@ -67,7 +67,7 @@ def armature_of(screen: "Screen", side: str = "right") -> Any:
 
 def held_hand(screen: "Screen", side: str = "right") -> Any:
     screen.window.view_layer.update()
-    return ours("rig.posing.posable_cache").held_hand(armature_of(screen, side), side)
+    return ours("rig.posing.posable_cache").posable_hand(armature_of(screen, side), side)
 
 
 def bend(screen: "Screen", side: str = "right") -> None:

@@ -47,7 +47,7 @@ def opened(name: str) -> Any:
     from knuckle.hand.kinematics import Pose
     from knuckle.rig import detection_cache
     from knuckle.rig.keys.take_scene import new_hand
-    from knuckle.rig.posing.posable_cache import held_hand
+    from knuckle.rig.posing.posable_cache import posable_hand
     from knuckle.rig.posing.rig_hand import HandState
     from knuckle.tests.blender.rigs import rig_file
 
@@ -63,7 +63,7 @@ def opened(name: str) -> Any:
     bpy.ops.object.mode_set(mode="POSE")
     bpy.context.view_layer.update()
     for side in detection_cache.look(armature).hands:
-        held = held_hand(armature, side)
+        held = posable_hand(armature, side)
         stands = held.read()
         held.write(HandState(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
     bpy.context.view_layer.update()
@@ -87,9 +87,9 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     from mathutils import Vector
 
     from knuckle.rig.posing.dragging import begin, move, put_back
-    from knuckle.rig.posing.posable_cache import held_follower
+    from knuckle.rig.posing.posable_cache import posable_follower
 
-    who = held_follower(armature, "right")
+    who = posable_follower(armature, "right")
     dragged = begin(who, joint)
     size = float(np.linalg.norm(dragged.drag.start.hand.rest[1:, :3, 3], axis=-1).max())
     ways = goals(steps, 2 * size)
@@ -147,7 +147,7 @@ def wander(minutes: float) -> str:
     from knuckle.operators.pins import pins_of
     from knuckle.posing.dragging import DRAGGABLE
     from knuckle.rig.posing.dragging import begin, move, put_back
-    from knuckle.rig.posing.posable_cache import held_follower
+    from knuckle.rig.posing.posable_cache import posable_follower
 
     armature = opened("default hand")
     rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes
@@ -160,7 +160,7 @@ def wander(minutes: float) -> str:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
             )
-        dragged = begin(held_follower(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
+        dragged = begin(posable_follower(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
         last = None
         for way in goals(30, 0.2, drags):
             last = move(dragged, dragged.position + way, last)

@@ -253,7 +253,7 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     screen.click(*found.middle)
     yield from screen.wait_until(lambda: told_last() == "KNUCKLE_OT_apply_hand_pose")
     yield 0.5
-    held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
+    held = ours("rig.posing.posable_cache").posable_hand(armature(screen), "right")
     angles = held.read().pose.angles[0]
     relaxed, joints = ours("hand.poses").angles(held.hand, "relaxed"), ours("rig.posing.hand_poses").posed_joints(held)
     own = np.isin(held.hand.axis_joint, joints)
@@ -382,7 +382,7 @@ def armature(screen: "Screen") -> Any:
 def place(screen: "Screen", joint: str) -> Any:
     """(3,) m in the world."""
     screen.window.view_layer.update()
-    held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
+    held = ours("rig.posing.posable_cache").posable_hand(armature(screen), "right")
     return held.seen_frames()[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
 
 
