@@ -49,11 +49,11 @@ def header_texts() -> Iterator[list[str | None]]:
     """What the header is given meanwhile."""
     texts: list[str | None] = []
     dragging = hands.ours("operators.drag_hand").KNUCKLE_OT_drag_hand
-    tell, untell = dragging._tell, dragging._untell
-    dragging._tell = lambda operator, context: tell(operator, Noting(context, texts))
-    dragging._untell = lambda operator, context: untell(operator, Noting(context, texts))
+    show, clear = dragging._show_texts, dragging._clear_texts
+    dragging._show_texts = lambda operator, context: show(operator, Noting(context, texts))
+    dragging._clear_texts = lambda operator, context: clear(operator, Noting(context, texts))
     yield texts
-    dragging._tell, dragging._untell = tell, untell
+    dragging._show_texts, dragging._clear_texts = show, clear
 
 
 def header(screen: "Screen") -> "Steps":
