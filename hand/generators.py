@@ -1,9 +1,38 @@
-"""Long computations as generators that yield progress and return their result."""
+"""Long computations as generators that yield their progress and return their result."""
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of a computation."""
+
+    fraction: float
+    """0..1 of the whole."""
+    doing: str = ""
+    """What it does next, in words; empty for the same as before."""
+
+
+Steps = Generator[Progress, None, Result]
+"""A computation that returns a result."""
+
+
+def part_of(begin: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:
+    """Run a part of a computation, with its progress scaled to the fractions from `begin` to `end`.
+
+    doing: what the part does, where it does not say so itself. Returns the part's result.
+    """
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as finished:
+            result: Result = finished.value
+            return result
+        yield Progress(begin + (end - begin) * progress.fraction, progress.doing or doing)
 
 
 def run_to_end(work: Generator[object, None, Result]) -> Result:

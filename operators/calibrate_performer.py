@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..hand.generators import Progress
 from ..pipeline import performer
 from ..pipeline.calibration import CalibrationJob
-from ..pipeline.job import Progress
 from .calibration_settings import choices_of
 from .job import JobOperator, nothing_runs
 from .scene_recipe import recipe_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError, RigError
-from ..pipeline.job import Progress
+from ..hand.generators import Progress
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import RigError
-from ..pipeline.job import Progress, SolveJob, Take
+from ..hand.generators import Progress
+from ..pipeline.job import SolveJob, Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature

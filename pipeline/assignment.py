@@ -1,6 +1,5 @@
 """Read a recipe's capture, find which markers belong to which hand, and measure the hands."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
 from ..hand.calibration.skin_markers import fit
-from ..hand.generators import run_to_end
+from ..hand.generators import Steps, run_to_end
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import few_of
 from ..hand.labelling.handedness import handedness
@@ -68,8 +67,8 @@ def labelled(recipe: Recipe, markers: Markers) -> LabelledMarkers:
     return run_to_end(labelling(recipe, markers))
 
 
-def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, LabelledMarkers]:
-    """Do the same as `labelled` step by step. Yields what it does next, in words."""
+def labelling(recipe: Recipe, markers: Markers) -> Steps[LabelledMarkers]:
+    """Do the same as `labelled` step by step."""
     if recipe.labels != "shape" and recipe.markers is not None:
         return as_named(markers, from_json(recipe.markers, "marker map"))
     if recipe.labels == "names":

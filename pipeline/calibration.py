@@ -5,7 +5,6 @@ each finger, and the thickness of the joints. Both clips may come from one captu
 joints, the bones and the offsets of the markers are then fitted together to the free motion.
 """
 
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,9 +20,10 @@ from ..hand.calibration.dip_coupling import SMOOTHING_FRAMES, measure_rho
 from ..hand.calibration.joint_radii import measure_radii
 from ..hand.calibration.marker_angles import flexions
 from ..hand.calibration.measuring import bone_measurements, measure_proportions
-from ..hand.calibration.motion_fit import FittedHand, apply_motion_fit, fit_steps
+from ..hand.calibration.motion_fit import apply_motion_fit, fit_steps
 from ..hand.calibration.palm_joints import palm_measurements
 from ..hand.calibration.skin_markers import fit
+from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.limits import DIP_PER_PIP
 from ..hand.marker_sets import Spot, palm_together
@@ -36,7 +36,6 @@ from . import assignment as assigning
 from . import performer
 from .assignment import Assignment
 from .calibration_choices import CalibrationChoices, Span, nothing_typed, words
-from .job import Progress, telling
 from .performer import Performer
 from .recipe import Recipe
 
@@ -65,7 +64,7 @@ class CalibrationJob:
         self._notes: list[str] = []
         self._clips: dict[str, list[str]] = {"still": [], "motion": [], "fit": []}
 
-    def steps(self) -> Iterator[Progress]:
+    def steps(self) -> Steps[None]:
         """Read, clean, assign and measure. Raises KnuckleError.
 
         If the recipe's `hand` is auto, a hand that cannot be measured is left out with a note.
@@ -80,11 +79,10 @@ class CalibrationJob:
         hands: dict[Side, MeasuredHand] = {}
         problem = None
         for number, side in enumerate(calm.assigned.hands):
-            span = (0.3 + 0.7 * number / len(calm.assigned.hands), 0.7 / len(calm.assigned.hands))
+            begin, end = (0.3 + 0.7 * count / len(calm.assigned.hands) for count in (number, number + 1))
             try:
                 hand = _Hand(side, calm, moved, self.recipe, self.choices)
-                for done, doing in hand.steps():
-                    yield Progress(span[0] + span[1] * done, doing)
+                yield from part_of(begin, end, "", hand.steps())
                 assert hand.result is not None
             except (MarkerMapError, HandError) as error:
                 if self.recipe.hand != "auto":
@@ -102,10 +100,10 @@ class CalibrationJob:
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
 
-def _read(recipe: Recipe, fraction: float) -> Generator[Progress, None, _Clip]:
+def _read(recipe: Recipe, fraction: float) -> Steps[_Clip]:
     """Read the whole capture. Which of its frames are used is decided later."""
     markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
-    raw = (yield from telling(fraction, assigning.labelling(recipe, markers))).markers
+    raw = (yield from part_of(fraction, fraction, "", assigning.labelling(recipe, markers))).markers
     return _Clip(clean(raw, recipe.cleaning), assigning.assignment(recipe, raw))
 
 
@@ -127,9 +125,9 @@ class _Hand:
         self.clips: dict[str, str] = {}
         self.result: MeasuredHand | None = None
 
-    def steps(self) -> Iterator[tuple[float, str]]:
-        """Measure the hand. Yields the progress, 0 to 1, and what is done next in words."""
-        yield 0.0, f"Measuring the {self.side} hand"
+    def steps(self) -> Steps[None]:
+        """Measure the hand."""
+        yield Progress(0.0, f"Measuring the {self.side} hand")
         rows = self._motion_rows()
         lengths, measures = self._still_lengths(rows)
         everything = self._all_frames(rows)
@@ -139,7 +137,7 @@ class _Hand:
         measures += palm_measurements(proportions, found, local)
         local = _local(proportions, found, self.positions[1][rows.start : rows.stop])
         for number, digit in enumerate(DIGITS):
-            yield 0.2 + 0.04 * number, f"Measuring the {self.side} {digit}"
+            yield Progress(0.2 + 0.04 * number, f"Measuring the {self.side} {digit}")
             measures += self._joints(proportions, found, local, digit)
         self._tell(measures)
         known = self.recipe.performer
@@ -155,11 +153,11 @@ class _Hand:
             measurements=tuple(measures),
         )
         if self.on_skin and self.choices.fit is not False:
-            yield 0.4, f"Fitting the {self.side} hand with the markers that it wore"
+            yield Progress(0.4, f"Fitting the {self.side} hand with the markers that it wore")
             measured = self._with_markers(measured, rows)
         elif self.choices.fit or (self.choices.fit is None and self.moved.format in MARKER_FORMATS):
             measured = yield from self._fitted(measured, found, rows)
-        yield 0.98, f"Solving the {self.side} hand's free motion"
+        yield Progress(0.98, f"Solving the {self.side} hand's free motion")
         # Clips of two devices may label the same spot differently. The still clip's label is kept.
         label_at = {spot: label for label, spot in self.places.items()}
         spots = {label: measured.spots[label] for label in label_at.values()}
@@ -179,19 +177,12 @@ class _Hand:
         self.clips["fit"] = f"of {self.clips['motion']}: with the markers that it wore on its skin"
         return apply_skin_fit(hand, worn)
 
-    def _fitted(
-        self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range
-    ) -> Generator[tuple[float, str], None, MeasuredHand]:
+    def _fitted(self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range) -> Steps[MeasuredHand]:
         """Fit bones and marker offsets to the free motion. The fit is used if it is better on held-out frames."""
         label_at = {spot: label for label, spot in self.places.items()}
         names = tuple(label_at[spot] for spot in self.spots)
         search = fit_steps(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
-        while True:
-            try:
-                yield 0.4 + 0.57 * next(search), f"Fitting the {self.side} hand to its motion"
-            except StopIteration as end:
-                fitted: FittedHand | str = end.value
-                break
+        fitted = yield from part_of(0.4, 0.97, f"Fitting the {self.side} hand to its motion", search)
         if isinstance(fitted, str):
             self.notes.append(f"the {self.side} hand's bones stay as measured: {fitted}")
             return hand

@@ -1,10 +1,9 @@
 """The whole solve, from a recipe to a take: read, label, clean, assign, measure, smooth, solve, retarget."""
 
 import time
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from .. import solvers
 from ..capture.cleaning import clean, resample
 from ..capture.markers import Markers
 from ..hand import mirror
+from ..hand.generators import Progress, Steps, part_of
 from ..hand.joint_rotations import apply_target_rotations
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
@@ -34,7 +34,6 @@ from .rig_constraints import Rig, RigQueries
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Result = TypeVar("Result")
 
 PIECE = 2000
 """Frames solved between two reports of progress."""
@@ -76,25 +75,6 @@ class Take:
     """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of a job: a fraction 0..1, and what it does next in words."""
-
-    fraction: float
-    doing: str
-
-
-def telling(fraction: float, work: Generator[str, None, Result]) -> Generator[Progress, None, Result]:
-    """Run a generator of texts, reporting each as progress at one fraction. Returns the generator's result."""
-    while True:
-        try:
-            doing = next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        yield Progress(fraction, doing)
-
-
 class SolveJob:
     """Run a recipe step by step, so that a panel can show progress and cancel between two steps.
 
@@ -108,21 +88,21 @@ class SolveJob:
         """Solved instead of the recipe's capture, if given."""
         self.take: Take | None = None
 
-    def steps(self) -> Iterator[Progress]:
+    def steps(self) -> Steps[None]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
-        recipe, begin = self.recipe, time.perf_counter()
+        recipe, started = self.recipe, time.perf_counter()
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-        labels = yield from telling(0.05, assigning.labelling(recipe, assigning.read(recipe, self.markers)))
+        labels = yield from part_of(0.05, 0.05, "", assigning.labelling(recipe, assigning.read(recipe, self.markers)))
         raw = labels.markers
-        seconds = {"read": time.perf_counter() - begin}
+        seconds = {"read": time.perf_counter() - started}
         yield Progress(0.1, "Cleaning")
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = assigning.calibrate(recipe, markers, assigning.assignment(recipe, raw))
         asked = RigQueries(recipe, self.rig)
-        yield from telling(0.17, asked.ask(person))
+        yield from part_of(0.17, 0.17, "", asked.ask(person))
         person = asked.performing(person)
         markers = in_own_frames(solver, person, markers)
         notes = tuple(note for allowed in asked.allowed.values() for note in allowed.notes)
@@ -135,17 +115,16 @@ class SolveJob:
             markers, calm = resample(markers, recipe.fps), replace(calm, markers=resample(calm.markers, recipe.fps))
         solved = []
         for number, measured in enumerate(person.hands.values()):
-            span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
-            solved.append(
-                (yield from _solve(measured, markers, calm, SolveMethods(solver, smoothing, recipe.drive), span))
-            )
+            begin, end = (0.2 + 0.8 * count / len(person.hands) for count in (number, number + 1))
+            work = _solve(measured, markers, calm, SolveMethods(solver, smoothing, recipe.drive))
+            solved.append((yield from part_of(begin, end, "", work)))
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
         for number, one in enumerate(solved):
             if self.rig is not None:
                 yield Progress(1.0, f"Moving the rig's {one.side} hand")
             solved[number] = replace(one, driven=asked.driven(person, one.pose, one.followed))
-        seconds["solve"] = time.perf_counter() - begin - seconds["read"]
+        seconds["solve"] = time.perf_counter() - started - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
         _note(report, asked, solved)
@@ -175,24 +154,22 @@ class SolveMethods:
     drive: DriveChoice
 
 
-def _solve(
-    measured: MeasuredHand, markers: Markers, calm: SmoothedMarkers, how: SolveMethods, span: tuple[float, float]
-) -> Generator[Progress, None, SolvedHand]:
-    """Solve one hand to its smoothed markers, piece by piece. Progress runs from the first to the second of `span`."""
+def _solve(measured: MeasuredHand, markers: Markers, calm: SmoothedMarkers, how: SolveMethods) -> Steps[SolvedHand]:
+    """Solve one hand to its smoothed markers, piece by piece."""
     proportions, spots = measured.proportions, measured.spots
     places, turns = assigning.positions_of(calm.markers, spots), assigning.turns_of(calm.markers, spots)
     hand, targets = assign(measured.model, spots, calm.markers.times, places, turns)
     state = _first_sight(how.solver, hand, targets, initial_state(how.solver, measured))
     poses = []
     for start in range(0, len(targets), PIECE):
-        yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
+        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         pose, state = how.solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     if measured.skin_fit is not None:
-        yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
+        yield Progress(1.0, f"Fitting the {hand.side} hand's pose to all markers")
         pose = _fitted_to_skin(measured, markers, calm, how.smoothing, pose)
     else:
         pose = how.smoothing.smooth_pose(hand, targets, pose, calm.noise[hand.side])

@@ -1,6 +1,6 @@
 """Label the markers of a capture: mend swapped labels, or find labels from the shape and motion of the hand."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..capture.marker_labels import unique
 from ..capture.markers import Markers
 from ..errors import MarkerMapError
+from ..hand.generators import Steps
 from ..hand.joints import Side
 from ..hand.labelling.few_markers import told_of_few
 from ..hand.labelling.label_search import finding
@@ -84,10 +85,10 @@ def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> l
 
 def by_shape(
     markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None
-) -> Generator[str, None, LabelledMarkers]:
+) -> Steps[LabelledMarkers]:
     """Label the markers of the hands in a capture by their shape and motion. Other markers keep their labels.
 
-    Yields what it does next, in words. Args:
+    Args:
         known: measured hands to look for; their markers get the labels with which they were measured.
         asked: the side of a hand whose shape does not show it.
 

@@ -1,10 +1,10 @@
 """The rig that a job drives: its limits and proportions, and solved poses retargeted to its hands."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..hand import mirror
+from ..hand.generators import Progress, Steps
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.limits import RigLimits
@@ -38,10 +38,10 @@ class RigQueries:
     """By the performer's side."""
     built: dict[Side, RestHand] = field(default_factory=dict)
 
-    def ask(self, person: Performer) -> Generator[str, None, None]:
-        """Read the rig's hands one by one. Yields what is read next, in words."""
+    def ask(self, person: Performer) -> Steps[None]:
+        """Read the rig's hands one by one."""
         for side, hand in person.hands.items() if self.rig is not None else ():
-            yield f"Reading the rig's {self.drives(side)} hand"
+            yield Progress(0.0, f"Reading the rig's {self.drives(side)} hand")
             assert self.rig is not None
             model = self._driving(hand)
             if self.recipe.rig_limits:

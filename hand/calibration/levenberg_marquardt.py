@@ -5,12 +5,12 @@ block-diagonal structure of bundle adjustment (Triggs et al. 2000, 6.1). Angles 
 fixed in that step.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..generators import Progress, Steps, part_of
 from .least_squares import FitProblem, FitState, NormalEquations
 
 Floats = NDArray[np.float64]
@@ -53,23 +53,21 @@ class MotionFit:
     def __init__(self, problem: FitProblem, state: FitState) -> None:
         self.problem, self.state = problem, state
 
-    def steps(self) -> Iterator[float]:
-        """Run the fit, yielding progress 0..1."""
+    def steps(self) -> Steps[None]:
+        """Run the fit."""
         self.state = fit_poses(self.problem, self.state)
-        yield 0.2
-        for progress in self._optimise(FIRST_ITERATIONS):
-            yield 0.2 + 0.3 * progress
+        yield Progress(0.2)
+        yield from part_of(0.2, 0.5, "", self._optimise(FIRST_ITERATIONS))
         self.problem = replace(self.problem, noise=estimate_noise(self.problem, self.state))
-        for progress in self._optimise(LAST_ITERATIONS):
-            yield 0.5 + 0.5 * progress
+        yield from part_of(0.5, 1.0, "", self._optimise(LAST_ITERATIONS))
 
-    def _optimise(self, iterations: int) -> Iterator[float]:
-        """Optimise all variables; yield progress 0..1."""
+    def _optimise(self, iterations: int) -> Steps[None]:
+        """Optimise all variables."""
         problem = self.problem
         damping, cost = 1e-3, _total(problem.costs(self.state))
         equations = None
         for iteration in range(iterations):
-            yield iteration / iterations
+            yield Progress(iteration / iterations)
             if equations is None:
                 equations = problem.normal_equations(self.state)
             trial = problem.apply_step(

@@ -8,13 +8,13 @@ are unknowns as in MoSh (Loper et al. 2014) and AddBiomechanics (Werling et al. 
 show most of the motion, as Han et al. (2018) calibrate optical hands.
 """
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
+from ..generators import Progress, Steps, part_of
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..limits import DIP_PER_PIP
 from ..marker_sets import Spot, on_palm
@@ -111,8 +111,8 @@ def fit_steps(
     spots: tuple[Spot, ...],
     names: tuple[str, ...],
     positions: Floats,
-) -> Generator[float, None, FittedHand | str]:
-    """Fit a hand to free motion, yielding progress 0..1.
+) -> Steps[FittedHand | str]:
+    """Fit a hand to free motion.
 
     Args:
         hand: the hand as measured before, where the search starts.
@@ -139,8 +139,7 @@ def fit_steps(
         )
     rows = informative_frames(start, spots, local, 2 * MAX_FRAMES)
     fit = prepare_fit(start, measured_spots, spots, positions[rows[::2]], hand.model)
-    for progress in fit.steps():
-        yield 0.9 * progress
+    yield from part_of(0.0, 0.9, "", fit.steps())
     problem, before = _validation_problem(fit.problem, start, measured_spots, positions[rows[1::2]])
     before, after = fit_poses(problem, before), fit_poses(problem, replace(before, parameters=fit.state.parameters))
     kept_rows, notes = _tilted_digits(problem, before, after)
@@ -149,7 +148,7 @@ def fit_steps(
         _median_residual(problem, before),
         _median_residual(problem, replace(after, parameters=parameters)),
     )
-    yield 1.0
+    yield Progress(1.0)
     if not residual_after < MAX_RESIDUAL_RATIO * residual_before:
         return (
             f"a fit to free motion leaves {1000 * residual_after:.1f} mm where {1000 * residual_before:.1f} mm "

@@ -1,6 +1,6 @@
 """Find hands in a capture by shape and motion: which column is which marker in which frames."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ..calibration.measuring import measure_proportions
-from ..generators import run_to_end
+from ..generators import Progress, Steps, run_to_end
 from ..joints import SIDES, Side
 from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
@@ -76,9 +76,9 @@ def finding(
     positions: Floats,
     known: Mapping[Side, MeasuredHand] | None = None,
     asked: Side | None = None,
-) -> Generator[str, None, Labelling]:
-    """Run `find` as a generator that yields descriptions of its steps."""
-    yield "Following the markers"
+) -> Steps[Labelling]:
+    """Run `find` step by step."""
+    yield Progress(0.0, "Following the markers")
     tracks = follow(times, positions)
     if not len(tracks.first):
         return Labelling((), tracks, ())
@@ -194,7 +194,7 @@ def _windows(tracks: Trajectories, free: Bools) -> list[_Seen]:
 
 def _best(
     tracks: Trajectories, windows: list[_Seen], shapes: list[tuple[MarkerLayout, HandShape]]
-) -> Generator[str, None, tuple[MarkerLayout, ShapeFit, float, _Seen] | None]:
+) -> Steps[tuple[MarkerLayout, ShapeFit, float, _Seen] | None]:
     """Find the layout and side that explain most, the confidence of the side, and where; None where nothing fits."""
     samples = [
         (seen, TrajectorySample.of(tracks.places(seen.frames, seen.which)))
@@ -203,7 +203,7 @@ def _best(
     ]
     found: list[ShapeFit] = []
     for layout, shape in shapes:
-        yield f"Looking for a {shape.side} hand with the set '{layout.name}'"
+        yield Progress(0.0, f"Looking for a {shape.side} hand with the set '{layout.name}'")
         proposals = [each for _, sample in samples for each in propose(sample, shape)]
         found += [laid for laid in settled(proposals) if _is_hand(laid)]
     if not found:
@@ -285,9 +285,7 @@ def margins(laid: ShapeFit) -> Floats:
     return np.maximum(least, 0.0)
 
 
-def _everywhere(
-    tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
-) -> Generator[str, None, TrajectoryStats]:
+def _everywhere(tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools) -> Steps[TrajectoryStats]:
     """Extend the labels from the frames in which the hand was found to all others, also to those after it was lost."""
     growth = yield from grow(tracks, shape, start, free)
     for _ in range(MOST_WINDOWS):

@@ -1,12 +1,12 @@
 """Extend labels from known trajectories to unknown fragments, which are identified by the hand that they belong to."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
+from ..generators import Progress, Steps
 from .label_confidence import of_marker
 from .palm_candidates import ASIDE, EXACT, STRAY
 from .shape_model import HandShape
@@ -58,13 +58,8 @@ class _State:
         self.known[rows[new], spot] = True
 
 
-def grow(
-    tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
-) -> Generator[str, None, TrajectoryStats]:
-    """Identify free trajectories (K,) by their position in the palm, their neighbours, and continuity in time.
-
-    A generator that yields a description at each fragment.
-    """
+def grow(tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools) -> Steps[TrajectoryStats]:
+    """Identify free trajectories (K,) by their position in the palm, their neighbours, and continuity in time."""
     times, positions = tracks.times, tracks.positions
     spot, confidence = start.spot.copy(), start.confidence.copy()
     rows_of = tracks.rows()
@@ -81,7 +76,7 @@ def grow(
         while told and open_list:
             told = False
             for track in list(open_list):
-                yield f"Telling what else is of the {shape.side} hand"
+                yield Progress(0.0, f"Telling what else is of the {shape.side} hand")
                 rows, column = rows_of[track]
                 costs = _costs(times, positions[rows, column], rows, state, shape)
                 best = int(costs.argmin())

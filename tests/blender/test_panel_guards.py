@@ -9,9 +9,9 @@ from typing import Any
 import bpy
 import pytest
 
+from knuckle.hand.generators import Progress
 from knuckle.operators.job import JobOperator, looks
 from knuckle.operators.scene_recipe import recipe_of
-from knuckle.pipeline.job import Progress
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.tests.blender.making import everything, rig, take
 

@@ -67,7 +67,7 @@ def fitted(side, spots, positions):
     fit = fit_steps(hand, at, spots, names_of(spots), positions)
     while True:
         try:
-            assert 0 <= next(fit) <= 1
+            assert 0 <= next(fit).fraction <= 1
         except StopIteration as end:
             return hand, end.value
 
