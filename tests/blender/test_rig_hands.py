@@ -148,9 +148,9 @@ def test_one_hand_that_is_broken_keeps_nobody_from_posing_and_keying_the_other(b
     bpy.context.view_layer.objects.active = armature
     assert bpy.ops.knuckle.pose_relax(side="BOTH") == {"FINISHED"}
     assert [found.side for found in find_hands(armature, ["right"])] == ["right"]
-    assert [keyed.hand.side for keyed in bind_hands(armature, make_rig_hand(("right",), frames=3))] == ["right"]
+    assert [keyed.hand.side for keyed in bind_hands(armature, take(("right",), frames=3))] == ["right"]
     with pytest.raises(RigError, match="its own mapping of the left hand"):
-        bind_hands(armature, make_rig_hand(frames=3))
+        bind_hands(armature, take(frames=3))
 
 
 @pytest.mark.parametrize("name", ["MakeHuman", "Rigify generated", "Rigify metarig", "named as SMPL-X"])
@@ -328,7 +328,7 @@ def test_a_bone_of_the_other_hand_is_not_picked_as_well(shared: Path) -> None:
 @pytest.mark.parametrize("turn", [180.0, 30.0])
 def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(turn: float) -> None:
     armature = rig("right")
-    solved = make_rig_hand(("right",), frames=7)
+    solved = take(("right",), frames=7)
     poses = []
     for turns in ({}, {"ring-finger": turn}):
         save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, curl_turns=turns))
