@@ -26,7 +26,7 @@ class BoneMotion:
     rotations: Floats
     """(F, J, 4) unit quaternions wxyz, continuous over the frames."""
     static: Bools
-    """(J,) True where a bone does not move relative to its holder."""
+    """(J,) True where a bone does not move relative to its mapped parent."""
 
     def with_offsets(self, offsets: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
         """Return the motion with further locations (3,) and rotations (4,) wxyz on top; offsets: joint -> both."""
@@ -52,13 +52,13 @@ class RigHierarchy:
     bone_rest_inverse: Floats
     """(J, 4, 4) inverse of bone_rest."""
     rest_in_parent: Floats
-    """(J, 4, 4) T_holder_bone at rest, for bones with a holder."""
+    """(J, 4, 4) T_parent_bone at rest, for bones with a mapped parent."""
     offsets: Floats
     """(J, 3) from the joint before to each joint, in the rest frame of the joint before."""
     fixed_rotations: tuple[tuple[int, int, Floats], ...]
     """(joint, joint before, (3, 3) T_before_joint at rest) of joints that do not move: the palm's, and tips."""
     static: Bools
-    """(J,) True where a bone does not move relative to its holder."""
+    """(J,) True where a bone does not move relative to its mapped parent."""
 
 
 def rig_hierarchy(binding: RigBinding, hand: HandModel) -> RigHierarchy:
@@ -101,17 +101,17 @@ def transfer(
 ) -> BoneMotion:
     """Return the motion of the binding's bones for a pose.
 
-    matrix_world: T_world_armature. held: joint -> the bone's rest matrix in armature space as moved by its ancestors;
-    for joints without a holder, by all ancestors (default: its own rest); for others, with the holder at rest, see
-    rests_between. Both are (4, 4), or (F, 4, 4) if they change over time. wiring: wire(binding, hand), computed once
-    for many poses.
+    matrix_world: T_world_armature. held_rests: joint -> the bone's rest matrix in armature space as moved by its
+    ancestors; for joints without a mapped parent, by all ancestors (default: its own rest); for others, with that
+    parent at rest, see rests_between. Both are (4, 4), or (F, 4, 4) if they change over time. hierarchy:
+    rig_hierarchy(binding, hand), computed once for many poses.
 
     In armature space, with J the joint's rotation, G its rest rotation and B the bone's rest matrix:
         bone pose  P = J · (G^-1 · B)          the rotation from G to J, applied to B
-        carried    C = P_holder · (B_holder^-1 · B)
+        carried    C = P_parent · (B_parent^-1 · B)
         basis        = C^-1 · P
     Rotations are clipped to the bones' limits; descendants compensate as far as their own limits allow. Limits of a
-    bone without a holder move the whole hand.
+    bone without a mapped parent move the whole hand.
     """
     _, bases, static = bone_poses(binding, hand, pose, matrix_world, held_rests, hierarchy=hierarchy)
     return BoneMotion(
@@ -144,21 +144,21 @@ def bone_poses(
     poses = np.tile(np.eye(4), (len(pose), len(binding.bones), 1, 1))
     bases = poses.copy()
     for joint in rig.order:
-        holder, before = int(binding.mapped_parents[joint]), rig.hand_parents[joint]
-        if holder < 0:
+        parent, before = int(binding.mapped_parents[joint]), rig.hand_parents[joint]
+        if parent < 0:
             carried = np.broadcast_to(held_rests.get(joint, rig.bone_rest[joint]), (len(pose), 4, 4))
         elif joint in held_rests:
-            carried = poses[:, holder] @ rig.bone_rest_inverse[holder] @ held_rests[joint]
+            carried = poses[:, parent] @ rig.bone_rest_inverse[parent] @ held_rests[joint]
         else:
-            carried = poses[:, holder] @ rig.rest_in_parent[joint]
+            carried = poses[:, parent] @ rig.rest_in_parent[joint]
         poses[:, joint, :3, :3] = bone_rotations[:, joint]
         carried_rotation = carried[:, :3, :3] if binding.inherits_rotation[joint] else rig.bone_rest[joint, :3, :3]
         bases[:, joint, :3, :3] = np.swapaxes(carried_rotation, -1, -2) @ poses[:, joint, :3, :3]
-        if rig.static[joint] and holder >= 0:
+        if rig.static[joint] and parent >= 0:
             poses[:, joint, :3, :3], bases[:, joint, :3, :3] = carried_rotation, np.eye(3)
         if joint in binding.limits:
             bases[:, joint, :3, :3] = binding.limits[joint].clipped(bases[:, joint, :3, :3])
-            if holder >= 0:
+            if parent >= 0:
                 poses[:, joint, :3, :3] = carried_rotation @ bases[:, joint, :3, :3]
         if not binding.location_keyed[joint]:
             poses[:, joint, :3, 3] = carried[:, :3, 3]

@@ -63,7 +63,7 @@ def follow_course(
 ) -> FollowedCourse:
     """Move the end of a hand at angles (D,) rad along a course.
 
-    carried: the hand's arm; None for a hand that moves freely. Where the arm is too short, the digit extends the hand
+    shoulder: the hand's arm; None for a hand that moves freely. Where the arm is too short, the digit extends the hand
     within its limits; where the arm's limits are in the way, the digit alone reaches for the course. Raises HandError
     for a hand that is not five flexing digits on a rigid palm.
     """
@@ -89,16 +89,16 @@ def follow_course(
     return result
 
 
-def reach_with_digit(hand: HandModel, root: Floats, angles: Floats, end: End, places: Floats) -> FollowedCourse:
+def reach_with_digit(hand: HandModel, root: Floats, angles: Floats, end: End, points: Floats) -> FollowedCourse:
     """Reach for positions (N, 3) m with a digit's tip while the wrist stays at root (4, 4).
 
     Raises HandError for a hand that is not five flexing digits on a rigid palm.
     """
     name = str(digit_of(end.joint))
-    roots = np.repeat(root[None], len(places), 0)
-    goals = _to_wrist(roots, places) - end.offset
+    roots = np.repeat(root[None], len(points), 0)
+    goals = _to_wrist(roots, points) - end.offset
     cases = touch_digit(hand, name, angles, goals).cases
-    return _followed(Pose(hand, roots, bring_tip(hand, name, angles, goals)), end, places, cases)
+    return _followed(Pose(hand, roots, bring_tip(hand, name, angles, goals)), end, points, cases)
 
 
 def _wrist_frames(

@@ -66,26 +66,26 @@ class Capsules:
         return distances
 
 
-def phalanges(hand: HandModel, roots: Floats, angles: Floats, flesh: SkinPoints, digits: tuple[int, ...]) -> Capsules:
+def phalanges(hand: HandModel, roots: Floats, angles: Floats, skin: SkinPoints, digits: tuple[int, ...]) -> Capsules:
     """Return the phalanges of digits as capsules, as obstacles for other digits."""
     frames = joint_frames(hand, Pose(hand, roots, angles))
     joints = np.array([joint for digit in digits for joint in LINKS[digit]])
-    digit, link, local = flesh.digit, flesh.link, flesh.local()
+    digit, link, local = skin.digit, skin.link, skin.local()
     radii = []
     for index in digits:
         for k in range(3):
-            skin = local[(digit == index) & (link == k)]
-            radii.append(float(np.median(np.linalg.norm(skin[:, [0, 2]], axis=1))) if len(skin) else 0.0)
+            points = local[(digit == index) & (link == k)]
+            radii.append(float(np.median(np.linalg.norm(points[:, [0, 2]], axis=1))) if len(points) else 0.0)
     return Capsules(
         np.stack([frames[:, joints][..., :3, 3], frames[:, joints + 1][..., :3, 3]], axis=2), np.array(radii)
     )
 
 
-def press_depths(flesh: SkinPoints, hand: HandModel) -> Floats:
+def press_depths(skin: SkinPoints, hand: HandModel) -> Floats:
     """Return the depths (V,) m to which each point of the skin may be pressed in."""
-    along = flesh.local()[:, 1]
+    along = skin.local()[:, 1]
     lengths = _lengths(hand)
-    digit, link = flesh.digit, flesh.link
+    digit, link = skin.digit, skin.link
     crease = (digit < 0) | (along < CREASE_SHARE * lengths[digit, link])
     return np.where(crease, CREASE_DEPTH_M, PAD_DEPTH_M)
 
@@ -123,16 +123,16 @@ class Closing:
         """
         begin, end = bends
         moving = np.isin(self.skin.digit, digits) | np.isin(self.skin.moving_digit, digits)
-        flesh = self.skin.subset(np.flatnonzero(moving))
-        allowed = self.press_share * press_depths(flesh, self.hand)
+        skin = self.skin.subset(np.flatnonzero(moving))
+        allowed = self.press_share * press_depths(skin, self.hand)
         speeds = np.ones((len(begin), 3)) if joint_speeds is None else joint_speeds
-        progress = _Progress.of(self.hand, flesh, np.abs(end - begin), speeds, digits)
+        progress = _Progress.of(self.hand, skin, np.abs(end - begin), speeds, digits)
         start_distances: Floats | None = None
         bounds = _DistanceBounds(self.distance)
         for _ in range(MOST_STEPS):
             angles = begin + progress.gone(self.hand.dofs) * (end - begin)
             frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
-            points = flesh.posed(frames)
+            points = skin.posed(frames)
             distances = bounds.at_least(points)
             if capsules is not None:
                 distances = np.minimum(distances, capsules.distance(points))
@@ -146,7 +146,7 @@ class Closing:
         return progress.touching(angles, bounds.now(points), points)
 
     def approach(self, roots: Floats, angles: Floats, directions: Floats, greatest: float) -> Floats:
-        """Return distances (F,) m, up to `most`, that hands can move along unit vectors (F, 3) until skin touches."""
+        """Return distances (F,) m, up to `greatest`, that hands can move along unit vectors (F, 3) without contact."""
         points = self.skin.posed(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         travelled = np.zeros(len(roots))
         bounds = _DistanceBounds(self.distance)
@@ -207,14 +207,14 @@ class _Progress:
 
     @classmethod
     def of(
-        cls, hand: HandModel, flesh: SkinPoints, away: Floats, joint_speeds: Floats, digits: tuple[int, ...]
+        cls, hand: HandModel, skin: SkinPoints, away: Floats, joint_speeds: Floats, digits: tuple[int, ...]
     ) -> "_Progress":
         """Return the start of motions by angles `away` (F, D) rad."""
         dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
         rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
         # Skin of the palm that moves with a digit counts as its first phalanx.
-        palm = flesh.digit < 0
-        digit, link = np.where(palm, flesh.moving_digit, flesh.digit), np.where(palm, 0, flesh.link)
+        palm = skin.digit < 0
+        digit, link = np.where(palm, skin.moving_digit, skin.digit), np.where(palm, 0, skin.link)
         rows = [[np.flatnonzero((digit == one) & (link == k)) for k in range(3)] for one in range(5)]
         stopped = np.ones(rates.shape, bool)
         stopped[:, list(digits)] = False
