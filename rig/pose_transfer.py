@@ -136,7 +136,7 @@ def bone_poses(
     """
     rig = hierarchy or rig_hierarchy(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
-    rotations = rot.transformed(np.linalg.inv(matrix_world[..., None, :3, :3]), solved)
+    rotations = rot.transformed(np.asarray(np.linalg.inv(matrix_world[..., None, :3, :3]), float), solved)
     for joint, before, rest_rotation in rig.fixed_rotations:
         rotations[:, joint] = rotations[:, before] @ rest_rotation
     wrist = points_to_armature(matrix_world, pose.root[:, :3, 3])

@@ -38,7 +38,7 @@ def bridged(orientations: Floats, positions: Floats, times: Floats, located: Boo
     nearest = np.clip(np.arange(len(located)), known[0], known[-1])
     orientations, positions = orientations[nearest], positions[nearest]
     wrist = _Wrist(rot.from_matrix(orientations), positions.copy(), times, located)
-    for start, end in pairwise(known):
+    for start, end in pairwise(known.tolist()):
         gap = slice(start + 1, end)
         share = ((times[gap] - times[start]) / (times[end] - times[start]))[:, None]
         share = share**2 * (3 - 2 * share)
@@ -71,9 +71,9 @@ class _Wrist:
         since = np.abs(self.times[gap] - self.times[at])[:, None]
         reach = VELOCITY_DECAY * (1 - np.exp(-since / VELOCITY_DECAY))
         reach = reach / abs(self.times[at] - self.times[other]) if other != at else np.zeros_like(reach)
-        ends = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (other, at))
+        before, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (other, at))
         moved = self.positions[at] + reach * (self.positions[at] - self.positions[other])
-        return rot.slerp(*ends, 1 + reach), moved
+        return rot.slerp(before, last, 1 + reach), moved
 
     def _is_near(self, frame: int, at: int) -> bool:
         inside = 0 <= frame < len(self.times)

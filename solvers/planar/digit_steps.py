@@ -61,7 +61,7 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: VisibleMark
             bend_goal = BendGoal(u, v, out_of_plane, hints)
             flexed: Any = (0.0 * u, out_of_plane, first, middle, last, error)
             flexed = m.recompute_where(
-                outside, flexed, lambda pick: _bend_sideways(m, marked, end, bend_goal.pick(pick), pick(first))
+                outside, flexed, lambda pick: _bend_sideways(m, marked, end, _picked(bend_goal, pick), pick(first))
             )
             side, out_of_plane, first, middle, last, error = flexed
     all_angles = (abduction, twist, side, first, middle, last)
@@ -101,10 +101,11 @@ class BendGoal(NamedTuple, Generic[N]):
     """m, the end's goal: along the straight digit, towards the palm, and along the plane's normal."""
     hints: list[MarkerHint[N]]
 
-    def pick(self, pick: Pick) -> "BendGoal[N]":
-        """Return some of the frames."""
-        hints = [MarkerHint(hint.marker, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in self.hints]
-        return BendGoal(pick(self.u), pick(self.v), pick(self.out_of_plane), hints)
+
+def _picked(goal: BendGoal[N], pick: Pick) -> BendGoal[N]:
+    """Return some of the frames."""
+    hints = [MarkerHint(hint.marker, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in goal.hints]
+    return BendGoal(pick(goal.u), pick(goal.v), pick(goal.out_of_plane), hints)
 
 
 def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:

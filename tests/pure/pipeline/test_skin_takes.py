@@ -79,6 +79,7 @@ def test_a_hidden_fingertip_stays_where_the_other_markers_say_it_is():
     job = SolveJob(Recipe(capture=str(path)), markers=replace(whole, positions=positions))
     for _ in job.steps():
         pass
+    assert job.take is not None
     (hand,) = job.take.hands
     sites = kinematics.site_positions(hand.hand, kinematics.joint_frames(hand.hand, hand.pose))
     at = sites[gap, [site.name for site in hand.hand.sites].index("IndexTip")]

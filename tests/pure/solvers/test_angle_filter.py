@@ -71,7 +71,7 @@ def test_without_markers_angles_drift_to_the_mean_pose_and_its_spread(case):
     prior, _, measured = case
     nothing = AngleMeasurement(np.zeros((400, DOFS)), np.zeros((400, DOFS, DOFS)), np.zeros((400, DOFS)))
     _, seen = filtered(prior, np.zeros(1), AngleMeasurement(*(each[:1] for each in vars_of(measured))))
-    forward, _ = filtered(prior, 0.5 * np.arange(1, 401), nothing, seen)
+    forward, _ = filtered(prior, np.linspace(0.5, 200.0, 400), nothing, seen)
     np.testing.assert_allclose(forward.mean[-1], prior.mean, atol=1e-6)
     np.testing.assert_allclose(forward.covariance[-1], prior.covariance, atol=1e-6)
 

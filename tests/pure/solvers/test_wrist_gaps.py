@@ -24,16 +24,21 @@ def hidden():
     return orientations, positions
 
 
+def filled():
+    orientations, positions = hidden()
+    return bridged(orientations, positions, TIMES, LOCATED)
+
+
 def test_located_frames_stay():
     orientations, positions = moving()
-    found = bridged(*hidden(), TIMES, LOCATED)
+    found = filled()
     np.testing.assert_array_equal(found[0][LOCATED], orientations[LOCATED])
     np.testing.assert_array_equal(found[1][LOCATED], positions[LOCATED])
 
 
 def test_it_goes_from_one_end_to_the_other_without_a_jump():
     """No step in the gap is more than three times the steady one, and the ends are left as they were approached."""
-    orientations, positions = bridged(*hidden(), TIMES, LOCATED)
+    orientations, positions = filled()
     steps = np.linalg.norm(np.diff(positions, axis=0), axis=1)
     assert steps.max() < 3 * steps[0]
     assert steps[19] == pytest.approx(steps[0], rel=0.2)
