@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from .calibration.joint_radii import radii_by_size
-from .calibration.skin_markers.model import WornHand
+from .calibration.skin_markers.model import SkinFit
 from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
 from .marker_sets import Spot
@@ -54,7 +54,7 @@ class MeasuredHand:
     """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
     """Digits whose DIP does not follow the PIP."""
-    skin_fit: WornHand | None = None
+    skin_fit: SkinFit | None = None
     """The fit with markers on the skin, if there was one."""
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ class MeasuredHand:
         return lines
 
 
-def apply_skin_fit(measured: MeasuredHand, skin_fit: WornHand) -> MeasuredHand:
+def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
     """Return a hand with the bones, limits and marker positions of a fit with markers on the skin."""
     measurements = tuple(measurement for measurement in measured.measurements if measurement.kind in ("rho", "radius"))
     limits = measured.limits | skin_fit.limits

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RecipeError
-from ..hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinMarkers, WornHand
+from ..hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
 from ..hand.joints import DIGITS
 from ..hand.limits import AngleLimits
 from ..hand.proportions import Proportions
@@ -23,7 +23,7 @@ NUMBERS = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
 HABITS = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
 
 
-def to_json(worn: WornHand) -> dict[str, Any]:
+def to_json(worn: SkinFit) -> dict[str, Any]:
     """Encode the markers by their labels, and the prior of the joint angles."""
     markers, degrees = worn.markers, np.rad2deg(1.0)
     found = {}
@@ -44,7 +44,7 @@ def to_json(worn: WornHand) -> dict[str, Any]:
     return {"markers": found, "habits": habits}
 
 
-def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> WornHand:
+def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> SkinFit:
     """Decode what `to_json` made. Raises RecipeError naming `where` and what is wrong."""
     if not isinstance(data, dict) or not all(isinstance(data.get(name), dict) for name in ("markers", "habits")):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with 'markers' and 'habits'")
@@ -70,7 +70,7 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
     poses = PosePrior(
         radian * habits["mean_deg"], radian**2 * habits["covariance_deg2"], radian**2 * habits["change_deg2"]
     )
-    return WornHand(proportions, markers, poses, limits)
+    return SkinFit(proportions, markers, poses, limits)
 
 
 def _place(entry: dict[str, Any], where: str) -> tuple[int, int]:

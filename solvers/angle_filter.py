@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.calibration.skin_markers.model import PosePrior
-from ..hand.calibration.skin_markers.posing import inverse, solved
+from ..hand.calibration.skin_markers.posing import invert, solve
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def filtered(
         covariance = decay @ covariance @ decay.T + prior.covariance - decay @ prior.covariance @ decay.T
         result.decay[frame], result.predicted_mean[frame], result.predicted_covariance[frame] = decay, mean, covariance
         information = measured.information[frame]
-        covariance = inverse(inverse(covariance) + information)
+        covariance = invert(invert(covariance) + information)
         covariance = (covariance + covariance.T) / 2
         mean = mean + covariance @ (measured.gradient[frame] + information @ (measured.angles[frame] - mean))
         result.mean[frame], result.covariance[frame], before = mean, covariance, float(time)
@@ -102,14 +102,14 @@ def filtered(
 def _decay(prior: PosePrior, interval: float) -> Floats:
     """(D, D) the decay over an interval in s, with which the prior stays the stationary distribution."""
     change = RANDOM_WALK_FACTOR * interval * prior.change
-    return solved(prior.covariance + change / 2, prior.covariance - change / 2).T
+    return solve(prior.covariance + change / 2, prior.covariance - change / 2).T
 
 
 def smoothed(forward: FilteredAngles) -> Floats:
     """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
     angles = forward.mean.copy()
     carried = forward.decay[1:] @ forward.covariance[:-1]
-    gains = solved(forward.predicted_covariance[1:], carried).swapaxes(1, 2)
+    gains = solve(forward.predicted_covariance[1:], carried).swapaxes(1, 2)
     for frame in range(len(angles) - 2, -1, -1):
         angles[frame] += gains[frame] @ (angles[frame + 1] - forward.predicted_mean[frame + 1])
     return angles

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.chain import BASE, carried
-from ..hand.calibration.skin_markers.known import STARTS, shape_of
-from ..hand.calibration.skin_markers.model import DOFS, WornHand
+from ..hand.calibration.skin_markers.chain import BASE, marker_positions
+from ..hand.calibration.skin_markers.known import START_ANGLES, shape_from_fit
+from ..hand.calibration.skin_markers.model import DOFS, SkinFit
 from ..hand.calibration.skin_markers.posing import (
     Beliefs,
     Poses,
@@ -42,7 +42,7 @@ frames, so that the errors of their markers do not average out as independent on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinState:
-    """State carried from one piece of a take to the next."""
+    """State marker_positions from one piece of a take to the next."""
 
     angles: AngleState
     orientation: Floats
@@ -74,7 +74,7 @@ class SkinSolver:
 
     def solve(
         self,
-        worn: WornHand,
+        worn: SkinFit,
         times: Floats,
         positions: Floats,
         state: SkinState | None = None,
@@ -105,11 +105,11 @@ class SkinSolver:
         return _unmirrored(worn, found.beliefs, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(
-        self, worn: WornHand, times: Floats, positions: Floats, beginning: Floats | None = None
+        self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None
     ) -> SkinPoses:
         """Solve every frame by all frames of a take, the later ones too. Arguments are those of `solve`.
 
-        Hidden joints and a wrist that too few markers locate are carried from both ends of the gap.
+        Hidden joints and a wrist that too few markers locate are marker_positions from both ends of the gap.
         """
         found = self._measured(worn, positions, beginning)
         forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
@@ -117,11 +117,11 @@ class SkinSolver:
         orientations, places = bridged(poses.turns, poses.places, times, found.located)
         return _unmirrored(worn, found.beliefs, Poses(orientations, places, poses.angles))
 
-    def _measured(self, worn: WornHand, positions: Floats, beginning: Floats | None) -> "_Measured":
+    def _measured(self, worn: SkinFit, positions: Floats, beginning: Floats | None) -> "_Measured":
         """Solve each frame by itself."""
         beliefs = beliefs_of(worn)
         seen = Seen.of(positions * _flip(worn))
-        starts = [beliefs.mean, *STARTS, *([] if beginning is None else [beginning])]
+        starts = [beliefs.mean, *START_ANGLES, *([] if beginning is None else [beginning])]
         independent = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
         independent, _ = settled(beliefs, independent, seen, self.passes, 1e-5)
         angles, response = _without_wrist(beliefs, independent, seen)
@@ -148,14 +148,14 @@ class _Measured:
         return self.independent.moved(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.beliefs.limits)
 
 
-def _flip(worn: WornHand) -> Floats:
+def _flip(worn: SkinFit) -> Floats:
     """(3,) factors that make the hand a right one."""
     return MIRROR if worn.side == "left" else np.ones(3)
 
 
-def _unmirrored(worn: WornHand, beliefs: Beliefs, poses: Poses) -> SkinPoses:
+def _unmirrored(worn: SkinFit, beliefs: Beliefs, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
-    markers = carried(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
+    markers = marker_positions(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
     markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))
     root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
@@ -164,11 +164,11 @@ def _unmirrored(worn: WornHand, beliefs: Beliefs, poses: Poses) -> SkinPoses:
     return SkinPoses(root, poses.angles, markers * _flip(worn))
 
 
-def beliefs_of(worn: WornHand) -> Beliefs:
+def beliefs_of(worn: SkinFit) -> Beliefs:
     """Return the prior of a hand's angles and markers."""
     markers = worn.markers
     precision = inverse(worn.poses.covariance)
-    return Beliefs(shape_of(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
+    return Beliefs(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
 def _without_wrist(beliefs: Beliefs, independent: Poses, seen: Seen) -> tuple[AngleMeasurement, Floats]:

@@ -29,9 +29,9 @@ class Shape:
 
     size: float
     """Scale of the mean hand that serves as prior."""
-    palm: Floats
+    first_joints: Floats
     """(5, 3) m, positions of the digits' first joints."""
-    bases: Floats
+    digit_rotations: Floats
     """(5, 3, 3) rotations of the digits at zero angles."""
     lengths: Floats
     """(5, 3) m, bone lengths."""
@@ -46,10 +46,10 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chains:
+class BoneChains:
     """The digits' bones in the wrist's frame over F frames."""
 
-    turned: Floats
+    rotations: Floats
     """(3 bones, 3 columns, 3 components, 5, F) rotation matrices."""
     joints: Floats
     """(3 bones, 3, 5, F) m, the bones' proximal joints."""
@@ -59,131 +59,136 @@ class Chains:
     """(5, 6, F) rad, zero for movements that the digit does not have."""
 
 
-def chains(shape: Shape, angles: Floats) -> Chains:
+def bone_chains(shape: Shape, angles: Floats) -> BoneChains:
     """Forward kinematics of the digits at angles (F, D) rad: Rz(abduction) Ry(twist) Rx(−flexion) at each joint."""
     frames = len(angles)
     slots = np.zeros((len(DIGITS), SLOTS, frames))
     slots[HAS] = angles.T[COLUMNS[HAS]]
     cosine, sine = np.cos(slots), np.sin(slots)
-    turned = np.empty((SEGMENTS, 3, 3, len(DIGITS), frames))
+    rotations = np.empty((SEGMENTS, 3, 3, len(DIGITS), frames))
     joints = np.empty((SEGMENTS, 3, len(DIGITS), frames))
     axes = np.empty((SLOTS, 3, len(DIGITS), frames))
 
-    def mixed(first: Floats, second: Floats, slot: int) -> tuple[Floats, Floats]:
+    def rotate_columns(first: Floats, second: Floats, slot: int) -> tuple[Floats, Floats]:
         """Rotate two columns by a slot's angle, the first towards the second."""
         c, s = cosine[:, slot], sine[:, slot]
         return c * first + s * second, c * second - s * first
 
-    x, y, z = shape.bases.transpose(2, 1, 0)[..., None]
+    x, y, z = shape.digit_rotations.transpose(2, 1, 0)[..., None]
     axes[0] = z
-    x, y = mixed(x, y, 0)
+    x, y = rotate_columns(x, y, 0)
     axes[1] = y
-    z, x = mixed(z, x, 1)
+    z, x = rotate_columns(z, x, 1)
     axes[2] = -x
-    z, y = mixed(z, y, 2)
-    turned[0], joints[0] = (x, y, z), shape.palm.T[..., None]
+    z, y = rotate_columns(z, y, 2)
+    rotations[0], joints[0] = (x, y, z), shape.first_joints.T[..., None]
     axes[3] = z
-    x, y = mixed(x, y, 3)
+    x, y = rotate_columns(x, y, 3)
     axes[4] = axes[5] = -x
-    joints[1] = joints[0] + shape.lengths[:, 0, None] * turned[0, 1]
-    z, y = mixed(z, y, 4)
-    turned[1] = (x, y, z)
+    joints[1] = joints[0] + shape.lengths[:, 0, None] * rotations[0, 1]
+    z, y = rotate_columns(z, y, 4)
+    rotations[1] = (x, y, z)
     joints[2] = joints[1] + shape.lengths[:, 1, None] * y
-    z, y = mixed(z, y, 5)
-    turned[2] = (x, y, z)
-    return Chains(turned, joints, axes, slots)
+    z, y = rotate_columns(z, y, 5)
+    rotations[2] = (x, y, z)
+    return BoneChains(rotations, joints, axes, slots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Carried:
+class MarkerPositions:
     """Marker positions in the wrist's frame over F frames, and the bones that carry them."""
 
-    chains: Chains
-    on: Ints
+    bones: BoneChains
+    digit_markers: Ints
     """Indices of the markers on digits."""
-    places: Floats
+    positions: Floats
     """(3, M, F) m"""
-    turned: Floats
+    rotations: Floats
     """(3 columns, 3 components, M, F) rotation of the frame that carries each marker."""
-    bends: Floats
+    flexions: Floats
     """(2, len(on), F) rad, flexion of the joints at both ends of a marker's bone; zero beyond the last joint."""
 
 
-def carried(shape: Shape, angles: Floats) -> Carried:
+def marker_positions(shape: Shape, angles: Floats) -> MarkerPositions:
     """Compute the markers of a hand at angles (F, D) rad."""
-    found = chains(shape, angles)
+    bones = bone_chains(shape, angles)
     frames, count = len(angles), len(shape.digits)
-    on = np.flatnonzero(shape.digits != PALM)
-    digit, bone = shape.digits[on], shape.bones[on]
-    turned = np.zeros((3, 3, count, frames))
-    turned[[0, 1, 2], [0, 1, 2]] = 1.0
-    turned[:, :, on] = found.turned[bone, :, :, digit].transpose(1, 2, 0, 3)
+    digit_markers = np.flatnonzero(shape.digits != PALM)
+    digit, bone = shape.digits[digit_markers], shape.bones[digit_markers]
+    rotations = np.zeros((3, 3, count, frames))
+    rotations[[0, 1, 2], [0, 1, 2]] = 1.0
+    rotations[:, :, digit_markers] = bones.rotations[bone, :, :, digit].transpose(1, 2, 0, 3)
     last = bone + 1 < SEGMENTS
-    far = found.angles[digit, FLEXION[np.minimum(bone + 1, SEGMENTS - 1)]] * last[:, None]
-    bends = np.stack([found.angles[digit, FLEXION[bone]], far])
+    distal_flexion = bones.angles[digit, FLEXION[np.minimum(bone + 1, SEGMENTS - 1)]] * last[:, None]
+    flexions = np.stack([bones.angles[digit, FLEXION[bone]], distal_flexion])
     offsets = np.repeat(shape.offsets.T[..., None], frames, axis=2)
-    offsets[:, on] += np.einsum("mek,emf->kmf", shape.slides[on], bends)
-    places = np.einsum("ckmf,cmf->kmf", turned, offsets)
-    places[:, on] += found.joints[bone, :, digit].transpose(1, 0, 2)
-    return Carried(found, on, places, turned, bends)
+    offsets[:, digit_markers] += np.einsum("mek,emf->kmf", shape.slides[digit_markers], flexions)
+    positions = np.einsum("ckmf,cmf->kmf", rotations, offsets)
+    positions[:, digit_markers] += bones.joints[bone, :, digit].transpose(1, 0, 2)
+    return MarkerPositions(bones, digit_markers, positions, rotations, flexions)
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
     return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def by_pose(shape: Shape, now: Carried) -> Floats:
+def pose_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
-    count, frames = now.places.shape[1:]
+    count, frames = markers.positions.shape[1:]
     result = np.zeros((BASE + DOFS, 3, count, frames))
     result[[0, 1, 2], [0, 1, 2]] = 1.0
-    x, y, z = now.places
+    x, y, z = markers.positions
     result[4, 0], result[5, 0] = z, -y
     result[3, 1], result[5, 1] = -z, x
     result[3, 2], result[4, 2] = y, -x
     for digit, row in enumerate(COLUMNS):
-        mine = np.flatnonzero(shape.digits == digit)
+        digit_markers = np.flatnonzero(shape.digits == digit)
         for slot in np.flatnonzero(row >= 0):
             joint = JOINT_OF_SLOT[slot]
-            moved = mine[shape.bones[mine] >= joint]
-            arms = now.places[:, moved] - now.chains.joints[joint, :, None, digit]
-            result[BASE + row[slot], :, moved] = _cross(now.chains.axes[slot, :, None, digit], arms).swapaxes(0, 1)
+            affected = digit_markers[shape.bones[digit_markers] >= joint]
+            arms = markers.positions[:, affected] - markers.bones.joints[joint, :, None, digit]
+            result[BASE + row[slot], :, affected] = _cross(markers.bones.axes[slot, :, None, digit], arms).swapaxes(
+                0, 1
+            )
     for end in range(2):
-        sliding = now.on[(shape.bones[now.on] + end < SEGMENTS) & np.any(shape.slides[now.on, end], axis=1)]
+        sliding = markers.digit_markers[
+            (shape.bones[markers.digit_markers] + end < SEGMENTS)
+            & np.any(shape.slides[markers.digit_markers, end], axis=1)
+        ]
         columns = BASE + COLUMNS[shape.digits[sliding], FLEXION[shape.bones[sliding] + end]]
-        slid = np.einsum("ckmf,mc->mkf", now.turned[:, :, sliding], shape.slides[sliding, end])
-        result[columns, :, sliding] += slid
+        slides = np.einsum("ckmf,mc->mkf", markers.rotations[:, :, sliding], shape.slides[sliding, end])
+        result[columns, :, sliding] += slides
     return result.transpose(3, 2, 1, 0)
 
 
-SIZE, FIRST, STANDING, LENGTHS, MARKERS = 0, 1, 16, 31, 46
+SIZE, FIRST_JOINTS, ROTATIONS, LENGTHS, MARKERS = 0, 1, 16, 31, 46
 """Where a shape's parameters begin in its vector: size, first joints, rotations, bone lengths; then offsets and
 slides."""
 
 
-def numbers(markers: int) -> int:
+def parameter_count(markers: int) -> int:
     """Number of parameters of a shape with so many markers."""
     return MARKERS + 9 * markers
 
 
-def by_shape(shape: Shape, now: Carried) -> Floats:
+def shape_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, S) of the markers by the shape's parameters; digits rotate about the wrist's axes, rad."""
-    count, frames = now.places.shape[1:]
-    result = np.zeros((frames, count, 3, numbers(count)))
-    turned = now.turned.transpose(3, 2, 1, 0)
+    count, frames = markers.positions.shape[1:]
+    result = np.zeros((frames, count, 3, parameter_count(count)))
+    rotations = markers.rotations.transpose(3, 2, 1, 0)
     for m in range(count):
-        result[:, m, :, MARKERS + 3 * m : MARKERS + 3 * m + 3] = turned[:, m]
-    for row, m in enumerate(now.on):
+        result[:, m, :, MARKERS + 3 * m : MARKERS + 3 * m + 3] = rotations[:, m]
+    for row, m in enumerate(markers.digit_markers):
         digit, bone = shape.digits[m], shape.bones[m]
-        result[:, m, :, FIRST + 3 * digit : FIRST + 3 * digit + 3] = np.eye(3)
-        x, y, z = now.places[:, m] - shape.palm[digit][:, None]
-        at = STANDING + 3 * digit
-        result[:, m, 0, at + 1], result[:, m, 0, at + 2] = z, -y
-        result[:, m, 1, at], result[:, m, 1, at + 2] = -z, x
-        result[:, m, 2, at], result[:, m, 2, at + 1] = y, -x
+        result[:, m, :, FIRST_JOINTS + 3 * digit : FIRST_JOINTS + 3 * digit + 3] = np.eye(3)
+        x, y, z = markers.positions[:, m] - shape.first_joints[digit][:, None]
+        column = ROTATIONS + 3 * digit
+        result[:, m, 0, column + 1], result[:, m, 0, column + 2] = z, -y
+        result[:, m, 1, column], result[:, m, 1, column + 2] = -z, x
+        result[:, m, 2, column], result[:, m, 2, column + 1] = y, -x
         for before in range(bone):
-            result[:, m, :, LENGTHS + 3 * digit + before] = now.chains.turned[before, 1, :, digit].T
+            result[:, m, :, LENGTHS + 3 * digit + before] = markers.bones.rotations[before, 1, :, digit].T
         for end in range(2):
-            at = MARKERS + 3 * count + 6 * m + 3 * end
-            result[:, m, :, at : at + 3] = turned[:, m] * now.bends[end, row][:, None, None]
+            column = MARKERS + 3 * count + 6 * m + 3 * end
+            result[:, m, :, column : column + 3] = rotations[:, m] * markers.flexions[end, row][:, None, None]
     return result

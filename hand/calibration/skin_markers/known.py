@@ -13,24 +13,24 @@ from ... import rotations as rot
 from ...joints import CHAIN_JOINTS, DIGITS
 from ...limits import DIP_PER_PIP
 from ...proportions import PALM_JOINTS, adult, build
-from .chain import FIRST, FLEXION, LENGTHS, MARKERS, SIZE, STANDING, Shape, numbers
-from .model import COLUMNS, DOFS, PALM, WornHand
-from .posing import rotation
+from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, Shape, parameter_count
+from .model import COLUMNS, DOFS, PALM, SkinFit
+from .posing import rotation_matrices
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 MEAN = adult("right")
-FIRST_JOINTS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
-MEAN_PALM = MEAN.palm[FIRST_JOINTS]
-MEAN_BASES = rot.to_matrix(MEAN.digit_rotations)
+FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
+MEAN_PALM = MEAN.palm[FIRST_JOINT_ROWS]
+MEAN_ROTATIONS = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
 PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
 """(5,) m on each axis. The thumb's first joint is a saddle joint, and markers determine it worst."""
-STANDING_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
-SHORTEST = 0.005
+ROTATION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
+MIN_BONE_LENGTH = 0.005
 """m, lower bound of bone lengths."""
 BONE_SPREAD = 0.07
 """Relative, among hands of the same size."""
@@ -41,23 +41,23 @@ ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
 """Position of a marker on the back of the palm, and its standard deviation."""
 ABOVE_AXIS, ABOVE_SPREAD = 0.0115, np.array([0.003, 0.2, 0.003])
 """m from a phalanx's axis to a marker over it; standard deviations, relative to the bone's length along the bone."""
-ALONG = 0.6
+ALONG_BONE = 0.6
 """Position of a marker along its bone, relative to the bone's length."""
 ON_NAIL = np.array([[0.0, -5.0, 7.0], [2.5, 4.0, 3.0]]) / 1000
 """Offset from a fingertip to the marker on its nail, and its standard deviation."""
 
-INDEPENDENT = 40.0
+INDEPENDENT_FRAMES = 40.0
 """The number of independent frames to which a take is equivalent: skin slides in the same way each time a finger bends,
 so its effect on a bone's length does not average out."""
 
-LOOSER = np.deg2rad(20.0)
+LIMIT_MARGIN = np.deg2rad(20.0)
 """Angle by which a fit may exceed the usual limits, since the zero of the angles is not known yet."""
 
-FOLLOWS = np.deg2rad(10.0)
+DIP_COUPLING_SPREAD = np.deg2rad(10.0)
 """Standard deviation of a DIP about what its PIP predicts."""
 THUMB_MEAN, FINGER_MEAN = np.deg2rad([0.0, 0, 8, 0, 20, 20]), np.deg2rad([0.0, 0, 25, 0, 30, 20])
 THUMB_SPREAD, FINGER_SPREAD = np.deg2rad([20.0, 10, 15, 7, 20, 25]), np.deg2rad([10.0, 6, 30, 1, 40, 25])
-HELD = {
+START_POSES = {
     "open": (np.zeros(6), np.zeros(6)),
     "half open": (np.deg2rad([10.0, 0, 10, 0, 20, 20]), np.deg2rad([0.0, 0, 35, 0, 45, 30])),
     "fist": (np.deg2rad([10.0, 0, 20, 0, 35, 45]), np.deg2rad([0.0, 0, 80, 0, 95, 55])),
@@ -73,19 +73,19 @@ def _angles(thumb: Floats, finger: Floats) -> Floats:
     return result
 
 
-STARTS = np.array([_angles(*held) for held in HELD.values()])
+START_ANGLES = np.array([_angles(*held) for held in START_POSES.values()])
 """(K, D) rad"""
 
 
-def usual_poses() -> tuple[Floats, Floats]:
+def usual_pose_prior() -> tuple[Floats, Floats]:
     """Mean (D,) and precision (D, D) of a hand's angles, with softly coupled DIPs."""
     precision = np.diag(1 / _angles(THUMB_SPREAD, FINGER_SPREAD) ** 2)
     for row in COLUMNS[1:]:
-        middle, last = row[FLEXION[1]], row[FLEXION[2]]
-        follows = np.zeros(DOFS)
-        follows[last], follows[middle] = 1.0, -DIP_PER_PIP
-        precision[last, last] = 0.0
-        precision += np.outer(follows, follows) / FOLLOWS**2
+        pip, dip = row[FLEXION[1]], row[FLEXION[2]]
+        coupling = np.zeros(DOFS)
+        coupling[dip], coupling[pip] = 1.0, -DIP_PER_PIP
+        precision[dip, dip] = 0.0
+        precision += np.outer(coupling, coupling) / DIP_COUPLING_SPREAD**2
     return _angles(THUMB_MEAN, FINGER_MEAN), precision
 
 
@@ -94,11 +94,11 @@ def usual_limits() -> Floats:
     return build(MEAN).limits
 
 
-def shape_of(worn: WornHand) -> Shape:
+def shape_from_fit(worn: SkinFit) -> Shape:
     """Convert a fitted hand to its right-hand shape."""
     right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
     markers = worn.markers
-    palm = right.palm[FIRST_JOINTS]
+    palm = right.palm[FIRST_JOINT_ROWS]
     bases = rot.to_matrix(right.digit_rotations)
     return Shape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
 
@@ -109,38 +109,38 @@ class ShapePrior:
 
     matrix: Floats
     """(N, S)"""
-    wanted: Floats
+    expected: Floats
     """(N,)"""
 
-    def off(self, shape: Shape) -> Floats:
+    def residuals(self, shape: Shape) -> Floats:
         """Residuals (N,) in standard deviations."""
-        return self.matrix @ vector(shape) - self.wanted
+        return self.matrix @ parameters_of(shape) - self.expected
 
 
-def vector(shape: Shape) -> Floats:
+def parameters_of(shape: Shape) -> Floats:
     """Parameters (S,) of a shape; digits' rotations relative to a mean hand's, to first order."""
-    away = shape.bases @ MEAN_BASES.swapaxes(1, 2)
-    skew = (away - away.swapaxes(1, 2)) / 2
-    turns = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
-    parts = [shape.palm, turns, shape.lengths, shape.offsets, shape.slides]
+    relative = shape.digit_rotations @ MEAN_ROTATIONS.swapaxes(1, 2)
+    skew = (relative - relative.swapaxes(1, 2)) / 2
+    rotations = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
+    parts = [shape.first_joints, rotations, shape.lengths, shape.offsets, shape.slides]
     return np.concatenate([[shape.size], *(part.ravel() for part in parts)])
 
 
-def stepped(shape: Shape, step: Floats) -> Shape:
+def apply_step(shape: Shape, step: Floats) -> Shape:
     """Return the shape after a step (S,) of its parameters; bone lengths stay positive."""
     count = len(shape.digits)
     return replace(
         shape,
         size=shape.size + step[SIZE],
-        palm=shape.palm + step[FIRST:STANDING].reshape(-1, 3),
-        bases=rotation(step[STANDING:LENGTHS].reshape(-1, 3)) @ shape.bases,
-        lengths=np.maximum(shape.lengths + step[LENGTHS:MARKERS].reshape(-1, 3), SHORTEST),
+        first_joints=shape.first_joints + step[FIRST_JOINTS:ROTATIONS].reshape(-1, 3),
+        digit_rotations=rotation_matrices(step[ROTATIONS:LENGTHS].reshape(-1, 3)) @ shape.digit_rotations,
+        lengths=np.maximum(shape.lengths + step[LENGTHS:MARKERS].reshape(-1, 3), MIN_BONE_LENGTH),
         offsets=shape.offsets + step[MARKERS : MARKERS + 3 * count].reshape(-1, 3),
         slides=shape.slides + step[MARKERS + 3 * count :].reshape(-1, 2, 3),
     )
 
 
-def markers_expected(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Floats, Floats]:
+def expected_offsets(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Floats, Floats]:
     """Expected positions of markers on a mean hand.
 
     Returns:
@@ -148,13 +148,13 @@ def markers_expected(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Fl
     """
     on_digit = digits != PALM
     length = np.where(on_digit, MEAN.phalanges[digits, bones], 0.0)
-    fixed, grows, spread = np.zeros((3, len(digits), 3))
+    fixed, scaled, spread = np.zeros((3, len(digits), 3))
     fixed[:, 2] = np.where(on_digit, ABOVE_AXIS, ON_PALM[0, 2])
-    grows[:, 1] = np.where(on_digit, ALONG * length, ON_PALM[0, 1])
+    scaled[:, 1] = np.where(on_digit, ALONG_BONE * length, ON_PALM[0, 1])
     spread[:] = np.where(on_digit[:, None], ABOVE_SPREAD, ON_PALM[1])
     spread[on_digit, 1] *= length[on_digit]
-    fixed[tips], grows[tips, 1], spread[tips] = ON_NAIL[0], length[tips], ON_NAIL[1]
-    return fixed, grows, spread
+    fixed[tips], scaled[tips, 1], spread[tips] = ON_NAIL[0], length[tips], ON_NAIL[1]
+    return fixed, scaled, spread
 
 
 def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
@@ -166,30 +166,30 @@ def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
         tips: (M,) whether the marker is on a nail.
     """
     count = len(digits)
-    away = np.zeros(numbers(count))
-    fixed, grows, spread = markers_expected(digits, bones, tips)
-    wanted, spreads, by_size = away.copy(), away.copy(), away.copy()
-    wanted[SIZE], spreads[SIZE] = 1.0, SIZE_SPREAD
-    by_size[FIRST:STANDING], spreads[FIRST:STANDING] = MEAN_PALM.ravel(), np.repeat(PALM_SPREAD, 3)
-    spreads[STANDING:LENGTHS] = np.repeat(STANDING_SPREAD, 3)
+    zero = np.zeros(parameter_count(count))
+    fixed, scaled, spread = expected_offsets(digits, bones, tips)
+    expected, spreads, by_size = zero.copy(), zero.copy(), zero.copy()
+    expected[SIZE], spreads[SIZE] = 1.0, SIZE_SPREAD
+    by_size[FIRST_JOINTS:ROTATIONS], spreads[FIRST_JOINTS:ROTATIONS] = MEAN_PALM.ravel(), np.repeat(PALM_SPREAD, 3)
+    spreads[ROTATIONS:LENGTHS] = np.repeat(ROTATION_SPREAD, 3)
     lengths = MEAN.phalanges.ravel()
     by_size[LENGTHS:MARKERS], spreads[LENGTHS:MARKERS] = lengths, BONE_SPREAD * lengths
     offsets = slice(MARKERS, MARKERS + 3 * count)
-    wanted[offsets], by_size[offsets], spreads[offsets] = fixed.ravel(), grows.ravel(), spread.ravel()
+    expected[offsets], by_size[offsets], spreads[offsets] = fixed.ravel(), scaled.ravel(), spread.ravel()
     spreads[offsets.stop :] = np.tile(SLIDE_SPREAD, 2 * count)
-    matrix = np.eye(numbers(count))
+    matrix = np.eye(parameter_count(count))
     matrix[:, SIZE] -= by_size
-    return ShapePrior(matrix / spreads[:, None], wanted / spreads)
+    return ShapePrior(matrix / spreads[:, None], expected / spreads)
 
 
 def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> Shape:
     """Return a mean hand with markers at their expected positions."""
-    fixed, grows, _ = markers_expected(digits, bones, tips)
-    none = np.zeros((len(digits), 2, 3))
-    return Shape(1.0, MEAN_PALM, MEAN_BASES, MEAN.phalanges, digits, bones, fixed + grows, none)
+    fixed, scaled, _ = expected_offsets(digits, bones, tips)
+    no_slides = np.zeros((len(digits), 2, 3))
+    return Shape(1.0, MEAN_PALM, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, fixed + scaled, no_slides)
 
 
-def owners(digits: Ints) -> Ints:
+def parameter_digits(digits: Ints) -> Ints:
     """The digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
     own = np.arange(len(DIGITS))
     parts = (

@@ -11,29 +11,42 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain import BASE, by_shape
-from .known import INDEPENDENT, ShapePrior, stepped, usual_poses
-from .posing import Beliefs, Normal, Poses, Seen, costs, cut, free, inverse, normal, solved
+from .chain import BASE, shape_jacobian
+from .known import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
+from .posing import (
+    NormalEquations,
+    PoseModel,
+    Poses,
+    VisibleMarkers,
+    costs,
+    damp_and_fix,
+    free_variables,
+    invert,
+    normal_equations,
+    solve,
+)
 
 Floats = NDArray[np.float64]
 
-LEAST_SPREAD, MOST_SPREAD = 0.00015, 0.005
+MIN_SPREAD, MAX_SPREAD = 0.00015, 0.005
 """m, bounds of a marker's standard deviation."""
-POOLED = 30.0
+POOLING_FRAMES = 30.0
 """Weight of all markers' mean noise in each marker's estimate, in frames."""
-USUAL = 30.0
+PRIOR_FRAMES = 30.0
 """Weight of the usual joint statistics in a performer's, in frames."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class ShapeFit:
     """A hand and its poses in the frames that it is fitted to."""
 
-    beliefs: Beliefs
+    pose_model: PoseModel
     poses: Poses
 
 
-def fitted(start: Fitted, seen: Seen, prior: ShapePrior, passes: int, tolerance: float = 1e-4) -> Fitted:
+def fit_shape(
+    start: ShapeFit, seen: VisibleMarkers, prior: ShapePrior, passes: int, tolerance: float = 1e-4
+) -> ShapeFit:
     """Find the most likely shape and poses by Levenberg-Marquardt.
 
     Args:
@@ -43,34 +56,36 @@ def fitted(start: Fitted, seen: Seen, prior: ShapePrior, passes: int, tolerance:
         passes: most iterations.
         tolerance: relative decrease of the cost below which the search ends.
     """
-    emphasis = max(len(seen) / INDEPENDENT, 1.0)
+    prior_weight = max(len(seen) / INDEPENDENT_FRAMES, 1.0)
 
-    def total(one: Fitted) -> float:
-        off = prior.off(one.beliefs.shape)
-        return float(costs(one.beliefs, one.poses, seen).sum() + emphasis * off @ off)
+    def total(state: ShapeFit) -> float:
+        residuals = prior.residuals(state.pose_model.shape)
+        return float(costs(state.pose_model, state.poses, seen).sum() + prior_weight * residuals @ residuals)
 
-    now, cost, damping = start, total(start), FIRST_DAMPING
+    state, cost, damping = start, total(start), FIRST_DAMPING
     equations: _Equations | None = None
     for _ in range(passes):
         if equations is None:
-            equations = _equations(now, seen, prior, emphasis)
-        by_pose, by_shape_ = equations.step(damping)
-        shape = stepped(now.beliefs.shape, by_shape_)
-        tried = Fitted(replace(now.beliefs, shape=shape), now.poses.moved(by_pose, now.beliefs.limits))
-        there = total(tried)
-        if there < cost:
-            won, cost, now, equations = cost - there, there, tried, None
+            equations = _build_equations(state, seen, prior, prior_weight)
+        pose_step, shape_step = equations.step(damping)
+        shape = apply_step(state.pose_model.shape, shape_step)
+        trial = ShapeFit(
+            replace(state.pose_model, shape=shape), state.poses.apply_step(pose_step, state.pose_model.limits)
+        )
+        trial_cost = total(trial)
+        if trial_cost < cost:
+            decrease, cost, state, equations = cost - trial_cost, trial_cost, trial, None
             damping = max(damping / 5, 1e-9)
-            if won < tolerance * cost:
+            if decrease < tolerance * cost:
                 break
         else:
             damping *= 10
-            if damping > MOST_DAMPING:
+            if damping > MAX_DAMPING:
                 break
-    return now
+    return state
 
 
-FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e6
+FIRST_DAMPING, MAX_DAMPING = 1e-3, 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,72 +94,74 @@ class _Equations:
 
     poses: Floats
     """(F, 6 + D, 6 + D)"""
-    open_ones: NDArray[np.bool_]
+    free: NDArray[np.bool_]
     mixed: Floats
     """(F, 6 + D, S)"""
     shape: Floats
     """(S, S)"""
-    down_poses: Floats
-    down_shape: Floats
+    rhs_poses: Floats
+    rhs_shape: Floats
 
     def step(self, damping: float) -> tuple[Floats, Floats]:
         """Damped step of the poses (F, 6 + D) and of the shape (S,)."""
-        inverted = inverse(cut(self.poses, self.open_ones, np.full(len(self.poses), damping)))
-        taken = inverted @ self.mixed
-        alone = (inverted @ self.down_poses[..., None])[..., 0]
-        many = len(self.shape)
-        flat = self.mixed.reshape(-1, many)
-        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - flat.T @ taken.reshape(-1, many)
-        by_shape_ = solved(reduced, (self.down_shape - flat.T @ alone.ravel())[:, None])[:, 0]
-        return alone - taken @ by_shape_, by_shape_
+        inverted = invert(damp_and_fix(self.poses, self.free, np.full(len(self.poses), damping)))
+        eliminated = inverted @ self.mixed
+        pose_step = (inverted @ self.rhs_poses[..., None])[..., 0]
+        count = len(self.shape)
+        flat = self.mixed.reshape(-1, count)
+        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - flat.T @ eliminated.reshape(-1, count)
+        shape_step = solve(reduced, (self.rhs_shape - flat.T @ pose_step.ravel())[:, None])[:, 0]
+        return pose_step - eliminated @ shape_step, shape_step
 
 
-def _equations(one: Fitted, seen: Seen, prior: ShapePrior, emphasis: float) -> _Equations:
-    found = normal(one.beliefs, one.poses, seen)
-    open_ones = free(one.beliefs.limits, one.poses, found.down)
+def _build_equations(state: ShapeFit, seen: VisibleMarkers, prior: ShapePrior, prior_weight: float) -> _Equations:
+    equations = normal_equations(state.pose_model, state.poses, seen)
+    free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames = len(seen)
-    slopes = (found.carry @ by_shape(one.beliefs.shape, found.now)).reshape(frames, found.slopes.shape[1], -1)
-    flat = slopes.reshape(-1, slopes.shape[-1])
-    off = prior.off(one.beliefs.shape)
+    jacobian = (equations.whitening @ shape_jacobian(state.pose_model.shape, equations.markers)).reshape(
+        frames, equations.jacobian.shape[1], -1
+    )
+    flat = jacobian.reshape(-1, jacobian.shape[-1])
+    residuals = prior.residuals(state.pose_model.shape)
     return _Equations(
-        poses=found.matrix,
-        open_ones=open_ones,
-        mixed=(found.slopes.swapaxes(1, 2) @ slopes) * open_ones[..., None],
-        shape=flat.T @ flat + emphasis * prior.matrix.T @ prior.matrix,
-        down_poses=found.down * open_ones,
-        down_shape=flat.T @ found.off.ravel() - emphasis * prior.matrix.T @ off,
+        poses=equations.matrix,
+        free=free,
+        mixed=(equations.jacobian.swapaxes(1, 2) @ jacobian) * free[..., None],
+        shape=flat.T @ flat + prior_weight * prior.matrix.T @ prior.matrix,
+        rhs_poses=equations.rhs * free,
+        rhs_shape=flat.T @ equations.residuals.ravel() - prior_weight * prior.matrix.T @ residuals,
     )
 
 
-def learnt(one: Fitted, seen: Seen) -> Fitted:
+def update_statistics(state: ShapeFit, seen: VisibleMarkers) -> ShapeFit:
     """Update the markers' noise and the joint statistics from these frames."""
-    found = normal(one.beliefs, one.poses, seen)
-    open_ones = free(one.beliefs.limits, one.poses, found.down)
-    unsure = inverse(cut(found.matrix, open_ones, np.zeros(len(seen))))
-    unsure *= open_ones[:, :, None] & open_ones[:, None, :]
-    sharpness = 1 / np.sqrt(_variances(one.beliefs, found, unsure))
-    mean, precision = _habits(one.poses.angles, unsure[:, BASE:, BASE:])
-    return replace(one, beliefs=replace(one.beliefs, sharpness=sharpness, mean=mean, precision=precision))
+    equations = normal_equations(state.pose_model, state.poses, seen)
+    free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
+    covariance = invert(damp_and_fix(equations.matrix, free, np.zeros(len(seen))))
+    covariance *= free[:, :, None] & free[:, None, :]
+    sharpness = 1 / np.sqrt(_variances(state.pose_model, equations, covariance))
+    mean, precision = _angle_statistics(state.poses.angles, covariance[:, BASE:, BASE:])
+    return replace(state, pose_model=replace(state.pose_model, sharpness=sharpness, mean=mean, precision=precision))
 
 
-def _variances(beliefs: Beliefs, found: Normal, unsure: Floats) -> Floats:
+def _variances(model: PoseModel, equations: NormalEquations, covariance: Floats) -> Floats:
     """Noise variances (M, 3) m² along the axes of each marker's bone; rarely seen markers tend to the mean of all."""
-    frames, count = found.carry.shape[:2]
-    squares = found.off**2 + np.einsum("frn,frn->fr", found.slopes @ unsure, found.slopes)
+    frames, count = equations.whitening.shape[:2]
+    squares = equations.residuals**2 + np.einsum("frn,frn->fr", equations.jacobian @ covariance, equations.jacobian)
     # The markers' robust weights, recovered from the lengths of the weighted axes.
-    counted = np.sum(np.linalg.norm(found.carry, axis=-1) ** 2 / beliefs.sharpness**2, axis=0)
-    sums = squares.reshape(frames, count, 3).sum(axis=0) / beliefs.sharpness**2
-    pooled = sums.sum() / counted.sum()
-    variances = (sums + POOLED * pooled) / (counted + POOLED)
-    held: Floats = np.clip(variances, LEAST_SPREAD**2, MOST_SPREAD**2)
-    return held
+    weight_sum = np.sum(np.linalg.norm(equations.whitening, axis=-1) ** 2 / model.sharpness**2, axis=0)
+    sums = squares.reshape(frames, count, 3).sum(axis=0) / model.sharpness**2
+    pooled = sums.sum() / weight_sum.sum()
+    variances = (sums + POOLING_FRAMES * pooled) / (weight_sum + POOLING_FRAMES)
+    clipped: Floats = np.clip(variances, MIN_SPREAD**2, MAX_SPREAD**2)
+    return clipped
 
 
-def _habits(angles: Floats, unsure: Floats) -> tuple[Floats, Floats]:
+def _angle_statistics(angles: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """Mean (D,) and precision (D, D) of angles (F, D) with covariances (F, D, D)."""
-    usual_mean, usual_precision = usual_poses()
+    usual_mean, usual_precision = usual_pose_prior()
     frames = len(angles)
-    mean = (angles.sum(axis=0) + USUAL * usual_mean) / (frames + USUAL)
-    about = angles - angles.mean(axis=0)
-    covariance = about.T @ about + unsure.sum(axis=0) + USUAL * inverse(usual_precision)
-    return mean, inverse(covariance / (frames + USUAL))
+    mean = (angles.sum(axis=0) + PRIOR_FRAMES * usual_mean) / (frames + PRIOR_FRAMES)
+    centred = angles - angles.mean(axis=0)
+    covariance = centred.T @ centred + covariances.sum(axis=0) + PRIOR_FRAMES * invert(usual_precision)
+    return mean, invert(covariance / (frames + PRIOR_FRAMES))

@@ -56,7 +56,7 @@ class PosePrior:
 
 
 @dataclass(frozen=True, eq=False)
-class WornHand:
+class SkinFit:
     """A performer's hand fitted with its markers.
 
     Raises:
@@ -100,18 +100,18 @@ class WornHand:
 
     def spots(self) -> dict[str, Spot]:
         """Return label -> where the marker sits on the straight hand."""
-        found = {}
+        result = {}
         for label, digit, bone, (x, y, z) in zip(
             self.markers.labels, self.markers.digits, self.markers.bones, self.markers.offsets.tolist(), strict=True
         ):
             if digit == PALM:
-                found[label] = Spot("wrist", (x, y, z))
+                result[label] = Spot("wrist", (x, y, z))
                 continue
             # Markers on the last bone are placed relative to the fingertip.
             tip = bone + 1 == len(self.proportions.phalanges[digit])
-            back = float(self.proportions.phalanges[digit, bone]) if tip else 0.0
-            found[label] = Spot(CHAIN_JOINTS[DIGITS[digit]][bone + tip], (x, y - back, z))
-        return found
+            to_tip = float(self.proportions.phalanges[digit, bone]) if tip else 0.0
+            result[label] = Spot(CHAIN_JOINTS[DIGITS[digit]][bone + tip], (x, y - to_tip, z))
+        return result
 
 
 MOVEMENTS: tuple[tuple[int, Movement], ...] = (
@@ -127,13 +127,13 @@ MOVEMENTS: tuple[tuple[int, Movement], ...] = (
 
 def _columns() -> Ints:
     """Degree of freedom (5, 6) of each movement of each digit, −1 where the digit does not have it."""
-    found = np.full((len(DIGITS), len(MOVEMENTS)), -1)
-    following = iter(range(len(DEFAULT_LIMITS)))
+    columns = np.full((len(DIGITS), len(MOVEMENTS)), -1)
+    next_dof = iter(range(len(DEFAULT_LIMITS)))
     for row, digit in enumerate(DIGITS):
         for slot, (joint, movement) in enumerate(MOVEMENTS):
             if (CHAIN_JOINTS[digit][joint], movement) in DEFAULT_LIMITS:
-                found[row, slot] = next(following)
-    return found
+                columns[row, slot] = next(next_dof)
+    return columns
 
 
 COLUMNS = _columns()

@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain import BASE, Carried, Shape, by_pose, carried
+from .chain import BASE, MarkerPositions, Shape, marker_positions, pose_jacobian
 from .model import DOFS
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-SLIPPED = 8.0**2
+CAUCHY_THRESHOLD_SQUARED = 8.0**2
 """Squared residual, in standard deviations, at which a marker has half its weight."""
 FIRST_DAMPING = 1e-3
-BATCH = 512
+BATCH_FRAMES = 512
 """Frames per batch, so that the arrays fit the processor's cache."""
 
 
@@ -31,9 +31,9 @@ BATCH = 512
 class Poses:
     """Poses of a right hand over F frames."""
 
-    turns: Floats
+    rotations: Floats
     """(F, 3, 3) R_world_wrist."""
-    places: Floats
+    positions: Floats
     """(F, 3) m, positions of the wrist."""
     angles: Floats
     """(F, D) rad"""
@@ -43,49 +43,49 @@ class Poses:
 
     def select(self, frames: NDArray[np.intp] | slice) -> "Poses":
         """Return the poses of some frames."""
-        return Poses(self.turns[frames], self.places[frames], self.angles[frames])
+        return Poses(self.rotations[frames], self.positions[frames], self.angles[frames])
 
-    def put(self, frames: NDArray[np.intp], others: "Poses") -> None:
+    def assign(self, frames: NDArray[np.intp], others: "Poses") -> None:
         """Replace the poses of some frames."""
-        self.turns[frames], self.places[frames] = others.turns, others.places
+        self.rotations[frames], self.positions[frames] = others.rotations, others.positions
         self.angles[frames] = others.angles
 
     def copy(self) -> "Poses":
         """Return a copy with its own arrays."""
-        return Poses(self.turns.copy(), self.places.copy(), self.angles.copy())
+        return Poses(self.rotations.copy(), self.positions.copy(), self.angles.copy())
 
-    def moved(self, step: Floats, limits: Floats) -> "Poses":
+    def apply_step(self, step: Floats, limits: Floats) -> "Poses":
         """Return the poses after a step (F, 6 + D), clipped to limits (D, 2)."""
         return Poses(
-            self.turns @ rotation(step[:, 3:BASE]),
-            self.places + np.einsum("fij,fj->fi", self.turns, step[:, :3]),
+            self.rotations @ rotation_matrices(step[:, 3:BASE]),
+            self.positions + np.einsum("fij,fj->fi", self.rotations, step[:, :3]),
             np.clip(self.angles + step[:, BASE:], *limits.T),
         )
 
 
-def rotation(vectors: Floats) -> Floats:
+def rotation_matrices(vectors: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) rad."""
     angle = np.linalg.norm(vectors, axis=-1)[..., None, None]
     x, y, z = np.moveaxis(vectors, -1, 0)
     zero = np.zeros_like(x)
     cross = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*vectors.shape, 3)
-    turned: Floats = (
+    matrices: Floats = (
         np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * np.sinc(angle / (2 * np.pi)) ** 2 * (cross @ cross)
     )
-    return turned
+    return matrices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class VisibleMarkers:
     """Marker positions over F frames, and where they are seen."""
 
     positions: Floats
     """(F, M, 3) m, zero where not seen."""
-    known: Bools
+    visible: Bools
     """(F, M)"""
 
     @classmethod
-    def of(cls, positions: Floats) -> "Seen":
+    def from_positions(cls, positions: Floats) -> "VisibleMarkers":
         """Build from positions that are NaN where not seen."""
         known: Bools = np.all(np.isfinite(positions), axis=-1)
         return cls(np.where(known[..., None], positions, 0.0), known)
@@ -93,13 +93,13 @@ class Seen:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def select(self, frames: NDArray[np.intp] | slice) -> "Seen":
+    def select(self, frames: NDArray[np.intp] | slice) -> "VisibleMarkers":
         """Return some of the frames."""
-        return Seen(self.positions[frames], self.known[frames])
+        return VisibleMarkers(self.positions[frames], self.visible[frames])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beliefs:
+class PoseModel:
     """A hand's shape, its markers' noise, and the prior of its angles."""
 
     shape: Shape
@@ -114,96 +114,100 @@ class Beliefs:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Normal:
+class NormalEquations:
     """Normal equations of F poses."""
 
-    now: Carried
-    carry: Floats
+    markers: MarkerPositions
+    whitening: Floats
     """(F, M, 3, 3) maps a difference in the wrist's frame to weighted standard deviations in the marker's."""
-    slopes: Floats
+    jacobian: Floats
     """(F, 3 M, 6 + D) Jacobian of the markers in standard deviations."""
-    off: Floats
+    residuals: Floats
     """(F, 3 M) seen minus modelled positions, in standard deviations."""
     matrix: Floats
     """(F, 6 + D, 6 + D)"""
-    down: Floats
+    rhs: Floats
     """(F, 6 + D) negative gradient."""
 
 
-def _off(beliefs: Beliefs, poses: Poses, seen: Seen) -> tuple[Carried, Floats, Floats]:
+def _residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> tuple[MarkerPositions, Floats, Floats]:
     """The markers, the map from differences to standard deviations (F, M, 3, 3), and these residuals (F, M, 3)."""
-    now = carried(beliefs.shape, poses.angles)
-    local = (seen.positions - poses.places[:, None]) @ poses.turns
-    differences = np.where(seen.known[..., None], local - now.places.transpose(2, 1, 0), 0.0)
-    carry = now.turned.transpose(3, 2, 0, 1) * beliefs.sharpness[None, :, :, None]
-    return now, carry, (carry @ differences[..., None])[..., 0]
+    markers = marker_positions(model.shape, poses.angles)
+    local = (seen.positions - poses.positions[:, None]) @ poses.rotations
+    differences = np.where(seen.visible[..., None], local - markers.positions.transpose(2, 1, 0), 0.0)
+    whitening = markers.rotations.transpose(3, 2, 0, 1) * model.sharpness[None, :, :, None]
+    return markers, whitening, (whitening @ differences[..., None])[..., 0]
 
 
-def costs(beliefs: Beliefs, poses: Poses, seen: Seen) -> Floats:
+def costs(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:
     """Cost (F,) of each frame."""
-    return _costs(beliefs, poses, _off(beliefs, poses, seen)[2])
+    return _costs(model, poses, _residuals(model, poses, seen)[2])
 
 
-def _costs(beliefs: Beliefs, poses: Poses, off: Floats) -> Floats:
-    squares = np.einsum("fmk,fmk->fm", off, off)
-    unusual = poses.angles - beliefs.mean
-    total: Floats = SLIPPED * np.log1p(squares / SLIPPED).sum(axis=1)
-    total += np.einsum("fd,fd->f", unusual @ beliefs.precision, unusual)
+def _costs(model: PoseModel, poses: Poses, residuals: Floats) -> Floats:
+    squares = np.einsum("fmk,fmk->fm", residuals, residuals)
+    deviation = poses.angles - model.mean
+    total: Floats = CAUCHY_THRESHOLD_SQUARED * np.log1p(squares / CAUCHY_THRESHOLD_SQUARED).sum(axis=1)
+    total += np.einsum("fd,fd->f", deviation @ model.precision, deviation)
     return total
 
 
-def normal(beliefs: Beliefs, poses: Poses, seen: Seen) -> Normal:
+def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> NormalEquations:
     """Build the normal equations at some poses, including the prior."""
-    now, carry, off = _off(beliefs, poses, seen)
-    weights = np.sqrt(1 / (1 + np.einsum("fmk,fmk->fm", off, off) / SLIPPED)) * seen.known
-    carry = carry * weights[..., None, None]
+    markers, whitening, residuals = _residuals(model, poses, seen)
+    weights = (
+        np.sqrt(1 / (1 + np.einsum("fmk,fmk->fm", residuals, residuals) / CAUCHY_THRESHOLD_SQUARED)) * seen.visible
+    )
+    whitening = whitening * weights[..., None, None]
     frames, count = weights.shape
-    slopes = (carry @ by_pose(beliefs.shape, now)).reshape(frames, 3 * count, -1)
-    off = (off * weights[..., None]).reshape(frames, -1)
-    up = slopes.swapaxes(1, 2)
-    matrix, down = up @ slopes, (up @ off[..., None])[..., 0]
-    matrix[:, BASE:, BASE:] += beliefs.precision
-    down[:, BASE:] -= (poses.angles - beliefs.mean) @ beliefs.precision
-    return Normal(now, carry, slopes, off, matrix, down)
+    jacobian = (whitening @ pose_jacobian(model.shape, markers)).reshape(frames, 3 * count, -1)
+    residuals = (residuals * weights[..., None]).reshape(frames, -1)
+    transposed = jacobian.swapaxes(1, 2)
+    matrix, rhs = transposed @ jacobian, (transposed @ residuals[..., None])[..., 0]
+    matrix[:, BASE:, BASE:] += model.precision
+    rhs[:, BASE:] -= (poses.angles - model.mean) @ model.precision
+    return NormalEquations(markers, whitening, jacobian, residuals, matrix, rhs)
 
 
-def free(limits: Floats, poses: Poses, down: Floats) -> Bools:
+def free_variables(limits: Floats, poses: Poses, rhs: Floats) -> Bools:
     """Mask (F, 6 + D) of variables that are not at a limit which the step would cross."""
     low, high = limits.T
-    result = np.ones(down.shape, bool)
-    ahead = down[:, BASE:]
-    result[:, BASE:] = ~(((poses.angles <= low) & (ahead <= 0)) | ((poses.angles >= high) & (ahead >= 0)))
+    result = np.ones(rhs.shape, bool)
+    direction = rhs[:, BASE:]
+    result[:, BASE:] = ~(((poses.angles <= low) & (direction <= 0)) | ((poses.angles >= high) & (direction >= 0)))
     return result
 
 
-def cut(matrix: Floats, open_ones: Bools, damping: Floats) -> Floats:
+def damp_and_fix(matrix: Floats, free: Bools, damping: Floats) -> Floats:
     """Damp matrices (F, N, N) by (F,), and fix the variables that are not free."""
-    result: Floats = matrix * (open_ones[:, :, None] & open_ones[:, None, :])
+    result: Floats = matrix * (free[:, :, None] & free[:, None, :])
     rows = np.arange(matrix.shape[-1])
-    result[:, rows, rows] = result[:, rows, rows] * (1 + damping[:, None]) + np.where(open_ones, 1e-6, 1.0)
+    result[:, rows, rows] = result[:, rows, rows] * (1 + damping[:, None]) + np.where(free, 1e-6, 1.0)
     return result
 
 
-def solved(matrix: Floats, right: Floats) -> Floats:
+def solve(matrix: Floats, rhs: Floats) -> Floats:
     """Solve matrix · X = right (..., N, K)."""
-    found: Floats = np.linalg.solve(matrix, right).astype(float, copy=False)
-    return found
+    solution: Floats = np.linalg.solve(matrix, rhs).astype(float, copy=False)
+    return solution
 
 
-def inverse(matrix: Floats) -> Floats:
+def invert(matrix: Floats) -> Floats:
     """Invert matrices (..., N, N)."""
-    found: Floats = np.linalg.inv(matrix).astype(float, copy=False)
-    return found
+    inverted: Floats = np.linalg.inv(matrix).astype(float, copy=False)
+    return inverted
 
 
-def settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance: float = 1e-4) -> tuple[Poses, Floats]:
+def fit_poses(
+    model: PoseModel, poses: Poses, seen: VisibleMarkers, iterations: int, tolerance: float = 1e-4
+) -> tuple[Poses, Floats]:
     """Minimise the cost of each frame separately, from the given poses.
 
     Args:
-        beliefs: the hand, its noise and prior.
+        model: the hand, its noise and prior.
         poses: where the search starts.
         seen: the markers.
-        passes: most iterations.
+        iterations: most iterations.
         tolerance: relative decrease of a frame's cost below which its search ends.
 
     Returns:
@@ -211,58 +215,60 @@ def settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance: 
     """
     result = poses.copy()
     cost = np.empty(len(poses))
-    for start in range(0, len(poses), BATCH):
-        part = slice(start, start + BATCH)
-        found, cost[part] = _settled(beliefs, poses.select(part), seen.select(part), passes, tolerance)
-        result.put(np.arange(len(poses))[part], found)
+    for start in range(0, len(poses), BATCH_FRAMES):
+        part = slice(start, start + BATCH_FRAMES)
+        fitted, cost[part] = _fit_batch(model, poses.select(part), seen.select(part), iterations, tolerance)
+        result.assign(np.arange(len(poses))[part], fitted)
     return result, cost
 
 
-def _settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance: float) -> tuple[Poses, Floats]:
-    poses, cost = poses.copy(), costs(beliefs, poses, seen)
+def _fit_batch(
+    model: PoseModel, poses: Poses, seen: VisibleMarkers, iterations: int, tolerance: float
+) -> tuple[Poses, Floats]:
+    poses, cost = poses.copy(), costs(model, poses, seen)
     damping = np.full(len(poses), FIRST_DAMPING)
     active = np.arange(len(poses))
-    for _ in range(passes):
-        there, mine = poses.select(active), seen.select(active)
-        equations = normal(beliefs, there, mine)
-        open_ones = free(beliefs.limits, there, equations.down)
-        matrix = cut(equations.matrix, open_ones, damping[active])
-        step = solved(matrix, (equations.down * open_ones)[..., None])[..., 0]
-        tried = there.moved(step, beliefs.limits)
-        after = costs(beliefs, tried, mine)
-        better = after < cost[active]
-        won = np.where(better, cost[active] - after, 0.0)
-        poses.put(active[better], tried.select(np.flatnonzero(better)))
-        cost[active] -= won
+    for _ in range(iterations):
+        current, visible = poses.select(active), seen.select(active)
+        equations = normal_equations(model, current, visible)
+        free = free_variables(model.limits, current, equations.rhs)
+        matrix = damp_and_fix(equations.matrix, free, damping[active])
+        step = solve(matrix, (equations.rhs * free)[..., None])[..., 0]
+        trial = current.apply_step(step, model.limits)
+        trial_cost = costs(model, trial, visible)
+        better = trial_cost < cost[active]
+        decrease = np.where(better, cost[active] - trial_cost, 0.0)
+        poses.assign(active[better], trial.select(np.flatnonzero(better)))
+        cost[active] -= decrease
         damping[active] = np.where(better, np.maximum(damping[active] / 5, 1e-9), damping[active] * 10)
-        going = (won > tolerance * np.maximum(cost[active], 1.0)) | (~better & (damping[active] < 1.0))
-        active = active[going]
+        continuing = (decrease > tolerance * np.maximum(cost[active], 1.0)) | (~better & (damping[active] < 1.0))
+        active = active[continuing]
         if not len(active):
             break
     return poses, cost
 
 
-def laid(beliefs: Beliefs, angles: Floats, seen: Seen, counting: Bools) -> Poses:
+def align_to_markers(model: PoseModel, angles: Floats, seen: VisibleMarkers, counting: Bools) -> Poses:
     """Fit a hand at angles (F, D) rigidly to its markers in each frame (Kabsch).
 
     Those in `counting` (M,) have equal weights, the others none.
     """
-    places = carried(beliefs.shape, angles).places.transpose(2, 1, 0)
-    weights = (seen.known & counting)[..., None].astype(float)
+    positions = marker_positions(model.shape, angles).positions.transpose(2, 1, 0)
+    weights = (seen.visible & counting)[..., None].astype(float)
     total = np.maximum(weights.sum(axis=1), 1.0)
-    middle, there = (places * weights).sum(axis=1) / total, (seen.positions * weights).sum(axis=1) / total
-    spread = ((seen.positions - there[:, None]) * weights).swapaxes(1, 2) @ (places - middle[:, None])
-    left, _, right = np.linalg.svd(spread)
+    mean, target_mean = (positions * weights).sum(axis=1) / total, (seen.positions * weights).sum(axis=1) / total
+    products = ((seen.positions - target_mean[:, None]) * weights).swapaxes(1, 2) @ (positions - mean[:, None])
+    left, _, right = np.linalg.svd(products)
     left[..., 2] *= np.linalg.det(left @ right)[:, None]
-    turns = left @ right
-    return Poses(turns, there - np.einsum("fij,fj->fi", turns, middle), angles)
+    rotations = left @ right
+    return Poses(rotations, target_mean - np.einsum("fij,fj->fi", rotations, mean), angles)
 
 
-def begun(beliefs: Beliefs, starts: Iterable[Floats], seen: Seen, counting: Bools) -> Poses:
+def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers, counting: Bools) -> Poses:
     """Choose for each frame the best of several starts, fitted rigidly to the markers.
 
     Args:
-        beliefs: the hand, its noise and prior.
+        model: the hand, its noise and prior.
         starts: angles rad, (D,) or (F, D) each.
         seen: the markers.
         counting: (M,) the markers to fit.
@@ -270,19 +276,19 @@ def begun(beliefs: Beliefs, starts: Iterable[Floats], seen: Seen, counting: Bool
     best: Poses | None = None
     least = np.full(len(seen), np.inf)
     for start in starts:
-        angles = np.broadcast_to(np.clip(start, *beliefs.limits.T), (len(seen), DOFS)).copy()
-        tried = laid(beliefs, angles, seen, counting)
-        cost = costs(beliefs, tried, seen)
+        angles = np.broadcast_to(np.clip(start, *model.limits.T), (len(seen), DOFS)).copy()
+        trial = align_to_markers(model, angles, seen, counting)
+        cost = costs(model, trial, seen)
         if best is None:
-            best, least = tried, cost
+            best, least = trial, cost
             continue
         better = np.flatnonzero(cost < least)
-        best.put(better, tried.select(better))
+        best.assign(better, trial.select(better))
         least = np.minimum(least, cost)
     assert best is not None
     return best
 
 
-def without_prior(beliefs: Beliefs) -> Beliefs:
+def without_prior(model: PoseModel) -> PoseModel:
     """Return the same without a prior of the angles."""
-    return replace(beliefs, mean=np.zeros(DOFS), precision=np.zeros((DOFS, DOFS)))
+    return replace(model, mean=np.zeros(DOFS), precision=np.zeros((DOFS, DOFS)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from knuckle.hand import kinematics, rotations
-from knuckle.hand.calibration.skin_markers.known import shape_of
+from knuckle.hand.calibration.skin_markers.known import shape_from_fit
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.marker_sets import MARKER_SETS, Spot
 from knuckle.hand.model import Site
@@ -101,7 +101,7 @@ def sites_of(worn):
 
 def shape_without_slides(worn):
     """The hand as the fit has it."""
-    return replace(shape_of(worn), slides=np.zeros((len(worn.markers), 2, 3)))
+    return replace(shape_from_fit(worn), slides=np.zeros((len(worn.markers), 2, 3)))
 
 
 def turning(frames, seed):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from knuckle.hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinMarkers, WornHand
+from knuckle.hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.hand.marker_sets import Spot
@@ -34,14 +34,14 @@ def worn_by(side, seed=3):
     offsets[15:] = [[-0.012, 0.045, 0.02], [0.02, 0.06, 0.019], [0.022, 0.028, 0.021]]
     markers = SkinMarkers(tuple(SPOTS), digits, bones, offsets, np.zeros((18, 2, 3)), np.full((18, 3), 0.001))
     habits = PosePrior(np.full(DOFS, 0.3), 0.3 * np.eye(DOFS), 1.0 * np.eye(DOFS))
-    return WornHand(proportions, markers, habits, {})
+    return SkinFit(proportions, markers, habits, {})
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
     """A take of which all is known."""
 
-    worn: WornHand
+    worn: SkinFit
     pose: Pose
     positions: np.ndarray
     """(F, M, 3) m"""

@@ -5,8 +5,8 @@ import pytest
 
 from knuckle.errors import HandError
 from knuckle.hand.calibration.skin_markers import fit
-from knuckle.hand.calibration.skin_markers.chain import by_pose, by_shape, carried
-from knuckle.hand.calibration.skin_markers.known import mean_shape, stepped
+from knuckle.hand.calibration.skin_markers.chain import marker_positions, pose_jacobian, shape_jacobian
+from knuckle.hand.calibration.skin_markers.known import apply_step, mean_shape
 from knuckle.hand.calibration.skin_markers.model import DOFS
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.tests.pure.hand import people
@@ -17,7 +17,7 @@ SHAPE = mean_shape(np.array([-1, 0, 0, 1, 1, 1, 4]), np.array([0, 0, 2, 0, 1, 2,
 
 
 def _places(shape, angles):
-    return carried(shape, angles).places.transpose(2, 1, 0)
+    return marker_positions(shape, angles).positions.transpose(2, 1, 0)
 
 
 def test_markers_are_where_the_hands_own_kinematics_have_them():
@@ -33,9 +33,9 @@ def test_markers_are_where_the_hands_own_kinematics_have_them():
 
 def test_derivatives_by_the_pose_are_those_of_differences():
     rng = np.random.default_rng(2)
-    shape = stepped(SHAPE, np.r_[np.zeros(46 + 21), rng.normal(0, 0.002, 42)])
+    shape = apply_step(SHAPE, np.r_[np.zeros(46 + 21), rng.normal(0, 0.002, 42)])
     angles, little = rng.uniform(-0.5, 1.0, (3, DOFS)), 1e-6
-    slopes = by_pose(shape, carried(shape, angles))[..., 6:]
+    slopes = pose_jacobian(shape, marker_positions(shape, angles))[..., 6:]
     for dof in range(DOFS):
         step = little * np.eye(DOFS)[dof]
         difference = (_places(shape, angles + step) - _places(shape, angles - step)) / (2 * little)
@@ -45,10 +45,12 @@ def test_derivatives_by_the_pose_are_those_of_differences():
 def test_derivatives_by_the_shape_are_those_of_differences():
     rng = np.random.default_rng(3)
     angles, little = rng.uniform(-0.5, 1.0, (3, DOFS)), 1e-6
-    slopes = by_shape(SHAPE, carried(SHAPE, angles))
+    slopes = shape_jacobian(SHAPE, marker_positions(SHAPE, angles))
     for number in range(1, slopes.shape[-1]):
         step = little * np.eye(slopes.shape[-1])[number]
-        difference = (_places(stepped(SHAPE, step), angles) - _places(stepped(SHAPE, -step), angles)) / (2 * little)
+        difference = (_places(apply_step(SHAPE, step), angles) - _places(apply_step(SHAPE, -step), angles)) / (
+            2 * little
+        )
         np.testing.assert_allclose(slopes[..., number], difference, atol=1e-8)
 
 
