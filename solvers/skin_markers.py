@@ -14,14 +14,14 @@ from ..hand.calibration.skin_markers.chain import BASE, marker_positions
 from ..hand.calibration.skin_markers.known import START_ANGLES, shape_from_fit
 from ..hand.calibration.skin_markers.model import DOFS, SkinFit
 from ..hand.calibration.skin_markers.posing import (
-    Beliefs,
+    PoseModel,
     Poses,
-    Seen,
-    begun,
-    inverse,
-    normal,
-    settled,
-    solved,
+    VisibleMarkers,
+    best_start,
+    fit_poses,
+    invert,
+    normal_equations,
+    solve,
     without_prior,
 )
 from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed
@@ -99,14 +99,12 @@ class SkinSolver:
         before = None if state is None else state.angles
         forward, angle_state = filtered(worn.poses, times, found.angles, before)
         poses = found.posed(forward.mean)
-        orientations = hold_last(poses.turns, found.located, np.eye(3) if state is None else state.orientation)
-        positions = hold_last(poses.places, found.located, np.zeros(3) if state is None else state.position)
+        orientations = hold_last(poses.rotations, found.located, np.eye(3) if state is None else state.orientation)
+        positions = hold_last(poses.positions, found.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
         return _unmirrored(worn, found.beliefs, Poses(orientations, positions, poses.angles)), last
 
-    def solve_take(
-        self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None
-    ) -> SkinPoses:
+    def solve_take(self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None) -> SkinPoses:
         """Solve every frame by all frames of a take, the later ones too. Arguments are those of `solve`.
 
         Hidden joints and a wrist that too few markers locate are marker_positions from both ends of the gap.
@@ -114,25 +112,25 @@ class SkinSolver:
         found = self._measured(worn, positions, beginning)
         forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
         poses = found.posed(smoothed(forward))
-        orientations, places = bridged(poses.turns, poses.places, times, found.located)
+        orientations, places = bridged(poses.rotations, poses.positions, times, found.located)
         return _unmirrored(worn, found.beliefs, Poses(orientations, places, poses.angles))
 
     def _measured(self, worn: SkinFit, positions: Floats, beginning: Floats | None) -> "_Measured":
         """Solve each frame by itself."""
         beliefs = beliefs_of(worn)
-        seen = Seen.of(positions * _flip(worn))
+        seen = VisibleMarkers.from_positions(positions * _flip(worn))
         starts = [beliefs.mean, *START_ANGLES, *([] if beginning is None else [beginning])]
-        independent = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
-        independent, _ = settled(beliefs, independent, seen, self.passes, 1e-5)
+        independent = best_start(beliefs, starts, seen, np.ones(len(worn.markers), bool))
+        independent, _ = fit_poses(beliefs, independent, seen, self.passes, 1e-5)
         angles, response = _without_wrist(beliefs, independent, seen)
-        return _Measured(beliefs, independent, angles, response, seen.known.sum(axis=1) >= FEWEST_MARKERS)
+        return _Measured(beliefs, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
     """F frames, each solved by itself."""
 
-    beliefs: Beliefs
+    beliefs: PoseModel
     independent: Poses
     angles: AngleMeasurement
     response: Floats
@@ -145,7 +143,7 @@ class _Measured:
         step = np.ones((len(angles), DOFS + 1))
         step[:, :DOFS] = np.clip(angles, *self.beliefs.limits.T) - self.independent.angles
         wrist = (self.response @ step[..., None])[..., 0]
-        return self.independent.moved(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.beliefs.limits)
+        return self.independent.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.beliefs.limits)
 
 
 def _flip(worn: SkinFit) -> Floats:
@@ -153,35 +151,35 @@ def _flip(worn: SkinFit) -> Floats:
     return MIRROR if worn.side == "left" else np.ones(3)
 
 
-def _unmirrored(worn: SkinFit, beliefs: Beliefs, poses: Poses) -> SkinPoses:
+def _unmirrored(worn: SkinFit, beliefs: PoseModel, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
-    markers = marker_positions(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
-    markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
+    markers = marker_positions(beliefs.shape, poses.angles).positions.transpose(2, 1, 0)
+    markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))
-    root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
+    root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
     if worn.side == "left":
         root = MIRROR_FRAME @ root @ MIRROR_FRAME
     return SkinPoses(root, poses.angles, markers * _flip(worn))
 
 
-def beliefs_of(worn: SkinFit) -> Beliefs:
+def beliefs_of(worn: SkinFit) -> PoseModel:
     """Return the prior of a hand's angles and markers."""
     markers = worn.markers
-    precision = inverse(worn.poses.covariance)
-    return Beliefs(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
+    precision = invert(worn.poses.covariance)
+    return PoseModel(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
-def _without_wrist(beliefs: Beliefs, independent: Poses, seen: Seen) -> tuple[AngleMeasurement, Floats]:
+def _without_wrist(beliefs: PoseModel, independent: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
         What the markers say about the angles, and the wrist's linear response (F, 6, D + 1) to a step of the angles.
     """
-    equations = normal(without_prior(beliefs), independent, seen)
+    equations = normal_equations(without_prior(beliefs), independent, seen)
     wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
-    response = solved(wrist + 1e-6 * np.eye(BASE), np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
+    response = solve(wrist + 1e-6 * np.eye(BASE), np.concatenate([mixed, equations.rhs[:, :BASE, None]], axis=2))
     information = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ response[..., :-1]
-    gradient = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
+    gradient = equations.rhs[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
     response[..., :-1] *= -1
     information = (information + information.swapaxes(1, 2)) / 2
     return AngleMeasurement(independent.angles, information, gradient), response

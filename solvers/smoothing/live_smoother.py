@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.calibration.skin_markers import WornHand
+from ...hand.calibration.skin_markers import SkinFit
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.rotations import IDENTITY
@@ -91,7 +91,7 @@ class LiveSmoothing:
         """See Smoothing."""
         return smooth_angles_live(hand, targets, pose, noise)[0]
 
-    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
         """See Smoothing."""
         return SkinSolver().solve(hand, times, positions, beginning=beginning)[0]
 

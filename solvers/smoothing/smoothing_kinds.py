@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.calibration.skin_markers import WornHand
+from ...hand.calibration.skin_markers import SkinFit
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
@@ -30,7 +30,7 @@ class Smoothing(Protocol):
         """Smooth the angles of a whole take that the targets hardly determine; noise as in SmoothedTargets."""
         ...
 
-    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
         """Solve a hand that wore skin markers by the frames that may be used; arguments as in SkinSolver.solve."""
         ...
 
@@ -48,7 +48,7 @@ class NoSmoothing:
         """See Smoothing."""
         return pose
 
-    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
         """See Smoothing. The markers stay as they were recorded; the angles follow from all frames."""
         return SkinSolver().solve_take(hand, times, positions, beginning)
 
@@ -75,7 +75,7 @@ class WholeTakeSmoothing:
         """See Smoothing."""
         return smooth_angles(hand, targets, pose, noise, self.calm)
 
-    def solve_skin(self, hand: WornHand, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
         """See Smoothing."""
         return SkinSolver(calm=self.calm).solve_take(hand, times, positions, beginning)
 
