@@ -6,7 +6,7 @@ digit_reach.py     inverse kinematics of a digit for a fingertip position
 arm_and_digit.py   arm, wrist and digit along a course
 """
 
-from .arm_and_digit import End, FollowedCourse, Shoulder, follow_course, reach_with_digit
+from .arm_and_digit import End, FollowedCourse, Shoulder, reach_with_digit, solve_course
 from .primitives import (
     Ball,
     Course,
@@ -43,5 +43,6 @@ __all__ = [
     "on_line",
     "plane_of",
     "reach_with_digit",
+    "solve_course",
     "touch",
 ]

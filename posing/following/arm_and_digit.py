@@ -58,7 +58,7 @@ class FollowedCourse:
     """(N,) m, distances of the end from the course."""
 
 
-def follow_course(
+def solve_course(
     hand: HandModel, angles: Floats, end: End, course: Course, shoulder: Shoulder | None
 ) -> FollowedCourse:
     """Move the end of a hand at angles (D,) rad along a course.

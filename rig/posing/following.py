@@ -13,7 +13,7 @@ from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose, joint_position
-from ...posing.following import Course, End, FollowedCourse, Shoulder, Tool, follow_course, reach_with_digit
+from ...posing.following import Course, End, FollowedCourse, Shoulder, Tool, reach_with_digit, solve_course
 from ...solvers import arm as arms
 from .. import rotation_channels
 from ..armature_hands import FoundHand
@@ -107,7 +107,7 @@ def follow_course(
         return Followed(reach_with_digit(held.hand, root, angles, end, way.ends), stands)
     if who.fixed:
         raise RigError(who.fixed)
-    return Followed(follow_course(held.hand, angles, end, way, shoulder(who, frames)), stands)
+    return Followed(solve_course(held.hand, angles, end, way, shoulder(who, frames)), stands)
 
 
 def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
