@@ -17,7 +17,7 @@ from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, performer
 from ..pipeline import job as pipeline
-from ..pipeline.calibration_choices import CalibrationChoices, Span, motion_of, typed_radii
+from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..solvers import SMOOTHING, SOLVER
@@ -91,10 +91,10 @@ def _info(options: argparse.Namespace) -> None:
     recipe = cli_options.recipe_of(options)
     markers = assigning.read(recipe)
     try:
-        labels = assigning.labelled(recipe, markers)
-        found = assigning.assignment(recipe, labels.markers)
+        labels = assigning.label_markers(recipe, markers)
+        found = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as problem:
-        tips = assigning.tips_alone(recipe, markers) if recipe.labels != "names" else {}
+        tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
         if not tips and (recipe.labels != "auto" or options.save_markers is not None):
             raise
         facts = summary(markers) | {"markers": {"problem": str(problem), "tips": tip_facts(tips)}}
@@ -116,15 +116,15 @@ def _solvers(_options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    span, motion_capture = motion_of(options.motion)
+    span, motion_capture = parse_motion(options.motion)
     inputs = [*_inputs(options), *([Path(motion_capture)] if motion_capture is not None else [])]
     expect_writable(options.out, ".json", unlike=inputs)
     choices = CalibrationChoices(
-        still=Span.parse(options.still) if options.still is not None else None,
+        still=FrameRange.parse(options.still) if options.still is not None else None,
         motion=span,
         motion_capture=motion_capture,
         fit=options.fit,
-        radii=typed_radii(options.radii),
+        radii=parse_radii(options.radii),
     )
     job = calibration.CalibrationJob(cli_options.recipe_of(options), choices)
     with progress_bar() as update_progress:

@@ -139,14 +139,14 @@ def stream(options: argparse.Namespace, solve: Callable[[], Take]) -> None:
     """Solve a capture and send it as a device would, until its end or until Ctrl-C is pressed."""
     if not 0.01 <= options.speed <= 100:
         raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
-    moments = capture_player.moments(solve())
+    moments = capture_player.frames_of_take(solve())
     address, device = address_of(options), DEVICES[options.device]
     print(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it", flush=True)
     sent = 0
     try:
         with device.sender(address) as sender:
             _wait_for_client(sender)
-            for moment in capture_player.played(moments, options.speed, options.repeat):
+            for moment in capture_player.play(moments, options.speed, options.repeat):
                 sender.send(moment)
                 sent += 1
     except KeyboardInterrupt:

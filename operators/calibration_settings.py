@@ -9,8 +9,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProper
 from ..hand.calibration.joint_radii import radii_by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
-from ..pipeline.calibration_choices import CalibrationChoices, Span, nothing_typed
-from ..pipeline.performer import LARGEST_RADIUS
+from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, unknown_per_bone
+from ..pipeline.performer import MAX_RADIUS_MM
 
 if TYPE_CHECKING:
     from bpy.types import Scene
@@ -60,7 +60,7 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
         size=3 * len(DIGITS),
         default=USUAL_RADII,
         min=0.0,
-        max=LARGEST_RADIUS,
+        max=MAX_RADIUS_MM,
         precision=1,
         step=10,
         options=set(),
@@ -72,10 +72,10 @@ def choices_of(scene: "Scene") -> CalibrationChoices:
     chosen = scene.knuckle_calibration
     typed = np.array(chosen.radii, float).reshape(len(DIGITS), 3) / 1000
     return CalibrationChoices(
-        still=Span(chosen.still_first, chosen.still_last) if chosen.use_still else None,
-        motion=Span(chosen.motion_first, chosen.motion_last) if chosen.use_motion else None,
+        still=FrameRange(chosen.still_first, chosen.still_last) if chosen.use_still else None,
+        motion=FrameRange(chosen.motion_first, chosen.motion_last) if chosen.use_motion else None,
         motion_capture=bpy.path.abspath(chosen.motion_capture) if chosen.motion_capture else None,
-        radii=np.round(typed, 6) if chosen.radii_from == "TYPED" else nothing_typed(),
+        radii=np.round(typed, 6) if chosen.radii_from == "TYPED" else unknown_per_bone(),
     )
 
 

@@ -102,11 +102,11 @@ class LiveRun:
     def step(self) -> bool:
         """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
-        most = MAX_RECORDED_FRAMES if self.session.kept is not None else QUEUE_LENGTH
+        most = MAX_RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now, came = time.perf_counter(), self.receiver.drain(most)
         if came:
             self.session.feed([(timed.frame, timed.arrival) for timed in came])
-            self.rigs.come(self.session.came)
+            self.rigs.come(self.session.appeared)
             self.timecode = came[-1].frame.timecode
         before = len(self.rigs.posed())
         posed = self.pose(now)
@@ -119,7 +119,7 @@ class LiveRun:
 
     def pose(self, now: float) -> bool:
         """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
-        self.shown = self.session.show(now)
+        self.shown = self.session.displayed(now)
         return self.rigs.pose(self.shown, self.session.hands(), self.places)
 
     def stop(self, put_back: bool) -> None:
@@ -144,21 +144,21 @@ class LiveRun:
         self.receiver.record(free_path(folder, name, SUFFIX), name)
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
-        self.session.kept, self._began_at = TakeBuffer(self.places), self.timecode
+        self.session.take, self._began_at = TakeBuffer(self.places), self.timecode
 
     def end_recording(self) -> EndedTake | None:
         """End the take; None if none is recorded."""
-        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT), self.session.kept
-        self.session.kept = None
+        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT), self.session.take
+        self.session.take = None
         if recorder is None or kept is None:
             return None
         return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
 
     def _driven(self, hand: str) -> DrivenHand:
         """Return what a hand drives, for measuring it."""
-        self.rigs.come(self.session.came)
+        self.rigs.come(self.session.appeared)
         armature = self.rigs.armature_of(person_of(hand))
-        return DrivenHand(skinned=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
+        return DrivenHand(needs_skin=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
 
 
 def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:

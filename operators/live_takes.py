@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import KnuckleError
-from ..pipeline.live.take_buffer import MOST
+from ..pipeline.live.take_buffer import MAX_FRAMES
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
 from .session import SESSION
@@ -44,7 +44,7 @@ def key_taken(operator: bpy.types.Operator, taken: EndedTake) -> None:
     recorder = taken.recorder
     operator.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
     if taken.kept.full:
-        operator.report({"WARNING"}, f"Keys were made of its first {MOST} frames; the raw take holds all")
+        operator.report({"WARNING"}, f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
     try:
         taken.key()
     except KnuckleError as error:

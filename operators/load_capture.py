@@ -8,7 +8,7 @@ import bpy
 from .. import capture as captures
 from ..errors import KnuckleError
 from ..pipeline import assignment as assigning
-from ..pipeline.labelling import told_by_shape
+from ..pipeline.labelling import describe_labels
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.keys.frame_times import scene_rate
@@ -49,8 +49,8 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
     """Return what the panel shows about the hands in a capture; for a capture without hands, why there are none."""
     try:
-        labels = assigning.labelled(recipe, markers)
-        found = assigning.assignment(recipe, labels.markers)
+        labels = assigning.label_markers(recipe, markers)
+        found = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as error:
         return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error)}
     hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())
@@ -58,7 +58,7 @@ def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
         "marker_set": found.set_name,
         "confidence": found.confidence,
         "hands": hands,
-        "told": told_by_shape(labels.facts),
+        "told": describe_labels(labels.facts),
         "problem": "",
     }
 

@@ -9,7 +9,7 @@ from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
 from ..operators.live_loop import LiveRun
 from ..operators.session import SESSION
-from ..pipeline.live.take_buffer import MOST
+from ..pipeline.live.take_buffer import MAX_FRAMES
 from .text_format import pair, paragraph, sentence
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     for shown in run.shown:
         missing = f"seen, {shown.missing} points missing" if shown.missing else "seen"
         pair(column, _called(shown.name), "not seen" if shown.lost else missing)
-    for name in run.session.waiting():
+    for name in run.session.unmeasured():
         pair(column, _called(name), "being measured")
     _figures(column, run.receiver.stats)
     if run.timecode:
@@ -172,8 +172,8 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         if recorder is not None:
             telling = recorder.problem or f"Recording {recorder.path.stem}"
             paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
-            if run is not None and run.session.kept is not None and run.session.kept.full:
-                paragraph(layout, context, f"Keys end after {MOST} frames, the raw take goes on.", "ERROR")
+            if run is not None and run.session.take is not None and run.session.take.full:
+                paragraph(layout, context, f"Keys end after {MAX_FRAMES} frames, the raw take goes on.", "ERROR")
         if chosen.takes:
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)

@@ -18,15 +18,15 @@ from ..hand.labelling.handedness import handedness
 from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
-from .labelling import LabelledMarkers, as_named, by_shape
+from .labelling import LabelledMarkers, keep_labels, label_by_shape
 from .performer import Performer
 from .recipe import Recipe
 
 Floats = NDArray[np.float64]
 
-FEWEST = 3
+MIN_MAP_LABELS = 3
 """How many of a marker map's labels a capture must have, at least."""
-SURE = 0.15
+MIN_SIDE_CONFIDENCE = 0.15
 """Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
 
 
@@ -59,72 +59,71 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
     return markers.select(slice(first, last))
 
 
-def labelled(recipe: Recipe, markers: Markers) -> LabelledMarkers:
+def label_markers(recipe: Recipe, markers: Markers) -> LabelledMarkers:
     """Label the markers of a capture: by their own names, or by shape if the recipe says so or the names mean nothing.
 
     Raises MarkerMapError if neither names nor shape show a hand, or if the recipe's marker map is invalid.
     """
-    return run_to_end(labelling(recipe, markers))
+    return run_to_end(label_markers_stepwise(recipe, markers))
 
 
-def labelling(recipe: Recipe, markers: Markers) -> Steps[LabelledMarkers]:
-    """Do the same as `labelled` step by step."""
+def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMarkers]:
+    """Do the same as `label_markers` step by step."""
     if recipe.labels != "shape" and recipe.markers is not None:
-        return as_named(markers, from_json(recipe.markers, "marker map"))
+        return keep_labels(markers, from_json(recipe.markers, "marker map"))
     if recipe.labels == "names":
-        return as_named(markers, suggest(markers.names).groups)
+        return keep_labels(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
-    asked: Side | None = next((side for side in SIDES if side == recipe.hand), None)
+    side: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels == "shape":
-        return (yield from by_shape(markers, known, asked))
+        return (yield from label_by_shape(markers, known, side))
     try:
         groups = suggest(markers.names).groups
-    except MarkerMapError as unnamed:
+    except MarkerMapError as names_error:
         try:
-            return (yield from by_shape(markers, known, asked))
-        except MarkerMapError as shapeless:
-            raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
-    return as_named(markers, groups)
+            return (yield from label_by_shape(markers, known, side))
+        except MarkerMapError as shape_error:
+            raise MarkerMapError(f"{names_error}; {shape_error}") from names_error
+    return keep_labels(markers, groups)
 
 
-def assignment(recipe: Recipe, markers: Markers) -> Assignment:
+def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     """Find the hands that the recipe asks for by the labels of the markers.
 
     Raises MarkerMapError if there is no hand, or not the requested one.
     """
     if recipe.markers is not None:
         groups = from_json(recipe.markers, "marker map")
-        found = Suggestion("marker map", groups, max(map(completeness, groups.values())))
+        marker_set = Suggestion("marker map", groups, max(map(completeness, groups.values())))
     else:
-        found = suggest(markers.names)
+        marker_set = suggest(markers.names)
     hands: dict[Side, dict[str, Spot]] = {}
     warnings: list[str] = []
-    for group, spots in _fullest_first(_of_subject(recipe, markers, _present(found.groups, markers, warnings))):
-        side = _side(group, spots, markers, told=recipe.markers is not None, warnings=warnings)
-        if side in hands:
-            warnings.append(f"'{group}' is a second {side} hand and was left aside{_to_choose(group)}")
-        else:
+    groups = _groups_of_subject(recipe, markers, _drop_missing_labels(marker_set.groups, markers, warnings))
+    for group, spots in sorted(groups.items(), key=lambda entry: -completeness(entry[1])):
+        side = _decide_side(group, spots, markers, from_map=recipe.markers is not None, warnings=warnings)
+        if side not in hands:
             hands[side] = spots
-    on_skin = found.on_skin if recipe.markers_on == "auto" else recipe.markers_on == "skin"
-    return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings), on_skin)
+            continue
+        person = person_of(group)
+        hint = f": choose the subject {quoted(person)} to solve it" if person else ""
+        warnings.append(f"'{group}' is a second {side} hand and was left out{hint}")
+    on_skin = marker_set.on_skin if recipe.markers_on == "auto" else recipe.markers_on == "skin"
+    requested = _requested_hands(recipe, markers, hands)
+    return Assignment(marker_set.name, marker_set.confidence, requested, tuple(warnings), on_skin)
 
 
-def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
+def _groups_of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
     """Select the groups of the recipe's subject. Raises MarkerMapError if there is none."""
     own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
     if not own:
         people = sorted({person_of(group) for group in groups} - {""})
-        told = ", ".join(map(quoted, people)) if people else "hands without a name"
-        raise MarkerMapError(f"{markers.source}: holds no hand of {quoted(recipe.subject)}, expected one of: {told}")
+        names = ", ".join(map(quoted, people)) if people else "hands without a name"
+        raise MarkerMapError(f"{markers.source}: holds no hand of {quoted(recipe.subject)}, expected one of: {names}")
     return own
 
 
-def _to_choose(group: str) -> str:
-    person = person_of(group)
-    return f": choose the subject {quoted(person)} to have it" if person else ""
-
-
-def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
+def find_lone_fingertips(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
     """Find fingertips in a capture that shows no other joints: a start for a marker map that the user completes.
 
     Returns hand -> label -> (tip joint, confidence). Fingertips alone do not show the side: a single hand is named
@@ -136,24 +135,20 @@ def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[st
     return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
 
 
-def _present(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
+def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
     """Drop labels that the capture does not have. Raises MarkerMapError if too few of a marker map's are left."""
-    kept: Groups = {}
+    present: Groups = {}
     for group, spots in groups.items():
-        kept[group] = {label: spot for label, spot in spots.items() if label in markers.names}
-        missing = [label for label in spots if label not in kept[group]]
-        if missing and len(kept[group]) < FEWEST:
+        present[group] = {label: spot for label, spot in spots.items() if label in markers.names}
+        missing = [label for label in spots if label not in present[group]]
+        if missing and len(present[group]) < MIN_MAP_LABELS:
             raise MarkerMapError(
                 f"{markers.source}: the marker map's label '{missing[0]}' ({group}) is not in the capture, nor are "
-                f"{len(missing) - 1} others, expected {FEWEST} of its {len(spots)} labels"
+                f"{len(missing) - 1} others, expected {MIN_MAP_LABELS} of its {len(spots)} labels"
             )
         if missing:
             warnings.append(f"the marker map's {', '.join(map(quoted, missing))} ({group}) are not in the capture")
-    return kept
-
-
-def _fullest_first(groups: Groups) -> list[tuple[str, dict[str, Spot]]]:
-    return sorted(groups.items(), key=lambda entry: -completeness(entry[1]))
+    return present
 
 
 def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
@@ -161,30 +156,32 @@ def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
     return markers.positions[:, [markers.names.index(label) for label in spots]]
 
 
-def turns_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
+def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     """Rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has none."""
     return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
 
 
-def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:
+def _decide_side(group: str, spots: dict[str, Spot], markers: Markers, from_map: bool, warnings: list[str]) -> Side:
     """Decide between left and right.
 
     The hand's shape decides if it is clear, unless a marker map says otherwise; else the label; else it is right.
     """
     claimed = claimed_side(group)
-    shape, sure = handedness(tuple(spots.values()), positions_of(markers, spots))
-    if shape is None or sure < SURE:
+    shape, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
+    if shape is None or confidence < MIN_SIDE_CONFIDENCE:
         return claimed or "right"
     if claimed is None or shape == claimed:
         return shape
-    if told:
+    if from_map:
         warnings.append(f"the marker map calls '{group}' what has the shape of a {shape} hand")
         return claimed
     warnings.append(f"'{group}' has the shape of a {shape} hand and is taken for one")
     return shape
 
 
-def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]) -> dict[Side, dict[str, Spot]]:
+def _requested_hands(
+    recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]
+) -> dict[Side, dict[str, Spot]]:
     """Select the hands that the recipe asks for. Raises MarkerMapError if the capture lacks one of them."""
     wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
     for side in wanted:
@@ -197,19 +194,19 @@ def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]])
 
 def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
     """Raise MarkerMapError or HandError for a hand without a finger or a palm that can be solved."""
-    if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
+    if not any(spot.joint in BENDING_JOINTS or _is_on_first_bone(spot) for spot in spots.values()):
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
     if not np.isfinite(positions_of(markers, spots)).all(-1).any():
         raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
     measuring.frames_with_palm(side, tuple(spots.values()), positions_of(markers, spots))
 
 
-def _on_bone(spot: Spot) -> bool:
+def _is_on_first_bone(spot: Spot) -> bool:
     """Whether a marker sits on a digit's first moving bone, away from its knuckle."""
     return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
-def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
+def measure_performer(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
     """Return the recipe's performer, or measure one on the cleaned markers; and the hands that can be solved.
 
     If the recipe's `hand` is auto, a hand with too few markers is left out with a warning. Raises KnuckleError if no
@@ -221,28 +218,30 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
     for side, spots in assigned.hands.items():
         try:
             check_solvable(side, spots, markers)
-            hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
+            if known is not None:
+                hands[side] = known.hand(side, spots)
+            else:
+                positions = positions_of(markers, spots)
+                proportions, measured = measuring.measure_proportions(side, tuple(spots.values()), positions)
+                hands[side] = MeasuredHand(proportions, dict(zip(spots, measured, strict=True)))
             if assigned.on_skin and hands[side].skin_fit is None:
-                hands[side] = _fitted(hands[side], spots, markers, warnings)
+                hands[side] = _fit_skin_markers(hands[side], spots, markers, warnings)
             if not assigned.on_skin:
                 hands[side] = replace(hands[side], skin_fit=None)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
             problem = problem or error
-            warnings.append(f"the {side} hand was left aside: {error}")
+            warnings.append(f"the {side} hand was left out: {error}")
     if not hands and problem is not None:
         raise problem
     usable = {side: assigned.hands[side] for side in hands}
     return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
 
 
-def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
-    proportions, found = measuring.measure_proportions(side, tuple(spots.values()), positions_of(markers, spots))
-    return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
-
-
-def _fitted(measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, warnings: list[str]) -> MeasuredHand:
+def _fit_skin_markers(
+    measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, warnings: list[str]
+) -> MeasuredHand:
     """Fit the hand together with its skin markers to the capture. If that fails, warn and return it as measured."""
     side = measured.proportions.side
     try:

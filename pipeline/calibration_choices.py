@@ -11,16 +11,16 @@ from ..capture.markers import Markers
 from ..errors import HandError, RecipeError
 from ..hand.calibration.still_clip import STILL_FRAMES
 from ..hand.joints import DIGITS
-from .performer import LARGEST_RADIUS
+from .performer import MAX_RADIUS_MM
 
 Floats = NDArray[np.float64]
 
-FRAMES = r"(\d*)-(\d*)"
+FRAME_RANGE = r"(\d*)-(\d*)"
 """How users write a range of frames."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class FrameRange:
     """A range of a capture's frames, counted from 1. Raises RecipeError if it ends before it begins."""
 
     first: int = 1
@@ -35,9 +35,9 @@ class Span:
         return f"{self.first}-{'' if self.last is None else self.last}"
 
     @classmethod
-    def parse(cls, text: str) -> "Span":
+    def parse(cls, text: str) -> "FrameRange":
         """Parse '1-30', '31-' or '-30'. Raises RecipeError for anything else."""
-        match = re.fullmatch(FRAMES, text.strip())
+        match = re.fullmatch(FRAME_RANGE, text.strip())
         if match is None:
             raise RecipeError(f"frames '{text}' were asked for, expected such as 1-30, 31- or -30")
         first, last = match.groups()
@@ -54,12 +54,12 @@ class Span:
         return rows
 
 
-def words(rows: range) -> str:
+def describe_frames(rows: range) -> str:
     """Describe a range of frames: 'frames 12 to 41'."""
     return f"frames {rows.start + 1} to {rows.stop}"
 
 
-def nothing_typed() -> Floats:
+def unknown_per_bone() -> Floats:
     """Return radii (5, 3) of NaN: none was entered."""
     return np.full((len(DIGITS), 3), np.nan)
 
@@ -68,35 +68,35 @@ def nothing_typed() -> Floats:
 class CalibrationChoices:
     """Which clips to use and what is known of the hand."""
 
-    still: Span | None = None
+    still: FrameRange | None = None
     """The still clip; None takes the 30 frames with the least movement."""
-    motion: Span | None = None
+    motion: FrameRange | None = None
     """The clip of free motion; None takes all frames that the recipe uses."""
     motion_capture: str | None = None
     """The recording with the free motion; None: the recipe's own."""
     fit: bool | None = None
     """Whether bones and marker offsets are fitted together to the free motion; None fits them if markers were recorded,
     and not joints that a device has computed."""
-    radii: Floats = field(default_factory=nothing_typed)
+    radii: Floats = field(default_factory=unknown_per_bone)
     """(5, 3) m, joint radii measured with a caliper; NaN where they are to be estimated."""
 
 
-def motion_of(text: str | None) -> tuple[Span | None, str | None]:
+def parse_motion(text: str | None) -> tuple[FrameRange | None, str | None]:
     """Parse 'A-B', 'FILE' or 'FILE:A-B' into frames and file. Raises RecipeError for frames such as 30-1."""
     if text is None:
         return None, None
-    if re.fullmatch(FRAMES, text):
-        return Span.parse(text), None
+    if re.fullmatch(FRAME_RANGE, text):
+        return FrameRange.parse(text), None
     file, _, span = text.rpartition(":")
-    return (Span.parse(span), file) if file and re.fullmatch(FRAMES, span) else (None, text)
+    return (FrameRange.parse(span), file) if file and re.fullmatch(FRAME_RANGE, span) else (None, text)
 
 
-def typed_radii(texts: Sequence[str]) -> Floats:
+def parse_radii(texts: Sequence[str]) -> Floats:
     """Parse joint radii in mm: '11,8,7' for all fingers, 'thumb=10,10,8' for one digit.
 
     Returns (5, 3) m, NaN for digits that no text names. Raises RecipeError for a text that is not understood.
     """
-    radii = nothing_typed()
+    radii = unknown_per_bone()
     for text in texts:
         digit, _, numbers = text.rpartition("=")
         try:
@@ -104,7 +104,7 @@ def typed_radii(texts: Sequence[str]) -> Floats:
         except ValueError:
             values = []
         rows = [row for row, name in enumerate(DIGITS) if digit == name or (not digit and name != "thumb")]
-        if not rows or len(values) != 3 or not all(0 <= value <= LARGEST_RADIUS for value in values):
+        if not rows or len(values) != 3 or not all(0 <= value <= MAX_RADIUS_MM for value in values):
             raise RecipeError(
                 f"joint radii '{text}', expected three numbers of mm such as 11,8,7, "
                 f"for one digit ({', '.join(DIGITS)}) as thumb=10,10,8"

@@ -21,9 +21,9 @@ from ..hand.measured_hand import MeasuredHand
 
 Bools = NDArray[np.bool_]
 
-MOST_TOLD = 3
+MAX_NAMED_SWAPS = 3
 """How many swaps a warning names."""
-DOUBTFUL = 0.8
+DOUBTFUL_CONFIDENCE = 0.8
 """Confidence below which a marker's label is reported as doubtful."""
 
 
@@ -38,13 +38,13 @@ class LabelledMarkers:
     """side -> label -> spot, as in a marker map; empty if the capture's own labels were used."""
 
 
-def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
+def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
     """Keep the capture's own labels, and undo clear swaps between markers of one hand.
 
     groups: hand -> label -> spot. A doubtful swap is left as it is, with a warning.
     """
-    positions, predicted, turns, told = markers.positions, markers.predicted, markers.rotations, []
-    counts = {"mended": 0, "doubtful": 0}
+    positions, predicted, rotations = markers.positions, markers.predicted, markers.rotations
+    counts, warnings = {"mended": 0, "doubtful": 0}, []
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
         found = swaps(markers.times, markers.positions[:, columns])
@@ -57,88 +57,86 @@ def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
         predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
-        if turns is not None and markers.rotations is not None:
-            turns = turns.copy()
-            turns[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
-        told += _swap_sentences(group, [markers.names[column] for column in columns], found)
-    if not told:
-        return LabelledMarkers(markers, {"by": "names", "swaps": counts})
-    mended = replace(
-        markers, positions=positions, predicted=predicted, rotations=turns, warnings=(*markers.warnings, *told)
-    )
-    return LabelledMarkers(mended, {"by": "names", "swaps": counts})
+        if rotations is not None and markers.rotations is not None:
+            rotations = rotations.copy()
+            rotations[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
+        warnings += _swap_warnings(group, [markers.names[column] for column in columns], found)
+    if warnings:
+        mended = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
+        markers = replace(mended, warnings=(*markers.warnings, *warnings))
+    return LabelledMarkers(markers, {"by": "names", "swaps": counts})
 
 
-def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
-    told = []
-    for clear, what in ((True, "were put right"), (False, "may be and were left as they are")):
-        some = [swap for swap in found if swap.clear == clear]
-        if some:
-            each = [
+def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
+    """One sentence about the clear swaps of a hand, and one about the doubtful ones."""
+    warnings = []
+    for clear, result in ((True, "were undone"), (False, "are possible and were left as they are")):
+        swaps_of_kind = [swap for swap in found if swap.clear == clear]
+        if swaps_of_kind:
+            named = [
                 f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"
-                for swap in some[:MOST_TOLD]
+                for swap in swaps_of_kind[:MAX_NAMED_SWAPS]
             ]
-            more = f" and {len(some) - MOST_TOLD} more" if len(some) > MOST_TOLD else ""
-            told.append(f"{len(some)} swaps of markers of '{group}' {what}: {'; '.join(each)}{more}")
-    return told
+            count = len(swaps_of_kind)
+            more = f" and {count - MAX_NAMED_SWAPS} more" if count > MAX_NAMED_SWAPS else ""
+            warnings.append(f"{count} swaps of markers of '{group}' {result}: {'; '.join(named)}{more}")
+    return warnings
 
 
-def by_shape(
-    markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None
+def label_by_shape(
+    markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, side: Side | None = None
 ) -> Steps[LabelledMarkers]:
     """Label the markers of the hands in a capture by their shape and motion. Other markers keep their labels.
 
-    Args:
-        known: measured hands to look for; their markers get the labels with which they were measured.
-        asked: the side of a hand whose shape does not show it.
-
-    Raises MarkerMapError if no hand is found.
+    known: measured hands to look for; their markers get the labels with which they were measured. side: the side of a
+    hand whose shape does not show it. Raises MarkerMapError if no hand is found.
     """
-    found = yield from finding(markers.times, markers.positions, known, asked)
+    found = yield from finding(markers.times, markers.positions, known, side)
     if not found.hands:
         few = told_of_few(markers.positions, markers.names)
-        told = "".join(f"; {note}" for note in (*found.notes, *few))
+        notes = "".join(f"; {note}" for note in (*found.notes, *few))
         whose = f" (only the performer's {' and '.join(known)} hand was looked for)" if known else ""
-        raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{whose}{told}")
-    names = [_names(hand, found, index) for index, hand in enumerate(found.hands)]
-    facts = {
-        "by": "shape",
-        "hands_found": [_facts(markers, hand, own) for hand, own in zip(found.hands, names, strict=True)],
-    }
+        raise MarkerMapError(
+            f"{markers.source}: no hand was found by the shape and motion of its markers{whose}{notes}"
+        )
+    labels = [_labels_of(hand, found, index) for index, hand in enumerate(found.hands)]
+    facts: dict[str, Any] = {"by": "shape", "hands_found": []}
     groups: Groups = {}
-    for hand, own in zip(found.hands, names, strict=True):
-        spots = zip(own, hand.layout.spots.values(), strict=True)
-        groups.setdefault(hand.side, {}).update({name: spot for name, spot in spots if name})
-    return LabelledMarkers(_renamed(markers, found, names), facts, groups)
+    for hand, hand_labels in zip(found.hands, labels, strict=True):
+        facts["hands_found"].append(_hand_facts(markers, hand, hand_labels))
+        spots = zip(hand_labels, hand.layout.spots.values(), strict=True)
+        groups.setdefault(hand.side, {}).update({label: spot for label, spot in spots if label})
+    return LabelledMarkers(_relabel(markers, found, labels), facts, groups)
 
 
-def _names(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
+def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
     """Labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
     If the layout's labels are no known marker set, side and joint are used instead.
     """
     spots = hand.layout.spots
-    before = sum(other.side == hand.side for other in found.hands[:index])
-    subject = f"{hand.side}#{before + 1}" if before else hand.side
+    same_side = sum(other.side == hand.side for other in found.hands[:index])
+    subject = f"{hand.side}#{same_side + 1}" if same_side else hand.side
     try:
-        understood = next(iter(suggest(spots).groups.values()))
+        recognised = next(iter(suggest(spots).groups.values()))
     except MarkerMapError:
-        understood = {}
-    sided = not hand.layout.name.startswith(PERFORMERS)
-    if understood.keys() == spots.keys():
-        names = [f"{subject}:{label}" if sided else label for label in spots]
+        recognised = {}
+    if recognised.keys() != spots.keys():
+        labels = list(unique(f"{subject}:{spot.joint}" for spot in spots.values()))
+    elif hand.layout.name.startswith(PERFORMERS):
+        labels = list(spots)
     else:
-        names = list(unique(f"{subject}:{spot.joint}" for spot in spots.values()))
+        labels = [f"{subject}:{label}" for label in spots]
     seen = np.any(hand.columns >= 0, axis=0)
-    return [name if seen[c] else "" for c, name in enumerate(names)]
+    return [label if seen[column] else "" for column, label in enumerate(labels)]
 
 
-def _facts(markers: Markers, hand: LabelledHand, names: list[str]) -> dict[str, Any]:
+def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict[str, Any]:
     """Describe how a hand was labelled, JSON-ready. Frames are counted from 1."""
     entries: dict[str, Any] = {}
-    for c, (label, name) in enumerate(zip(hand.layout.spots, names, strict=True)):
-        if name:
-            entries[name] = {
+    for c, (spot, label) in enumerate(zip(hand.layout.spots, labels, strict=True)):
+        if label:
+            entries[label] = {
                 "confidence": round(float(hand.confidence[c]), 3),
                 "seen_percent": round(100 * float((hand.columns[:, c] >= 0).mean()), 2),
                 "from": [
@@ -149,13 +147,13 @@ def _facts(markers: Markers, hand: LabelledHand, names: list[str]) -> dict[str, 
                         "confidence": piece.confidence,
                     }
                     for piece in hand.pieces
-                    if piece.spot == label
+                    if piece.spot == spot
                 ],
             }
     return {"side": hand.side, "sure": round(hand.sure, 3), "set": hand.layout.name, "markers": entries}
 
 
-def told_by_shape(facts: Mapping[str, Any]) -> list[str]:
+def describe_labels(facts: Mapping[str, Any]) -> list[str]:
     """Lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful marker."""
     lines: list[str] = []
     for hand in facts.get("hands_found", ()):
@@ -163,51 +161,54 @@ def told_by_shape(facts: Mapping[str, Any]) -> list[str]:
         lines += [
             f"{name}: {entry['confidence']:.0%} sure"
             for name, entry in hand["markers"].items()
-            if entry["confidence"] < DOUBTFUL
+            if entry["confidence"] < DOUBTFUL_CONFIDENCE
         ]
     return lines
 
 
-def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Markers:
+def _relabel(markers: Markers, found: Labelling, labels: list[list[str]]) -> Markers:
     """Return the hands' markers with their new labels, and the remaining markers with their old ones."""
-    columns, labels = [], []
-    left: Bools = markers.seen.copy()
-    rows = np.arange(len(markers.times))
-    for hand, own in zip(found.hands, names, strict=True):
-        for c, name in enumerate(own):
-            if name:
+    columns, names = [], []
+    remaining: Bools = markers.seen.copy()
+    frames = np.arange(len(markers.times))
+    for hand, hand_labels in zip(found.hands, labels, strict=True):
+        for c, label in enumerate(hand_labels):
+            if label:
                 columns.append(hand.columns[:, c])
-                labels.append(name)
-                at = hand.columns[:, c] >= 0
-                left[rows[at], hand.columns[at, c]] = False
-    at = np.stack(columns, axis=1)
-    taken = np.where((at >= 0)[..., None], markers.positions[rows[:, None], np.maximum(at, 0)], np.nan)
-    predicted = markers.predicted[rows[:, None], np.maximum(at, 0)] & (at >= 0)
-    others = np.flatnonzero(left.any(0))
-    rest = np.where(left[:, others, None], markers.positions[:, others], np.nan)
+                names.append(label)
+                seen = hand.columns[:, c] >= 0
+                remaining[frames[seen], hand.columns[seen, c]] = False
+    column = np.stack(columns, axis=1)
+    seen = column >= 0
+    positions = np.where(seen[..., None], markers.positions[frames[:, None], np.maximum(column, 0)], np.nan)
+    predicted = markers.predicted[frames[:, None], np.maximum(column, 0)] & seen
+    others = np.flatnonzero(remaining.any(0))
+    other_positions = np.where(remaining[:, others, None], markers.positions[:, others], np.nan)
     return replace(
         markers,
-        names=unique([*labels, *(markers.names[i] for i in others)]),
-        positions=np.concatenate([taken, rest], axis=1),
-        predicted=np.concatenate([predicted, markers.predicted[:, others] & left[:, others]], axis=1),
+        names=unique([*names, *(markers.names[i] for i in others)]),
+        positions=np.concatenate([positions, other_positions], axis=1),
+        predicted=np.concatenate([predicted, markers.predicted[:, others] & remaining[:, others]], axis=1),
         # The device's rotations belong to the joints that it named, and those names were not used.
         rotations=None,
-        warnings=(*markers.warnings, *_sentences(found, names)),
+        warnings=(*markers.warnings, *_label_warnings(found, labels)),
     )
 
 
-def _sentences(found: Labelling, names: list[list[str]]) -> list[str]:
-    told = []
-    for hand, own in zip(found.hands, names, strict=True):
-        sure = {name: float(hand.confidence[c]) for c, name in enumerate(own) if name}
-        least = min(sure, key=lambda name: sure[name])
+def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
+    """Sentences about each hand: how certain its labels are, and which of its markers were not found."""
+    warnings = []
+    for hand, hand_labels in zip(found.hands, labels, strict=True):
+        confidence = {label: float(hand.confidence[c]) for c, label in enumerate(hand_labels) if label}
+        least = min(confidence, key=lambda label: confidence[label])
         text = (
-            f"{len(sure)} markers of the {hand.side} hand were told by shape and motion ({hand.layout.name}), "
-            f"the side with a confidence of {hand.sure:.2f}, the least sure marker, {least}, with {sure[least]:.2f}"
+            f"{len(confidence)} markers of the {hand.side} hand were labelled by shape and motion "
+            f"({hand.layout.name}), the side with a confidence of {hand.sure:.2f}, the least certain marker, {least}, "
+            f"with {confidence[least]:.2f}"
         )
-        doubtful = [name for name in sure if sure[name] < DOUBTFUL]
-        told.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))
-        lost = [label for label, name in zip(hand.layout.spots, own, strict=True) if not name]
+        doubtful = [label for label in confidence if confidence[label] < DOUBTFUL_CONFIDENCE]
+        warnings.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))
+        lost = [spot for spot, label in zip(hand.layout.spots, hand_labels, strict=True) if not label]
         if lost:
-            told.append(f"the {hand.side} hand's {', '.join(lost)} {'was' if len(lost) == 1 else 'were'} not found")
-    return [*told, *found.notes]
+            warnings.append(f"the {hand.side} hand's {', '.join(lost)} {'was' if len(lost) == 1 else 'were'} not found")
+    return [*warnings, *found.notes]

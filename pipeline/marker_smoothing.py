@@ -25,26 +25,27 @@ class SmoothedMarkers:
     """side -> (1, 2, T) estimated noise of the hand's markers, see solvers.smoothing.smooth.Smooth."""
 
 
-def calmed(
-    smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float
+def smooth_markers(
+    smoothing: Smoothing, performer: Performer, markers: Markers, samples: Bools, gap_limit: float
 ) -> SmoothedMarkers:
     """Smooth the cleaned markers of the performer's hands. Other markers stay as they are.
 
     samples (F, M): True where a position was measured; cleaning filled gaps of up to gap_limit s with the others.
     """
     positions, predicted, noise = markers.positions.copy(), markers.predicted.copy(), {}
-    turns = None if markers.rotations is None else markers.rotations.copy()
-    for side, measured in person.hands.items():
+    rotations = None if markers.rotations is None else markers.rotations.copy()
+    for side, measured in performer.hands.items():
         columns = [markers.names.index(label) for label in measured.spots]
-        told = None if turns is None else turns[:, columns]
-        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], told)
+        hand_rotations = None if rotations is None else rotations[:, columns]
+        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], hand_rotations)
         seen = replace(targets, weights=targets.weights * samples[:, columns])
-        done = smoothing.smooth_targets(hand, seen, gap_limit)
-        rest = np.where(done.rejected[..., None], np.nan, positions[:, columns])
-        positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
-        predicted[:, columns] |= done.predicted
-        if turns is not None and done.targets.rotations is not None:
-            turns[:, columns] = np.where(np.isfinite(turns[:, columns]), done.targets.rotations, np.nan)
-        noise[side] = np.median(done.noise, axis=0, keepdims=True)
+        smooth = smoothing.smooth_targets(hand, seen, gap_limit)
+        unsmoothed = np.where(smooth.rejected[..., None], np.nan, positions[:, columns])
+        positions[:, columns] = np.where(smooth.targets.weights[..., None] > 0, smooth.targets.positions, unsmoothed)
+        predicted[:, columns] |= smooth.predicted
+        if rotations is not None and smooth.targets.rotations is not None:
+            rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)
+        noise[side] = np.median(smooth.noise, axis=0, keepdims=True)
     known = np.all(np.isfinite(positions), axis=-1)
-    return SmoothedMarkers(replace(markers, positions=positions, predicted=predicted & known, rotations=turns), noise)
+    smoothed = replace(markers, positions=positions, predicted=predicted & known, rotations=rotations)
+    return SmoothedMarkers(smoothed, noise)

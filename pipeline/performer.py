@@ -25,8 +25,8 @@ from .performer_markers import to_json as worn_to_json
 
 Floats = NDArray[np.float64]
 
-FORMAT, NEWEST = "knuckle performer", 4
-KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
+FORMAT, FORMAT_VERSION = "knuckle performer", 4
+FILE_KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
 HAND_KEYS = (
     "size_mm",
     "palm_mm",
@@ -39,10 +39,10 @@ HAND_KEYS = (
     "motion_deg",
     "skin",
 )
-LARGEST_RADIUS = 100.0
+MAX_RADIUS_MM = 100.0
 """mm"""
-LARGEST_RHO = 2.0
-MOST_MOTION = 1000
+MAX_RHO = 2.0
+MAX_MOTION_FRAMES = 1000
 """Most frames of free motion in a file."""
 
 
@@ -72,11 +72,11 @@ class Performer:
             worn = known.skin_fit.spots()
             return replace(known, spots={label: worn.get(label, spot) for label, spot in spots.items()})
         found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
-        agreed = {label: found[label] if _agree(found[label], spot) else spot for label, spot in spots.items()}
+        agreed = {label: found[label] if _on_same_bone(found[label], spot) else spot for label, spot in spots.items()}
         return replace(known, spots=agreed)
 
 
-def _agree(found: Spot, said: Spot) -> bool:
+def _on_same_bone(found: Spot, said: Spot) -> bool:
     """Whether a measured spot and the capture's own lie on the same bone."""
     return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
 
@@ -85,7 +85,7 @@ def to_dict(performer: Performer) -> dict[str, Any]:
     """Encode a performer as JSON for its file."""
     markers = {str(side): hand.spots for side, hand in performer.hands.items()}
     return {
-        "format": f"{FORMAT} {NEWEST}",
+        "format": f"{FORMAT} {FORMAT_VERSION}",
         "capture": performer.capture,
         "clips": dict(performer.clips),
         "hands": {side: _hand_to_dict(hand) for side, hand in performer.hands.items()},
@@ -127,9 +127,9 @@ def from_dict(data: object, where: str) -> Performer:
     its value would be ignored otherwise.
     """
     if not isinstance(data, dict) or not isinstance(data.get("hands"), dict):
-        raise RecipeError(f"{where}: not a performer file, expected '{FORMAT} {NEWEST}' with 'hands'")
+        raise RecipeError(f"{where}: not a performer file, expected '{FORMAT} {FORMAT_VERSION}' with 'hands'")
     _check_version(data.get("format"), where)
-    _check_keys(data, KEYS, where)
+    _check_keys(data, FILE_KEYS, where)
     found = [side for side in SIDES if side in data["hands"]]
     if not found:
         raise RecipeError(f"{where}: holds neither a left nor a right hand")
@@ -147,9 +147,13 @@ def from_dict(data: object, where: str) -> Performer:
 def _check_version(found: object, where: str) -> None:
     name, _, version = found.rpartition(" ") if isinstance(found, str) else ("", "", "")
     if name != FORMAT or not version.isdecimal() or int(version) < 1:
-        raise RecipeError(f"{where}: not a performer file, its format is {found!r}, expected '{FORMAT} {NEWEST}'")
-    if int(version) > NEWEST:
-        raise RecipeError(f"{where}: of version {version}, this Knuckle reads performers up to version {NEWEST}")
+        raise RecipeError(
+            f"{where}: not a performer file, its format is {found!r}, expected '{FORMAT} {FORMAT_VERSION}'"
+        )
+    if int(version) > FORMAT_VERSION:
+        raise RecipeError(
+            f"{where}: of version {version}, this Knuckle reads performers up to version {FORMAT_VERSION}"
+        )
 
 
 def _check_keys(data: dict[Any, Any], known: Iterable[str], where: str) -> None:
@@ -169,17 +173,17 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
     found = MeasuredHand(
         proportions,
         spots,
-        rho=_rho(_group(data, "rho", where), where),
-        radii=_radii(_group(data, "radii_mm", where), usual.radii, where),
-        limits=_limits(_group(data, "limits_deg", where), where),
+        rho=_rho(_mapping_at(data, "rho", where), where),
+        radii=_radii(_mapping_at(data, "radii_mm", where), usual.radii, where),
+        limits=_limits(_mapping_at(data, "limits_deg", where), where),
         measurements=tuple(_measure(entry, where) for entry in measures),
     )
     if "skin" in data:
         found = replace(found, skin_fit=worn_from_json(data["skin"], proportions, found.limits, f"{where}, skin"))
-    return replace(found, motion=_motion(_group(data, "motion_deg", where), found, where))
+    return replace(found, motion=_motion(_mapping_at(data, "motion_deg", where), found, where))
 
 
-def _group(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+def _mapping_at(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
     group = data.get(name, {})
     if not isinstance(group, dict):
         raise RecipeError(f"{where}: '{name}' is {group!r}, expected names and values")
@@ -190,9 +194,9 @@ def _rho(group: dict[str, Any], where: str) -> Rho:
     """rho (5,), None for digits that are not named."""
     _check_keys(group, DIGITS, f"{where}, rho")
     for digit, value in group.items():
-        if value is not None and not (_is_number(value) and 0 < value <= LARGEST_RHO):
+        if value is not None and not (_is_number(value) and 0 < value <= MAX_RHO):
             raise RecipeError(
-                f"{where}: rho of {digit} is {value!r}, expected a number above 0 and at most {LARGEST_RHO:g}"
+                f"{where}: rho of {digit} is {value!r}, expected a number above 0 and at most {MAX_RHO:g}"
             )
     return tuple(None if group.get(digit) is None else float(group[digit]) for digit in DIGITS)
 
@@ -203,9 +207,9 @@ def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
     radii = usual.copy()
     for digit, values in group.items():
         three = isinstance(values, list) and len(values) == len(CHAIN_JOINTS[digit]) - 1
-        if not three or not all(_is_number(value) and 0 <= value <= LARGEST_RADIUS for value in values):
+        if not three or not all(_is_number(value) and 0 <= value <= MAX_RADIUS_MM for value in values):
             raise RecipeError(
-                f"{where}: radii_mm of {digit} is {values!r}, expected three numbers from 0 to {LARGEST_RADIUS:g}"
+                f"{where}: radii_mm of {digit} is {values!r}, expected three numbers from 0 to {MAX_RADIUS_MM:g}"
             )
         radii[DIGITS.index(digit)] = np.array(values, float) / 1000
     return radii
@@ -246,10 +250,10 @@ def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
     for name, angles in group.items():
         if not isinstance(angles, list) or not all(_is_number(angle) and abs(angle) <= 180 for angle in angles):
             raise RecipeError(f"{where}: motion_deg of {name} is not a list of numbers from -180 to 180")
-        if not len(angles) == frames <= MOST_MOTION:
+        if not len(angles) == frames <= MAX_MOTION_FRAMES:
             raise RecipeError(
                 f"{where}: motion_deg of {name} has {len(angles)} frames, expected as many as the others have "
-                f"and at most {MOST_MOTION}"
+                f"and at most {MAX_MOTION_FRAMES}"
             )
     motion = np.tile(hand.model.neutral, (frames, 1))
     for name, angles in group.items():

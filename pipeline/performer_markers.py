@@ -13,14 +13,14 @@ from ..hand.proportions import Proportions
 
 Floats = NDArray[np.float64]
 
-MOST_MARKERS = 200
-FARTHEST = 500.0
+MAX_MARKERS = 200
+MAX_DISTANCE_MM = 500.0
 """mm, largest offset, slide or spread of a marker."""
-LARGEST = 1e6
+MAX_COVARIANCE_DEG2 = 1e6
 """degrees², largest entry of a covariance."""
 PALM_NAME = "palm"
-NUMBERS = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
-HABITS = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
+MARKER_SHAPES = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
+PRIOR_SHAPES = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
 
 
 def to_json(worn: SkinFit) -> dict[str, Any]:
@@ -49,20 +49,24 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
     if not isinstance(data, dict) or not all(isinstance(data.get(name), dict) for name in ("markers", "habits")):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with 'markers' and 'habits'")
     entries = data["markers"]
-    if not 0 < len(entries) <= MOST_MARKERS or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise RecipeError(f"{where}: {len(entries)} markers, expected 1 to {MOST_MARKERS} objects")
+    if not 0 < len(entries) <= MAX_MARKERS or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise RecipeError(f"{where}: {len(entries)} markers, expected 1 to {MAX_MARKERS} objects")
     numbers = {
-        name: np.stack([_array(entry, name, shape, FARTHEST, f"{where}, {label}") for label, entry in entries.items()])
-        for name, shape in NUMBERS.items()
+        name: np.stack(
+            [_array(entry, name, shape, MAX_DISTANCE_MM, f"{where}, {label}") for label, entry in entries.items()]
+        )
+        for name, shape in MARKER_SHAPES.items()
     }
     if not np.all(numbers["spread_mm"] > 0):
         raise RecipeError(f"{where}: a marker's spread_mm is not above zero")
-    places = [_place(entry, f"{where}, {label}") for label, entry in entries.items()]
+    places = [_digit_and_bone(entry, f"{where}, {label}") for label, entry in entries.items()]
     digits, bones = (np.array(column, np.int64) for column in zip(*places, strict=True))
     markers = SkinMarkers(
         tuple(entries), digits, bones, *(numbers[name] / 1000 for name in ("offset_mm", "slide_mm", "spread_mm"))
     )
-    habits = {name: _array(data["habits"], name, shape, LARGEST, where) for name, shape in HABITS.items()}
+    habits = {
+        name: _array(data["habits"], name, shape, MAX_COVARIANCE_DEG2, where) for name, shape in PRIOR_SHAPES.items()
+    }
     for name in ("covariance_deg2", "change_deg2"):
         if not np.allclose(habits[name], habits[name].T) or np.linalg.eigvalsh(habits[name]).min() <= 0:
             raise RecipeError(f"{where}: {name} is no covariance, expected a symmetric, positive matrix")
@@ -73,7 +77,7 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
     return SkinFit(proportions, markers, poses, limits)
 
 
-def _place(entry: dict[str, Any], where: str) -> tuple[int, int]:
+def _digit_and_bone(entry: dict[str, Any], where: str) -> tuple[int, int]:
     """Indices of a marker's digit and bone."""
     on, bone = entry.get("on"), entry.get("bone")
     if on not in (*DIGITS, PALM_NAME) or bone not in (1, 2, 3):

@@ -97,14 +97,14 @@ class Recipe:
     """Frames per second of the keys; null takes the capture's own frames."""
 
     def __post_init__(self) -> None:
-        _expect("hand", self.hand, HANDS)
-        _expect("labels", self.labels, LABELS)
-        _expect("drive", self.drive, DRIVES)
-        _expect("markers_on", self.markers_on, MARKERS_ON)
-        _expect("keep", self.keep, KEEPS)
-        _expect("keep_scale", self.keep_scale, SCALES)
-        _expect("unit", self.unit, UNITS)
-        _expect("up", self.up, UP_AXES)
+        _check_choice("hand", self.hand, HANDS)
+        _check_choice("labels", self.labels, LABELS)
+        _check_choice("drive", self.drive, DRIVES)
+        _check_choice("markers_on", self.markers_on, MARKERS_ON)
+        _check_choice("keep", self.keep, KEEPS)
+        _check_choice("keep_scale", self.keep_scale, SCALES)
+        _check_choice("unit", self.unit, UNITS)
+        _check_choice("up", self.up, UP_AXES)
         if self.start is not None and self.start < 1:
             raise RecipeError(f"start is {self.start}, the first frame of a capture is 1")
         if self.end is not None and self.end < 1:
@@ -115,22 +115,22 @@ class Recipe:
             raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
 
 
-def _expect(name: str, found: object, allowed: tuple[str, ...]) -> None:
+def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:
     if found not in allowed:
         raise RecipeError(f"{name} is '{found}', expected one of {', '.join(allowed)}")
 
 
 def from_dict(data: object, where: str) -> Recipe:
     """Build a recipe from decoded JSON. Raises RecipeError naming `where` and what is wrong."""
-    values = _known(data, Recipe, where)
+    values = _check_fields(data, Recipe, where)
     if "capture" not in values:
         raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
     if "cleaning" in values:
-        values["cleaning"] = Cleaning(**_known(values["cleaning"], Cleaning, f"{where}, cleaning"))
+        values["cleaning"] = Cleaning(**_check_fields(values["cleaning"], Cleaning, f"{where}, cleaning"))
     return Recipe(**values)
 
 
-def _known(data: object, kind: type, where: str) -> dict[str, Any]:
+def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
     """Check the names and types of a dataclass's values. Raises RecipeError."""
     if not isinstance(data, dict):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")
@@ -138,16 +138,16 @@ def _known(data: object, kind: type, where: str) -> dict[str, Any]:
     for name, value in data.items():
         if name not in hints:
             raise RecipeError(f"{where}: '{name}' is not known, expected {', '.join(hints)}")
-        if not _fits(value, hints[name]):
+        if not _matches_type(value, hints[name]):
             raise RecipeError(f"{where}: '{name}' is {value!r}, which is not of the kind it takes")
     return dict(data)
 
 
-def _fits(value: object, hint: Any) -> bool:
+def _matches_type(value: object, hint: Any) -> bool:
     """Whether a decoded JSON value matches a type hint; an integer matches float."""
     origin = get_origin(hint)
     if origin is UnionType:
-        return any(_fits(value, part) for part in get_args(hint))
+        return any(_matches_type(value, part) for part in get_args(hint))
     if origin is Literal:
         return value in get_args(hint)
     if is_dataclass(hint) or origin is dict:

@@ -14,9 +14,9 @@ from ..solvers.solver import limit_excess, residuals
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-AT_LIMIT = np.deg2rad(0.1)
+AT_LIMIT_TOLERANCE = np.deg2rad(0.1)
 """rad, distance from a limit within which an angle counts as being at it."""
-BEYOND = 1e-6
+LIMIT_VIOLATION_TOLERANCE = 1e-6
 """rad beyond a limit that count as a violation; less is rounding."""
 
 
@@ -34,28 +34,28 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
         joints = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
         tip = errors[:, joint_of == joints[3]]
         fingers[digit] = {
-            "tip_error_mm": figures(tip),
-            "marker_error_mm": figures(errors[:, np.isin(joint_of, joints)]),
+            "tip_error_mm": error_statistics(tip),
+            "marker_error_mm": error_statistics(errors[:, np.isin(joint_of, joints)]),
             "predicted_frames": int(predicted[:, joints[3]].sum()),
             "limit_hit_frames": int(at_limit[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
     return {
         "fingers": fingers,
-        "palm_error_mm": figures(errors[:, [not _bends(hand, joint) for joint in joint_of]]),
-        "limit_violations": int((limit_excess(hand, pose.angles) > BEYOND).sum()),
+        "palm_error_mm": error_statistics(errors[:, [not _is_digit_joint(hand, joint) for joint in joint_of]]),
+        "limit_violations": int((limit_excess(hand, pose.angles) > LIMIT_VIOLATION_TOLERANCE).sum()),
         "predicted_frames": int(predicted.any(1).sum()),
     }
 
 
-FAR_MM = 8.0
+DOUBTFUL_ERROR_MM = 8.0
 """mm, mean error of a fingertip from which something is probably wrong."""
 
 
-def doubts(side: Side, report: dict[str, Any]) -> list[str]:
+def accuracy_warnings(side: Side, report: dict[str, Any]) -> list[str]:
     """Warnings about figures of a hand that the user should not overlook."""
     means = [finger["tip_error_mm"]["mean"] for finger in report["fingers"].values()]
     known = [mean for mean in means if mean is not None]
-    if not known or max(known) < FAR_MM:
+    if not known or max(known) < DOUBTFUL_ERROR_MM:
         return []
     held = ", or do the rig's limits hold it back" if report.get("limited_bones") else ""
     return [
@@ -64,19 +64,19 @@ def doubts(side: Side, report: dict[str, Any]) -> list[str]:
     ]
 
 
-def _bends(hand: HandModel, joint: int) -> bool:
+def _is_digit_joint(hand: HandModel, joint: int) -> bool:
     return any(hand.joints[joint] in CHAIN_JOINTS[digit] for digit in DIGITS)
 
 
 def _at_limit(hand: HandModel, angles: Floats) -> Bools:
     """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
     low, high = hand.limits.T
-    free = high - low > 2 * AT_LIMIT
-    held: Bools = free & ((angles < low + AT_LIMIT) | (angles > high - AT_LIMIT))
+    free = high - low > 2 * AT_LIMIT_TOLERANCE
+    held: Bools = free & ((angles < low + AT_LIMIT_TOLERANCE) | (angles > high - AT_LIMIT_TOLERANCE))
     return held
 
 
-def figures(errors: Floats) -> dict[str, float | None]:
+def error_statistics(errors: Floats) -> dict[str, float | None]:
     """Mean, 99th percentile and maximum of the finite errors; None if there are none."""
     known = errors[np.isfinite(errors)]
     if not len(known):

@@ -35,11 +35,11 @@ class RigQuery:
         """Return the query for an armature."""
         return cls(ObjectName.of(armature))
 
-    def allowed(self, hand: HandModel) -> RigLimits:
+    def limits_of(self, hand: HandModel) -> RigLimits:
         """Return its limits within the hand's own. Raises RigError as rig_limits.allowed does."""
         return armature_limits(self._object(), hand)
 
-    def built(self, hand: HandModel, limited: bool) -> RestHand | None:
+    def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
         return rest_hand_of_side(self._object(), hand, limited)
 

@@ -20,7 +20,7 @@ from knuckle.hand import poses  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.hand.proportions import Proportions, adult, build, rest_frames_in_wrist  # noqa: E402
 from knuckle.pipeline.recipe import KEEPS, Recipe  # noqa: E402
-from knuckle.pipeline.retarget import RestHand, RetargetMode, character, keep  # noqa: E402
+from knuckle.pipeline.retarget import RestHand, RetargetMode, build_character, retarget  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 from knuckle.tests.blender.test_bakes import readable  # noqa: E402
@@ -53,8 +53,8 @@ def picture() -> hand_pictures.Floats:
     performer = build(measures)
     pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
     large = replace(measures, phalanges=measures.phalanges * SHAPE).scaled(2.0)
-    other = character(performer, RestHand(rest_frames_in_wrist(large)[:, :3, 3]))
-    kept = [keep(pinch, other, RetargetMode(what)).pose for what in KEEPS]
+    other = build_character(performer, RestHand(rest_frames_in_wrist(large)[:, :3, 3]))
+    kept = [retarget(pinch, other, RetargetMode(what)).pose for what in KEEPS]
     return np.concatenate([shot(measures, pinch), *(shot(large, pose) for pose in kept)], axis=1)
 
 
@@ -78,7 +78,7 @@ def row(name: str, recording: str) -> str:
             take = baked(armature, Recipe(str(path), keep=what))
         every = max(1, len(take.times) // 60)
         off, gaps = misses(armature, take, every)
-        scales |= {f"{hand.driven.scale:.2f}" for hand in take.hands if hand.driven}
+        scales |= {f"{hand.retargeted.scale:.2f}" for hand in take.hands if hand.retargeted}
         cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (off, gaps)))
     return f"| {name} | {recording} | {', '.join(sorted(scales))} | {' | '.join(cells)} |\n"
 

@@ -8,39 +8,39 @@ from numpy.typing import NDArray
 
 from ...capture.network.sender import OutgoingFrame
 from ...hand.kinematics import joint_frames
-from .. import job
+from ..job import Take
 
 Floats = NDArray[np.float64]
 
 
-def moments(take: job.Take) -> list[OutgoingFrame]:
+def frames_of_take(take: Take) -> list[OutgoingFrame]:
     """Convert a take to frames for sending: its markers and its solved joints."""
     frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
     return [
         OutgoingFrame(
             number=number,
-            time=float(moment - take.times[0]),
+            time=float(time - take.times[0]),
             names=take.markers.names,
             markers=take.markers.positions[number],
             hands={side: joints[number] for side, joints in frames.items()},
         )
-        for number, moment in enumerate(take.times)
+        for number, time in enumerate(take.times)
     ]
 
 
-def played(moments: list[OutgoingFrame], speed: float = 1.0, repeat: bool = False) -> Iterator[OutgoingFrame]:
+def play(frames: list[OutgoingFrame], speed: float = 1.0, repeat: bool = False) -> Iterator[OutgoingFrame]:
     """Yield each frame when it is due. speed: 2.0 plays twice as fast as recorded.
 
     With `repeat`, times and frame numbers go on increasing, as a device's do.
     """
-    began, number, offset = time.perf_counter(), 0, 0.0
-    step = moments[-1].time / (len(moments) - 1) if len(moments) > 1 else 1.0
+    start, number, offset = time.perf_counter(), 0, 0.0
+    interval = frames[-1].time / (len(frames) - 1) if len(frames) > 1 else 1.0
     while True:
-        for moment in moments:
-            due = began + (offset + moment.time) / speed
+        for frame in frames:
+            due = start + (offset + frame.time) / speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            yield OutgoingFrame(number, offset + moment.time, moment.names, moment.markers, moment.hands)
+            yield OutgoingFrame(number, offset + frame.time, frame.names, frame.markers, frame.hands)
             number += 1
         if not repeat:
             return
-        offset += moments[-1].time + step
+        offset += frames[-1].time + interval

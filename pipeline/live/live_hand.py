@@ -23,35 +23,34 @@ Floats = NDArray[np.float64]
 class LiveHand:
     """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames."""
 
-    def __init__(self, gathered: MeasuringResult, solver: Solver[Any], drive: DriveChoice, allowed: RigLimits) -> None:
+    def __init__(self, result: MeasuringResult, solver: Solver[Any], drive: DriveChoice, limits: RigLimits) -> None:
         """drive: 'joints' takes angles from the device's rotations where it sends them, 'targets' solves all angles."""
-        measured = gathered.measured.with_rig_limits(allowed.limits) if allowed.limits else gathered.measured
-        self.side = gathered.side
-        self.labels = gathered.labels
+        measured = result.measured.with_rig_limits(limits.limits) if limits.limits else result.measured
+        self.side = result.side
+        self.labels = result.labels
         self.skin: Surface | None = None
         """The skin mesh of a new hand; None if the hand drives a rig."""
         self.measured = measured
         self._solver, self._drive = solver, drive
-        self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
-        self._digits = np.any(visible_digits(self.hand, self._targets), axis=0)
+        self.hand, self._targets = assign(measured.model, measured.spots, result.times, result.positions)
+        self._seen_digits = np.any(visible_digits(self.hand, self._targets), axis=0)
         self._state: State | None = initial_state(solver, measured)
-        self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
-        self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, gathered.turns)
+        self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
 
-    def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
+    def solve(self, time: float, positions: Floats, rotations: Floats) -> Pose:
         """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
         seen = np.all(np.isfinite(positions), axis=-1)
-        turned = rot.multiply(turns, self._offsets)
-        known = np.all(np.isfinite(turned), axis=-1)
+        rotations = rot.multiply(rotations, self._offsets)
+        known = np.all(np.isfinite(rotations), axis=-1)
         targets = Targets(
             np.array([time]),
             self._targets.sites,
             np.where(seen[:, None], positions, 0.0)[None],
             seen[None].astype(float),
-            np.where(known[:, None], turned, rot.IDENTITY)[None],
+            np.where(known[:, None], rotations, rot.IDENTITY)[None],
             known[None].astype(float),
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
-        pose, _ = estimate_unseen_fingers(pose, self._digits)
+        pose, _ = estimate_unseen_fingers(pose, self._seen_digits)
         return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._drive == "joints" else pose

@@ -26,9 +26,9 @@ from .take_buffer import TakeBuffer
 
 Floats = NDArray[np.float64]
 
-MOST_HANDS = 16
+MAX_HANDS = 16
 """Hands of all performers together that a session follows."""
-MOST_NAMES = 4
+MAX_LABEL_LISTS = 4
 """Different lists of labels that are looked at among frames that arrive together."""
 
 
@@ -36,9 +36,9 @@ MOST_NAMES = 4
 class DrivenHand:
     """What a hand drives."""
 
-    allowed: Mapping[Side, RigLimits] = field(default_factory=dict)
+    limits: Mapping[Side, RigLimits] = field(default_factory=dict)
     """The rig's limits for each side: the hand's side is not known before it is measured."""
-    skinned: bool = False
+    needs_skin: bool = False
     """Whether it drives a new hand, which needs a skin."""
 
 
@@ -67,33 +67,33 @@ class DisplayedHand:
 
 
 @dataclass(slots=True, eq=False)
-class _Hand:
+class _TrackedHand:
     labels: tuple[str, ...]
     """(T,) labels in the current frames."""
-    gathering: MeasuringBuffer | None
+    buffer: MeasuringBuffer | None
     """Frames to measure the hand on; None while it need not be measured."""
-    measuring: "Future[LiveHand] | None" = None
+    pending: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
-    presence: DropoutBlend | None = None
-    ever: "NDArray[np.bool_] | None" = None
+    blend: DropoutBlend | None = None
+    ever_seen: "NDArray[np.bool_] | None" = None
     """(T,) which points have ever been seen: no device sends all of them."""
     missing: int = 0
 
-    def note(self, seen: "NDArray[np.bool_]") -> None:
+    def count_missing(self, seen: "NDArray[np.bool_]") -> None:
         """Count the points that are missing in a frame, from which of them are seen (T,)."""
-        self.ever = seen if self.ever is None else self.ever | seen
-        self.missing = int(np.count_nonzero(self.ever & ~seen))
+        self.ever_seen = seen if self.ever_seen is None else self.ever_seen | seen
+        self.missing = int(np.count_nonzero(self.ever_seen & ~seen))
 
     def relabel(self, labels: tuple[str, ...]) -> None:
-        """Measure the hand again if its labels have changed. Until then it is solved with the labels it knows."""
+        """Measurement the hand again if its labels have changed. Until then it is solved with the labels it knows."""
         if set(labels) != set(self.labels):
-            self.labels, self.ever = labels, None
+            self.labels, self.ever_seen = labels, None
             known = self.live is not None and set(self.live.labels) == set(labels)
-            self.gathering = None if known else MeasuringBuffer(labels)
+            self.buffer = None if known else MeasuringBuffer(labels)
 
 
 class Session:
-    """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
+    """The hands of a device's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
     def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = no_rig) -> None:
         """Of the recipe, solver, settings, smoothing, markers, performer and hand are used; any smoothing becomes live.
@@ -109,16 +109,16 @@ class Session:
             self._solver = LiveSmoothedSolver(
                 self._solver, smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
             )
-        self._hands: dict[str, _Hand] = {}
+        self._hands: dict[str, _TrackedHand] = {}
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
         # Frames with and without a hand may alternate, and finding hands takes as long as solving them.
-        self._told = lru_cache(NAMES_CACHE_SIZE)(self._find)
-        self.came: list[str] = []
+        self._cached_hands = lru_cache(NAMES_CACHE_SIZE)(self._find_hands)
+        self.appeared: list[str] = []
         """Names of the hands that have been seen, in order of appearance."""
         self.problems: dict[str, str] = {}
         """Hand -> a sentence why it is not displayed."""
-        self.kept: TakeBuffer | None = None
+        self.take: TakeBuffer | None = None
         """The displayed poses on the device's clock while a take is recorded; None otherwise."""
         # Measuring takes as long as several frames, and hands that are measured already must not wait for it.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
@@ -134,127 +134,134 @@ class Session:
         is recorded.
         """
         newest = {id(frame.names): frame for frame, _ in frames}
-        if len(newest) > MOST_NAMES:
+        if len(newest) > MAX_LABEL_LISTS:
             # No device changes its labels all the time: only frames with the last ones are used.
-            frames = [(frame, at) for frame, at in frames if frame.names is frames[-1][0].names]
-        for frame, at in frames:
-            solved = self.kept is not None or newest[id(frame.names)] is frame
+            frames = [(frame, arrival) for frame, arrival in frames if frame.names is frames[-1][0].names]
+        for frame, arrival in frames:
+            solve = self.take is not None or newest[id(frame.names)] is frame
             if frame.names is not self._names:
-                self._look(frame.names)
+                self._find_columns(frame.names)
             for name, columns in self._columns.items():
-                self._one(name, frame, columns, at, solved)
-            if self.kept is not None:
-                time = at if frame.time is None else frame.time
+                self._process(name, frame, columns, arrival, solve)
+            if self.take is not None:
+                time = arrival if frame.time is None else frame.time
                 # A hand that is lost throughout the take is no part of it.
-                shown = [one for one in self.show(at) if not one.lost or one.name in self.kept]
-                self.kept.add(time, {one.name: one.pose for one in shown})
+                poses = {
+                    hand.name: hand.pose for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take
+                }
+                self.take.add(time, poses)
 
-    def show(self, now: float) -> list[DisplayedHand]:
+    def displayed(self, now: float) -> list[DisplayedHand]:
         """Return each hand that was ever seen, as it is displayed at `now` s."""
-        shown = []
+        displayed = []
         for name, hand in self._hands.items():
-            pose = hand.presence.show(now) if hand.presence is not None else None
-            if pose is not None and hand.live is not None and hand.presence is not None:
-                shown.append(DisplayedHand(name, hand.live.side, pose, hand.presence.lost, hand.missing))
-        return shown
+            pose = hand.blend.pose_at(now) if hand.blend is not None else None
+            if pose is not None and hand.live is not None and hand.blend is not None:
+                displayed.append(DisplayedHand(name, hand.live.side, pose, hand.blend.lost, hand.missing))
+        return displayed
 
     def hands(self) -> dict[str, LiveHand]:
         """Return the measured hands by name."""
         return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
 
-    def waiting(self) -> list[str]:
+    def unmeasured(self) -> list[str]:
         """Return the names of hands that have been seen but are not measured yet."""
-        came = [name for name, hand in self._hands.items() if hand.live is None and hand.ever is not None]
-        return [name for name in came if np.any(self._hands[name].ever) and name not in self.problems]
+        return [
+            name
+            for name, hand in self._hands.items()
+            if hand.live is None and np.any(hand.ever_seen) and name not in self.problems
+        ]
 
     def measure_again(self) -> None:
-        """Measure each hand again on the next frames. Until then it is solved with its current measurements."""
+        """Measurement each hand again on the next frames. Until then it is solved with its current measurements."""
         for hand in self._hands.values():
-            hand.gathering = MeasuringBuffer(hand.labels)
+            hand.buffer = MeasuringBuffer(hand.labels)
 
-    def _look(self, names: tuple[str, ...]) -> None:
+    def _find_columns(self, names: tuple[str, ...]) -> None:
         """Find the hands in frames with these labels."""
         self._names, self._columns = names, {}
-        groups, problem = self._told(names)
+        groups, problem = self._cached_hands(names)
         self.problems.pop("", None)
         if problem:
             self.problems[""] = problem
         for group, spots in groups.items():
             labels = tuple(spots)
             if group not in self._hands:
-                if len(self._hands) >= MOST_HANDS:
-                    self.problems[group] = f"{MOST_HANDS} hands are followed already, no more can be"
+                if len(self._hands) >= MAX_HANDS:
+                    self.problems[group] = f"{MAX_HANDS} hands are followed already, which is the most"
                     continue
-                self._hands[group] = _Hand(labels, MeasuringBuffer(labels))
+                self._hands[group] = _TrackedHand(labels, MeasuringBuffer(labels))
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)
 
-    def _find(self, names: tuple[str, ...]) -> tuple[Groups, str]:
+    def _find_hands(self, names: tuple[str, ...]) -> tuple[Groups, str]:
         """Find hands by the recipe's marker map if its labels occur, else by the labels themselves.
 
         Returns the hands, and a sentence if there is none.
         """
         try:
             groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
-            there = {
+            present = {
                 group: {label: spot for label, spot in spots.items() if label in names}
                 for group, spots in groups.items()
             }
-            return {group: spots for group, spots in there.items() if spots} or suggest(names).groups, ""
+            return {group: spots for group, spots in present.items() if spots} or suggest(names).groups, ""
         except MarkerMapError as error:
             return {}, str(error)
 
-    def _one(self, name: str, frame: Frame, columns: list[int], at: float, solved: bool) -> None:
+    def _process(self, name: str, frame: Frame, columns: list[int], arrival: float, solve: bool) -> None:
+        """Process a hand of a frame that arrived at `arrival` s: measure it, or solve it if `solve` is set."""
         hand = self._hands[name]
-        positions, turns = _points(frame, columns)
-        time = at if frame.time is None else frame.time
-        hand.note(np.all(np.isfinite(positions), axis=-1))
-        if name not in self.came and np.any(hand.ever):
-            self.came.append(name)
-        if hand.gathering is not None and hand.measuring is None and hand.gathering.add(time, positions, turns):
-            hand.measuring = self._worker.submit(self._measured, self._rig(name), hand.gathering)
-            hand.gathering = None
-        if hand.measuring is not None and hand.measuring.done():
-            measured, hand.measuring = hand.measuring, None
-            self._begin(name, hand, measured, at)
-        if solved and hand.live is not None and hand.presence is not None:
+        positions, rotations = _points(frame, columns)
+        time = arrival if frame.time is None else frame.time
+        hand.count_missing(np.all(np.isfinite(positions), axis=-1))
+        if name not in self.appeared and np.any(hand.ever_seen):
+            self.appeared.append(name)
+        if hand.buffer is not None and hand.pending is None and hand.buffer.add(time, positions, rotations):
+            hand.pending = self._worker.submit(self._measure, self._rig(name), hand.buffer)
+            hand.buffer = None
+        if hand.pending is not None and hand.pending.done():
+            measured, hand.pending = hand.pending, None
+            self._finish_measuring(name, hand, measured, arrival)
+        if solve and hand.live is not None and hand.blend is not None:
             if hand.live.labels != hand.labels:
-                positions, turns = _points(frame, _columns(frame.names, hand.live.labels))
+                positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
-                hand.presence.see(hand.live.solve(time, positions, turns), at)
+                hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
 
-    def _measured(self, driven: DrivenHand, gathering: MeasuringBuffer) -> LiveHand:
-        """Measure a hand. Runs in the worker thread: reads only attributes of the session that never change."""
-        gathered = gathering.end(self._recipe)
-        live = LiveHand(gathered, self._solver, self._drive, driven.allowed.get(gathered.side, RigLimits({})))
-        if driven.skinned:
+    def _measure(self, driven: DrivenHand, buffer: MeasuringBuffer) -> LiveHand:
+        """Measurement a hand. Runs in the worker thread: reads only attributes of the session that never change."""
+        result = buffer.measure(self._recipe)
+        live = LiveHand(result, self._solver, self._drive, driven.limits.get(result.side, RigLimits({})))
+        if driven.needs_skin:
             live.skin = surface(live.measured.proportions)
         return live
 
-    def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]", at: float) -> None:
+    def _finish_measuring(self, name: str, hand: _TrackedHand, measured: "Future[LiveHand]", now: float) -> None:
+        """Use a hand that has been measured, or note why it could not be and try again."""
         try:
             live = measured.result()
             self._check_side(name, live.side)
         except KnuckleError as error:
             self.problems[name] = str(error)
             # The next frames may show more of the hand.
-            hand.gathering = hand.gathering or MeasuringBuffer(hand.labels)
+            hand.buffer = hand.buffer or MeasuringBuffer(hand.labels)
             return
         self.problems.pop(name, None)
         hand.live = live
         # A hand that was displayed before blends to its new measurements.
-        if hand.presence is None or hand.presence.hand.side != live.side:
-            hand.presence = DropoutBlend(live.hand)
-        hand.presence.measured(live.hand, at)
+        if hand.blend is None or hand.blend.hand.side != live.side:
+            hand.blend = DropoutBlend(live.hand)
+        hand.blend.set_hand(live.hand, now)
 
     def _check_side(self, name: str, side: Side) -> None:
         """Raise HandError if the performer has another hand of this side: both would drive the same one."""
         for other, hand in self._hands.items():
-            twice = hand.live is not None and hand.live.side == side
-            if twice and other != name and person_of(other) == person_of(name):
+            same_side = hand.live is not None and hand.live.side == side
+            if same_side and other != name and person_of(other) == person_of(name):
                 raise HandError(
-                    f"'{name}' has the shape of a {side} hand, which '{other}' is already: hold both hands apart and "
-                    "flat, and measure again"
+                    f"'{name}' has the shape of a {side} hand, as '{other}' has: hold both hands flat and apart, "
+                    "and measure again"
                 )
 
 
@@ -265,8 +272,8 @@ def _columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int]:
 
 def _points(frame: Frame, columns: list[int]) -> tuple[Floats, Floats]:
     """Return positions (T, 3) in m and rotations (T, 4) of a frame's columns, NaN for column -1 or if unknown."""
-    there = np.array(columns) >= 0
-    positions = np.where(there[:, None], frame.positions[columns], np.nan)
+    present = np.array(columns)[:, None] >= 0
+    positions = np.where(present, frame.positions[columns], np.nan)
     if frame.rotations is None:
         return positions, np.full((len(columns), 4), np.nan)
-    return positions, np.where(there[:, None], frame.rotations[columns], np.nan)
+    return positions, np.where(present, frame.rotations[columns], np.nan)

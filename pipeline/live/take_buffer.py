@@ -13,7 +13,7 @@ from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
 
-MOST = 216_000
+MAX_FRAMES = 216_000
 """Most frames of a take: half an hour at 120 Hz, whose keys for two hands take Blender some GB."""
 
 
@@ -30,9 +30,9 @@ class _Track:
 class TakeBuffer:
     """The poses of a take in the scene's world, by the names of hands."""
 
-    def __init__(self, places: Mapping[str, Floats]) -> None:
-        """places: performer -> (4, 4) T_scene_device. Read in each frame, since recentring changes it."""
-        self._places = places
+    def __init__(self, transforms: Mapping[str, Floats]) -> None:
+        """transforms: performer -> (4, 4) T_scene_device. Read in each frame, since recentring changes it."""
+        self._transforms = transforms
         self._times = array("d")
         self._tracks: dict[str, _Track] = {}
 
@@ -45,7 +45,7 @@ class TakeBuffer:
     @property
     def full(self) -> bool:
         """Whether no more frames are stored."""
-        return len(self) >= MOST
+        return len(self) >= MAX_FRAMES
 
     @property
     def seconds(self) -> float:
@@ -57,28 +57,28 @@ class TakeBuffer:
         """Times of the frames (F,) in s."""
         return np.array(self._times)
 
-    def add(self, time: float, shown: Mapping[str, Pose]) -> None:
-        """Store a frame, unless the buffer is full. shown: hand -> pose (1 frame) in the device's world."""
+    def add(self, time: float, poses: Mapping[str, Pose]) -> None:
+        """Store a frame, unless the buffer is full. poses: hand -> pose (1 frame) in the device's world."""
         if self.full:
             return
-        for name, pose in shown.items():
+        for name, pose in poses.items():
             track = self._tracks.setdefault(name, _Track(pose.hand))
             # A hand that is measured again during a take gets other bone lengths; its angles stay comparable.
             track.hand = pose.hand
-            place = self._places.get(person_of(name))
-            root = pose.root[0] if place is None else place @ pose.root[0]
+            transform = self._transforms.get(person_of(name))
+            root = pose.root[0] if transform is None else transform @ pose.root[0]
             track.numbers.append(len(self))
             track.rows.frombytes(np.concatenate([root[:3].ravel(), pose.angles[0]]).astype(np.float32).tobytes())
         self._times.append(time)
 
     def poses(self) -> dict[str, Pose]:
         """Return hand -> pose of all F frames. Gaps repeat the pose before them, or after them at the start."""
-        return {name: self._pose(track) for name, track in self._tracks.items()}
-
-    def _pose(self, track: _Track) -> Pose:
-        rows = np.array(track.rows, float).reshape(len(track.numbers), -1)
-        last = np.searchsorted(np.array(track.numbers), np.arange(len(self)), side="right") - 1
-        filled = rows[np.maximum(last, 0)]
-        roots = np.tile(np.eye(4), (len(self), 1, 1))
-        roots[:, :3] = filled[:, :12].reshape(-1, 3, 4)
-        return Pose(track.hand, roots, filled[:, 12:])
+        poses = {}
+        for name, track in self._tracks.items():
+            rows = np.array(track.rows, float).reshape(len(track.numbers), -1)
+            last = np.searchsorted(np.array(track.numbers), np.arange(len(self)), side="right") - 1
+            filled = rows[np.maximum(last, 0)]
+            roots = np.tile(np.eye(4), (len(self), 1, 1))
+            roots[:, :3] = filled[:, :12].reshape(-1, 3, 4)
+            poses[name] = Pose(track.hand, roots, filled[:, 12:])
+        return poses

@@ -1,21 +1,21 @@
 """Retarget a performer's hand to a rig's hand of other proportions, keeping directions, fingertips or pinches."""
 
-from .bone_directions import SeenBones, seen_bones
-from .character_hand import Character, RestHand, character
+from .bone_directions import ObservedDirections, observed_directions
+from .character_hand import Character, RestHand, build_character
 from .digit_mapping import FINGERS, is_mitten
-from .retarget_report import figures_of
-from .retargeting import RetargetedHand, RetargetMode, keep
+from .retarget_report import retarget_figures
+from .retargeting import RetargetedHand, RetargetMode, retarget
 
 __all__ = [
     "FINGERS",
     "Character",
+    "ObservedDirections",
     "RestHand",
     "RetargetMode",
     "RetargetedHand",
-    "SeenBones",
-    "character",
-    "figures_of",
+    "build_character",
     "is_mitten",
-    "keep",
-    "seen_bones",
+    "observed_directions",
+    "retarget",
+    "retarget_figures",
 ]

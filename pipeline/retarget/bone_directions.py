@@ -31,6 +31,7 @@ from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
 from ...solvers.jacobian.residual_rows import AngleWeights, PartsProblem
 from ...solvers.smoothing.observability import digits_of, visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
+from ..smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -38,62 +39,59 @@ Bools = NDArray[np.bool_]
 CHAINS = np.array([[JOINT_INDEX[joint] for joint in chain] for chain in CHAIN_JOINTS.values()])
 """(5, 4) joints of each digit: the three that bend, and the tip."""
 BONES = CHAINS[:, :3]
-LENGTH = 0.03
+DIRECTION_LENGTH = 0.03
 """m, L: makes rotations of bones comparable to positions of joints."""
 WEIGHTS = AngleWeights(rotation=0.0, coupling=0.0, posture=1e-3)
 """A deviation from the solved pose by a joint's whole range counts like 2 degrees of a bone."""
-LAST = 4.0
+LAST_BONE_WEIGHT = 4.0
 """W of a digit's last bone; the others have 1. Hinges cannot follow directions out of the digit's plane, and errors of
 the fingertips are seen most."""
-METHOD = StepMethod(LEVENBERG_MARQUARDT, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
+STEP_METHOD = StepMethod(LEVENBERG_MARQUARDT, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
 """Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
-EASE = 0.1
+BLEND_SECONDS = 0.1
 """s in which a bone blends between its solved and its observed direction when its markers appear or disappear."""
-LIKELY = 0.6, 1.6
+PLAUSIBLE_LENGTHS = 0.6, 1.6
 """Least and largest distance of the markers on a bone's ends, relative to its length. Beyond these, labels were swapped
 or a gap was filled wrongly."""
-CHUNK = 1000
+FRAMES_PER_CHUNK = 1000
 """Frames solved at a time, which limits the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SeenBones:
+class ObservedDirections:
     """Bone directions of F frames, from the markers on both ends of each bone."""
 
-    ways: Floats
+    directions: Floats
     """(F, 5, 3, 3) unit vectors in the wrist's frame, of each digit's three bones; NaN where an end is not seen."""
-    shares: Floats
-    """(F, 5, 3) blend weights: 0 where the direction is unknown, rising to 1 within EASE seconds from there."""
+    weights: Floats
+    """(F, 5, 3) blend weights: 0 where the direction is unknown, rising to 1 within BLEND_SECONDS from there."""
 
 
-def seen_bones(performance: Pose, targets: Targets) -> SeenBones:
+def observed_directions(performance: Pose, targets: Targets) -> ObservedDirections:
     """Compute bone directions from the targets on joints, in the wrist's frame of the performance."""
-    places = np.full((len(targets), len(JOINTS), 3), np.nan)
+    joints = np.full((len(targets), len(JOINTS), 3), np.nan)
     for column, site in enumerate(performance.hand.sites[number] for number in targets.sites):
         if not any(site.offset):
-            shown_here = targets.weights[:, [column]] > 0
-            places[:, site.joint] = np.where(shown_here, targets.positions[:, column], places[:, site.joint])
-    away = np.diff(places[:, CHAINS], axis=2)
-    lengths = np.linalg.norm(away, axis=-1, keepdims=True)
-    low, high = (
-        part * np.linalg.norm(performance.hand.rest[CHAINS[:, 1:], :3, 3], axis=-1)[..., None] for part in LIKELY
-    )
-    away = np.where((lengths > low) & (lengths < high), away / np.maximum(lengths, 1e-6), np.nan)
-    turned: Floats = np.einsum("fij,fdbi->fdbj", performance.root[:, :3, :3], away)
-    return SeenBones(turned, _shares(targets.times, np.isfinite(turned[..., 0])))
+            seen = targets.weights[:, [column]] > 0
+            joints[:, site.joint] = np.where(seen, targets.positions[:, column], joints[:, site.joint])
+    bones = np.diff(joints[:, CHAINS], axis=2)
+    lengths = np.linalg.norm(bones, axis=-1, keepdims=True)
+    rest_lengths = np.linalg.norm(performance.hand.rest[CHAINS[:, 1:], :3, 3], axis=-1)[..., None]
+    low, high = (ratio * rest_lengths for ratio in PLAUSIBLE_LENGTHS)
+    bones = np.where((lengths > low) & (lengths < high), bones / np.maximum(lengths, 1e-6), np.nan)
+    directions: Floats = np.einsum("fij,fdbi->fdbj", performance.root[:, :3, :3], bones)
+    return ObservedDirections(directions, _blend_weights(targets.times, np.isfinite(directions[..., 0])))
 
 
-def _shares(times: Floats, known: Bools) -> Floats:
+def _blend_weights(times: Floats, known: Bools) -> Floats:
     """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
-    at = np.broadcast_to(times[:, None, None], known.shape)
-    before = np.maximum.accumulate(np.where(known, -np.inf, at), axis=0)
-    after = np.minimum.accumulate(np.where(known, np.inf, at)[::-1], axis=0)[::-1]
-    share = np.clip(np.minimum(at - before, after - at) / EASE, 0.0, 1.0)
-    eased: Floats = np.where(known, share * share * (3.0 - 2.0 * share), 0.0)
-    return eased
+    now = np.broadcast_to(times[:, None, None], known.shape)
+    before = np.maximum.accumulate(np.where(known, -np.inf, now), axis=0)
+    after = np.minimum.accumulate(np.where(known, np.inf, now)[::-1], axis=0)[::-1]
+    return np.where(known, smoothstep(np.minimum(now - before, after - now) / BLEND_SECONDS), 0.0)
 
 
-def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones) -> Pose:
+def follow_directions(performance: Pose, limits: Floats, targets: Targets, observed: ObservedDirections) -> Pose:
     """Return the performance with its bones in the observed directions, as far as limits (D, 2) in rad allow.
 
     A digit without any observed bone in a frame keeps its angles, clamped to the limits. Fingers without a marker
@@ -102,53 +100,53 @@ def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones)
     hand = performance.hand
     low, high = limits.T
     angles = np.clip(performance.angles, low, high)
-    of_digit = np.any(how.shares > 0, axis=2)
-    frames = np.flatnonzero(np.any(of_digit, axis=1))
-    for part in np.array_split(frames, -(-len(frames) // CHUNK)) if len(frames) else ():
-        found = _nearest(_pointer(hand, limits.tobytes()), angles[part], _asked(performance, part, how))
-        for digit, filled in enumerate(digits_of(hand)):
-            dofs, has = filled[filled >= 0], of_digit[part, digit]
-            angles[np.ix_(part[has], dofs)] = found[np.ix_(has, dofs)]
-    return estimate_unseen_fingers(replace(performance, angles=angles), np.any(visible_digits(hand, targets), axis=0))[
-        0
-    ]
+    seen_digits = np.any(observed.weights > 0, axis=2)
+    frames = np.flatnonzero(np.any(seen_digits, axis=1))
+    model = _direction_model(hand, limits.tobytes())
+    for chunk in np.array_split(frames, -(-len(frames) // FRAMES_PER_CHUNK)) if len(frames) else ():
+        solved = _solve_angles(model, angles[chunk], _goals(performance, chunk, observed))
+        for digit, digit_dofs in enumerate(digits_of(hand)):
+            dofs, seen = digit_dofs[digit_dofs >= 0], seen_digits[chunk, digit]
+            angles[np.ix_(chunk[seen], dofs)] = solved[np.ix_(seen, dofs)]
+    visible = np.any(visible_digits(hand, targets), axis=0)
+    return estimate_unseen_fingers(replace(performance, angles=angles), visible)[0]
 
 
-def bones(pose: Pose) -> Floats:
+def pose_directions(pose: Pose) -> Floats:
     """Bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
-    turns = kinematics.joint_frames(pose.hand, replace(pose, root=np.tile(np.eye(4), (len(pose), 1, 1))))
-    ways: Floats = turns[..., :3, 1][:, BONES]
-    return ways
+    frames = kinematics.joint_frames(pose.hand, replace(pose, root=np.tile(np.eye(4), (len(pose), 1, 1))))
+    directions: Floats = frames[..., :3, 1][:, BONES]
+    return directions
 
 
 @lru_cache(maxsize=8)
-def _pointer(hand: HandModel, limits: bytes) -> HandModel:
-    """Return the hand with bones of no length, a site at LENGTH along each bone, and other limits (D, 2)."""
+def _direction_model(hand: HandModel, limits: bytes) -> HandModel:
+    """Return the hand with bones of no length, a site at DIRECTION_LENGTH along each bone, and other limits (D, 2)."""
     rest = np.array(hand.rest)
     rest[:, :3, 3] = 0.0
-    sites = tuple(Site(f"along {JOINTS[joint]}", int(joint), (0.0, LENGTH, 0.0)) for joint in BONES.flat)
-    own = np.frombuffer(limits).reshape(hand.limits.shape)
-    return replace(hand, rest=rest, limits=own, couplings=(), sites=sites)
+    sites = tuple(Site(f"along {JOINTS[joint]}", int(joint), (0.0, DIRECTION_LENGTH, 0.0)) for joint in BONES.flat)
+    shape = hand.limits.shape
+    return replace(hand, rest=rest, limits=np.frombuffer(limits).reshape(shape), couplings=(), sites=sites)
 
 
-def _asked(performance: Pose, frames: NDArray[np.intp], how: SeenBones) -> Floats:
+def _goals(performance: Pose, frames: NDArray[np.intp], observed: ObservedDirections) -> Floats:
     """Target positions (N, 15, 3) in m for the sites along the bones."""
-    solved = bones(Pose(performance.hand, performance.root[frames], performance.angles[frames]))
-    share = how.shares[frames][..., None]
-    ways = solved + share * (np.where(share > 0, how.ways[frames], solved) - solved)
-    ways = ways / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-6)
-    asked: Floats = LENGTH * ways.reshape(len(frames), -1, 3)
-    return asked
+    solved = pose_directions(Pose(performance.hand, performance.root[frames], performance.angles[frames]))
+    weights = observed.weights[frames][..., None]
+    directions = solved + weights * (np.where(weights > 0, observed.directions[frames], solved) - solved)
+    directions = directions / np.maximum(np.linalg.norm(directions, axis=-1, keepdims=True), 1e-6)
+    goals: Floats = DIRECTION_LENGTH * directions.reshape(len(frames), -1, 3)
+    return goals
 
 
-def _nearest(pointer: HandModel, angles: Floats, asked: Floats) -> Floats:
+def _solve_angles(model: HandModel, angles: Floats, goals: Floats) -> Floats:
     """Solve the problem above for target positions (N, 15, 3), starting at angles (N, D). Returns angles (N, D)."""
-    count, sites = len(angles), np.arange(len(pointer.sites))
+    count, sites = len(angles), np.arange(len(model.sites))
     roots = np.tile(np.eye(4), (count, 1, 1))
-    weights = np.tile([1.0, 1.0, LAST], (count, len(CHAINS)))
-    wanted = RelativeTargets.of(pointer, Targets(np.zeros(count), sites, asked, weights), roots)
-    (parts,) = split(pointer, wanted.targeted_sites((True,) * len(sites), (False,) * len(sites)), "digits")
+    weights = np.tile([1.0, 1.0, LAST_BONE_WEIGHT], (count, len(CHAINS)))
+    targets = RelativeTargets.of(model, Targets(np.zeros(count), sites, goals, weights), roots)
+    (parts,) = split(model, targets.targeted_sites((True,) * len(sites), (False,) * len(sites)), "digits")
     posture = np.concatenate([angles, np.zeros((count, 1))], axis=1)
-    task = PartsProblem(pointer, parts, wanted, WEIGHTS, False, posture)
-    solved: Floats = solve_parts(task, METHOD, RelativePoses(roots, posture), WEIGHTS.posture)[0].angles[:, :-1]
+    problem = PartsProblem(model, parts, targets, WEIGHTS, False, posture)
+    solved: Floats = solve_parts(problem, STEP_METHOD, RelativePoses(roots, posture), WEIGHTS.posture)[0].angles[:, :-1]
     return solved

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 TIP_INDEX = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
 """(5,) indices of the fingertips."""
-LEAST = 1e-6
+MIN_LENGTH = 1e-6
 """m, a shorter digit counts as having no length."""
 
 
@@ -44,25 +44,25 @@ class Character:
     """Digits that the rig lacks are the performer's, scaled like the others."""
     digits: tuple[str, ...]
     """The digits that the rig has, thumb first."""
-    keyed: Callable[[Pose], Floats] | None = None
+    rig_tips: Callable[[Pose], Floats] | None = None
     """See RestHand.tips."""
 
     @property
     def length(self) -> float:
         """Length of the longest digit from the wrist, m."""
-        return float(size(self.hand).max())
+        return float(digit_lengths(self.hand).max())
 
     def tips(self, angles: Floats) -> Floats:
         """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
-        there = tips(self.hand, angles)
-        if self.keyed is None or not len(angles):
-            return there
+        positions = tip_positions(self.hand, angles)
+        if self.rig_tips is None or not len(angles):
+            return positions
         roots = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
-        keyed = self.keyed(Pose(self.hand, roots, angles))
-        return np.where(np.isfinite(keyed), keyed, there)
+        keyed = self.rig_tips(Pose(self.hand, roots, angles))
+        return np.where(np.isfinite(keyed), keyed, positions)
 
 
-def character(performer: HandModel, rig: RestHand) -> Character:
+def build_character(performer: HandModel, rig: RestHand) -> Character:
     """Build a character's hand from a performer's hand and a rig's rest pose. The limits are the performer's.
 
     A joint that the rig lacks is put at the next one outwards: its bone gets no length, and the bone before it becomes
@@ -72,69 +72,72 @@ def character(performer: HandModel, rig: RestHand) -> Character:
     digits = tuple(digit for digit in DIGITS if np.isfinite(joints[JOINT_INDEX[DIGIT_JOINTS[digit][-1]]]).all())
     if not digits:
         raise HandError(f"{performer.side} hand: the rig has no digit, expected a thumb or a finger with a tip")
-    world = _at_zero(performer)
-    places = _outwards(joints, digits)
-    own = np.array([float(reaches(places)[DIGITS.index(digit)]) for digit in digits])
-    like = reaches(world[:, :3, 3])[[DIGITS.index(digit) for digit in digits]]
-    if not np.all(own > LEAST):
-        raise HandError(f"{performer.side} hand: the rig's {digits[int(own.argmin())]} has no length")
-    lacking = ~np.isfinite(places).all(axis=-1)
-    places[lacking] = float(np.mean(own / like)) * world[lacking, :3, 3]
-    return Character(replace(performer, rest=_rest(performer, world, places)), digits, rig.tips)
+    zero_pose = _zero_pose_frames(performer)
+    positions = _fill_missing_joints(joints, digits)
+    rows = [DIGITS.index(digit) for digit in digits]
+    lengths, performer_lengths = chain_lengths(positions)[rows], chain_lengths(zero_pose[:, :3, 3])[rows]
+    if not np.all(lengths > MIN_LENGTH):
+        raise HandError(f"{performer.side} hand: the rig's {digits[int(lengths.argmin())]} has no length")
+    missing = ~np.isfinite(positions).all(axis=-1)
+    positions[missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[missing, :3, 3]
+    return Character(replace(performer, rest=_rest_transforms(performer, zero_pose, positions)), digits, rig.tips)
 
 
-def _at_zero(hand: HandModel) -> Floats:
+def _zero_pose_frames(hand: HandModel) -> Floats:
     """T_wrist_joint (J, 4, 4) at zero angles."""
     frames: Floats = kinematics.joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     return frames
 
 
-def _outwards(joints: Floats, digits: tuple[str, ...]) -> Floats:
+def _fill_missing_joints(joints: Floats, digits: tuple[str, ...]) -> Floats:
     """Fill in joint positions (J, 3) that a digit lacks: the next joint outwards; for metacarpals the wrist."""
-    places = joints.copy()
-    places[0] = 0.0
+    positions = joints.copy()
+    positions[0] = 0.0
     for digit in digits:
         chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
         for joint, following in zip(chain[-2::-1], chain[:0:-1], strict=True):
-            if not np.isfinite(places[joint]).all():
-                places[joint] = places[following]
+            if not np.isfinite(positions[joint]).all():
+                positions[joint] = positions[following]
         base = JOINT_INDEX[DIGIT_JOINTS[digit][0]]
-        if not np.isfinite(places[base]).all():
-            places[base] = 0.0
-    return places
+        if not np.isfinite(positions[base]).all():
+            positions[base] = 0.0
+    return positions
 
 
-def _rest(hand: HandModel, world: Floats, places: Floats) -> Floats:
-    """T_parent_joint (J, 4, 4): rotations of the hand, palm and bone lengths from joint positions (J, 3)."""
+def _rest_transforms(hand: HandModel, zero_pose: Floats, positions: Floats) -> Floats:
+    """T_parent_joint (J, 4, 4): the hand's rotations, and palm and bone lengths from joint positions (J, 3).
+
+    zero_pose: T_wrist_joint (J, 4, 4) of the hand at zero angles.
+    """
     rest = np.array(hand.rest)
     straight = {JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:]}
     for joint, parent in enumerate(hand.parents):
         if parent < 0:
             continue
-        away = places[joint] - places[parent]
+        bone = positions[joint] - positions[parent]
         if joint in straight:
-            rest[joint, :3, 3] = 0.0, float(np.linalg.norm(away)), 0.0
+            rest[joint, :3, 3] = 0.0, float(np.linalg.norm(bone)), 0.0
         else:
-            rest[joint, :3, 3] = world[parent, :3, :3].T @ away
+            rest[joint, :3, 3] = zero_pose[parent, :3, :3].T @ bone
     return rest
 
 
-def reaches(places: Floats) -> Floats:
+def chain_lengths(positions: Floats) -> Floats:
     """Lengths (5,) of the digits in m, from the wrist along the bones, for joint positions (J, 3)."""
     chains = np.array([[0, *(JOINT_INDEX[joint] for joint in joints)] for joints in CHAIN_JOINTS.values()])
-    lengths: Floats = np.linalg.norm(np.diff(places[chains], axis=1), axis=-1).sum(axis=-1)
+    lengths: Floats = np.linalg.norm(np.diff(positions[chains], axis=1), axis=-1).sum(axis=-1)
     return lengths
 
 
-def tips(hand: HandModel, angles: Floats) -> Floats:
+def tip_positions(hand: HandModel, angles: Floats) -> Floats:
     """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
     roots = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
-    places: Floats = kinematics.joint_frames(hand, Pose(hand, roots, angles))[..., :3, 3][:, TIP_INDEX]
-    return places
+    positions: Floats = kinematics.joint_frames(hand, Pose(hand, roots, angles))[..., :3, 3][:, TIP_INDEX]
+    return positions
 
 
-def size(hand: HandModel, shares: Floats | None = None) -> Floats:
+def digit_lengths(hand: HandModel, weights: Floats | None = None) -> Floats:
     """Lengths (5,) of the digits from the wrist in m, mixed by weights (5, 5), whose rows sum to 1."""
-    lengths = reaches(_at_zero(hand)[:, :3, 3])
-    mixed: Floats = lengths if shares is None else shares @ lengths
+    lengths = chain_lengths(_zero_pose_frames(hand)[:, :3, 3])
+    mixed: Floats = lengths if weights is None else weights @ lengths
     return mixed

@@ -11,11 +11,11 @@ from ...hand.model import HandModel
 Floats = NDArray[np.float64]
 
 FINGERS = DIGITS[1:]
-OF_MITTEN = "middle-finger"
+MITTEN_FINGER = "middle-finger"
 """What detection calls a rig's only finger if its name says nothing else. It stands for all four."""
 
 
-def shares(digits: Collection[str]) -> Floats:
+def digit_weights(digits: Collection[str]) -> Floats:
     """Weights (5, 5) of the performer's digits (columns) in each digit of the rig (rows). Rows sum to 1.
 
     Every digit follows the performer's digit of the same name. The only finger of a mitten follows the mean of all
@@ -23,16 +23,16 @@ def shares(digits: Collection[str]) -> Floats:
     """
     table = np.eye(len(DIGITS))
     if is_mitten(digits):
-        table[DIGITS.index(OF_MITTEN)] = [0.0, *[1.0 / len(FINGERS)] * len(FINGERS)]
+        table[DIGITS.index(MITTEN_FINGER)] = [0.0, *[1.0 / len(FINGERS)] * len(FINGERS)]
     return table
 
 
 def is_mitten(digits: Collection[str]) -> bool:
     """Whether the only finger of these digits stands for all fingers. One with the name of another finger does not."""
-    return [finger for finger in FINGERS if finger in digits] == [OF_MITTEN]
+    return [finger for finger in FINGERS if finger in digits] == [MITTEN_FINGER]
 
 
-def shared_angles(hand: HandModel, table: Floats, angles: Floats) -> Floats:
+def mix_angles(hand: HandModel, table: Floats, angles: Floats) -> Floats:
     """Mix angles (F, D) of corresponding joints of the fingers with weights (5, 5) of digits.
 
     A movement that not all fingers have is not mixed.
@@ -43,10 +43,10 @@ def shared_angles(hand: HandModel, table: Floats, angles: Floats) -> Floats:
         digit = digit_of(joint)
         if digit not in FINGERS:
             continue
-        place = CHAIN_JOINTS[digit].index(joint)
-        others = [hand.dof(CHAIN_JOINTS[other][place], movement) for other in FINGERS]
-        if None not in others:
+        position = CHAIN_JOINTS[digit].index(joint)
+        dofs = [hand.dof(CHAIN_JOINTS[finger][position], movement) for finger in FINGERS]
+        if None not in dofs:
             mixing[dof] = 0.0
-            mixing[dof, [other for other in others if other is not None]] = table[DIGITS.index(digit), 1:]
+            mixing[dof, [finger_dof for finger_dof in dofs if finger_dof is not None]] = table[DIGITS.index(digit), 1:]
     mixed: Floats = angles if np.array_equal(mixing, np.eye(hand.dofs)) else angles @ mixing.T
     return mixed

@@ -6,63 +6,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import DIGITS
-from ..recipe import KeepChoice
-from ..report import figures
-from .bone_directions import SeenBones, bones
-from .digit_mapping import shares
+from ...hand.kinematics import Pose
+from ..report import error_statistics
+from .bone_directions import ObservedDirections, pose_directions
+from .digit_mapping import digit_weights
 from .retargeting import RetargetedHand
 
 Floats = NDArray[np.float64]
 
 
-def figures_of(kept: RetargetedHand, markers: SeenBones | None = None) -> dict[str, Any]:
+def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | None = None) -> dict[str, Any]:
     """Compute the figures of each digit that the rig has, on the character's hand as it will be keyed. JSON-ready.
 
     tip_off_mm: distance of its tip from the performer's scaled tip. gap_off_mm: in frames of a full pinch, difference
     of its gap to the thumb from the performer's scaled gap. direction_off_deg, tip_direction_off_deg: angles between
     its bones, or the last bone, and the directions between the markers on their ends.
     """
-    table = shares(kept.character.digits)
-    found = kept.character.tips(kept.pose.angles)
-    away = 1000 * np.linalg.norm(found - kept.tips, axis=-1)
-    gaps = np.linalg.norm(found - found[:, :1], axis=-1) - np.linalg.norm(kept.gaps, axis=-1)
-    whole = kept.pinched >= 1.0
-    beside = _beside(kept, markers)
+    table = digit_weights(retargeted.character.digits)
+    tips = retargeted.character.tips(retargeted.pose.angles)
+    tip_errors = 1000 * np.linalg.norm(tips - retargeted.tips, axis=-1)
+    gaps = np.linalg.norm(tips - tips[:, :1], axis=-1)
+    gap_errors = 1000 * np.abs(gaps - np.linalg.norm(retargeted.thumb_gaps, axis=-1))
+    full_pinch = retargeted.pinch_weights >= 1.0
+    direction_errors = _direction_errors(retargeted.pose, observed)
     digits: dict[str, Any] = {}
     for row, digit in enumerate(DIGITS):
-        if digit in kept.character.digits:
+        if digit in retargeted.character.digits:
             follows = [DIGITS[k] for k in np.flatnonzero(table[row])]
-            own = beside[:, row] if follows == [digit] else np.full_like(beside[:, row], np.nan)
+            directions = direction_errors[:, row]
+            if follows != [digit]:
+                directions = np.full_like(directions, np.nan)
             digits[digit] = {
                 "follows": follows,
-                "tip_off_mm": figures(away[:, row]),
-                "gap_off_mm": figures(np.where(whole[:, row], 1000 * np.abs(gaps[:, row]), np.nan)),
-                "pinched_frames": int(whole[:, row].sum()),
-                "direction_off_deg": figures(own),
-                "tip_direction_off_deg": figures(own[:, -1]),
+                "tip_off_mm": error_statistics(tip_errors[:, row]),
+                "gap_off_mm": error_statistics(np.where(full_pinch[:, row], gap_errors[:, row], np.nan)),
+                "pinched_frames": int(full_pinch[:, row].sum()),
+                "direction_off_deg": error_statistics(directions),
+                "tip_direction_off_deg": error_statistics(directions[:, -1]),
             }
-    scale = round(kept.scale, 4)
-    return {"keep": kept.what, "scale": scale, **_left(kept.what, digits), "digits": digits}
+    kept = "gap_off_mm" if retargeted.keep == "pinches" else "tip_off_mm"
+    return {
+        "keep": retargeted.keep,
+        "scale": round(retargeted.scale, 4),
+        "left_mm": _mean_and_max(digits, kept),
+        "left_deg": _mean_and_max(digits, "direction_off_deg"),
+        "digits": digits,
+    }
 
 
-def _beside(kept: RetargetedHand, markers: SeenBones | None) -> Floats:
-    """Angles (F, 5, 3) in degrees between the character's bones and the observed directions, NaN without these."""
-    if markers is None:
-        return np.full((len(kept.pose), len(DIGITS), 3), np.nan)
-    found = bones(kept.pose)
-    sine = np.linalg.norm(np.cross(found, markers.ways), axis=-1)
-    angles: Floats = np.degrees(np.arctan2(sine, (found * markers.ways).sum(axis=-1)))
+def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats:
+    """Angles (F, 5, 3) in degrees between a pose's bones and the observed directions, NaN without these."""
+    if observed is None:
+        return np.full((len(pose), len(DIGITS), 3), np.nan)
+    directions = pose_directions(pose)
+    sine = np.linalg.norm(np.cross(directions, observed.directions), axis=-1)
+    angles: Floats = np.degrees(np.arctan2(sine, (directions * observed.directions).sum(axis=-1)))
     return angles
 
 
-def _left(what: KeepChoice, digits: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-    """Mean and maximum over the digits: of gaps if pinches are kept, else of tips; and of directions."""
-    kind = "gap_off_mm" if what == "pinches" else "tip_off_mm"
-    return {"left_mm": _over(digits, kind), "left_deg": _over(digits, "direction_off_deg")}
-
-
-def _over(digits: dict[str, Any], kind: str) -> dict[str, float | None]:
-    known = [digit[kind] for digit in digits.values() if digit[kind]["mean"] is not None]
+def _mean_and_max(digits: dict[str, Any], figure: str) -> dict[str, float | None]:
+    """Mean of the means and largest maximum of a figure over the digits that have it."""
+    known = [digit[figure] for digit in digits.values() if digit[figure]["mean"] is not None]
     if not known:
         return {"mean": None, "max": None}
-    return {"mean": round(sum(of["mean"] for of in known) / len(known), 4), "max": max(of["max"] for of in known)}
+    mean = sum(statistics["mean"] for statistics in known) / len(known)
+    return {"mean": round(mean, 4), "max": max(statistics["max"] for statistics in known)}

@@ -25,20 +25,21 @@ from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
 from ...hand.targets import Targets
 from ..recipe import KeepChoice, ScaleChoice
-from .bone_directions import as_seen, seen_bones
-from .character_hand import Character, size, tips
-from .digit_mapping import shared_angles, shares
-from .tip_reach import bring_tips
+from ..smoothstep import smoothstep
+from .bone_directions import follow_directions, observed_directions
+from .character_hand import Character, digit_lengths, tip_positions
+from .digit_mapping import digit_weights, mix_angles
+from .tip_reach import move_tips
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NEAR, FAR = 0.15, 0.4
+FULL_PINCH_GAP, NO_PINCH_GAP = 0.15, 0.4
 """Gaps between fingertip and thumb, relative to the length of the performer's hand: up to the first it is a full pinch,
 beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retargeting switches at 30 and 50."""
-ROUNDS = 3
+PINCH_ITERATIONS = 3
 """How often the thumb moves to take over what the fingers cannot reach."""
-LEFT = 0.003
+PINCH_TOLERANCE = 0.003
 """Relative to the length of the hand: a smaller rest is not taken over."""
 
 
@@ -46,7 +47,7 @@ LEFT = 0.003
 class RetargetMode:
     """What is kept, and at which scale."""
 
-    what: KeepChoice = "directions"
+    keep: KeepChoice = "directions"
     scale: ScaleChoice = "hand"
 
 
@@ -54,68 +55,69 @@ class RetargetMode:
 class RetargetedHand:
     """A pose on a character's hand, and its goals. Positions are in m in the wrist's frame."""
 
-    what: KeepChoice
+    keep: KeepChoice
     character: Character
     pose: Pose
     scale: float
     """s"""
     tips: Floats
     """(F, 5, 3) positions of the performer's tips, scaled."""
-    pinched: Floats
+    pinch_weights: Floats
     """(F, 5) pinch weight w of each finger, 0..1; zero for the thumb."""
-    gaps: Floats
+    thumb_gaps: Floats
     """(F, 5, 3) from the performer's thumb to each tip, scaled."""
 
 
-def keep(performance: Pose, of: Character, keeping: RetargetMode, targets: Targets | None = None) -> RetargetedHand:
+def retarget(
+    performance: Pose, character: Character, mode: RetargetMode, targets: Targets | None = None
+) -> RetargetedHand:
     """Retarget a performance to a character's hand.
 
     targets: what the performance was solved to, which show the bone directions; None if only the pose is known.
     """
-    performer, table = performance.hand, shares(of.digits)
-    own = tips(performer, performance.angles)
-    has = [row for row, digit in enumerate(DIGITS) if digit in of.digits]
-    scale = _scale(performance, of, table) if keeping.scale == "hand" else 1.0
-    pinched, gaps = _pinches(own, table, float(size(performer).max()))
-    gaps, asked = scale * gaps, scale * np.einsum("rd,fdi->fri", table, own)
-    pointing = performance
-    if targets is not None and keeping.what != "fingertips":
-        pointing = as_seen(performance, of.hand.limits, targets, seen_bones(performance, targets))
-    low, high = of.hand.limits.T
-    angles = np.clip(shared_angles(performer, table, pointing.angles), low, high)
-    if keeping.what == "fingertips":
-        digits = [DIGITS[row] for row in has]
-        angles = bring_tips(of, angles, digits, of.tips(angles)[:, has], asked[:, has])
-    elif keeping.what == "pinches" and len(has) > 1 and has[0] == 0:
-        angles = _met(of, angles, pinched, gaps)
-    return RetargetedHand(keeping.what, of, Pose(of.hand, performance.root, angles), scale, asked, pinched, gaps)
+    performer, hand, table = performance.hand, character.hand, digit_weights(character.digits)
+    rows = [row for row, digit in enumerate(DIGITS) if digit in character.digits]
+    has_thumb = rows[0] == 0
+    performer_tips = tip_positions(performer, performance.angles)
+    scale = 1.0
+    if mode.scale == "hand":
+        # From the wrist, of the fingers; of the thumbs if the rig has no finger.
+        compared = rows[1:] if has_thumb and len(rows) > 1 else rows
+        scale = float(np.mean(digit_lengths(hand)[compared] / digit_lengths(performer, table)[compared]))
+    pinch_weights, gaps = _pinches(performer_tips, table, float(digit_lengths(performer).max()))
+    gaps, goals = scale * gaps, scale * np.einsum("rd,fdi->fri", table, performer_tips)
+    if targets is not None and mode.keep != "fingertips":
+        directions = observed_directions(performance, targets)
+        performance = follow_directions(performance, hand.limits, targets, directions)
+    low, high = hand.limits.T
+    angles = np.clip(mix_angles(performer, table, performance.angles), low, high)
+    if mode.keep == "fingertips":
+        digits = [DIGITS[row] for row in rows]
+        angles = move_tips(character, angles, digits, character.tips(angles)[:, rows], goals[:, rows])
+    elif mode.keep == "pinches" and has_thumb and len(rows) > 1:
+        angles = _close_pinches(character, angles, pinch_weights, gaps)
+    pose = Pose(hand, performance.root, angles)
+    return RetargetedHand(mode.keep, character, pose, scale, goals, pinch_weights, gaps)
 
 
-def _scale(performance: Pose, of: Character, table: Floats) -> float:
-    """Ratio of the character's finger lengths to the performer's, from the wrist; of the thumbs without a finger."""
-    rows = [DIGITS.index(digit) for digit in of.digits]
-    fingers = rows[1:] if rows[0] == 0 and len(rows) > 1 else rows
-    return float(np.mean(size(of.hand)[fingers] / size(performance.hand, table)[fingers]))
-
-
-def _pinches(own: Floats, table: Floats, length: float) -> tuple[Floats, Floats]:
+def _pinches(tips: Floats, table: Floats, length: float) -> tuple[Floats, Floats]:
     """Pinch weights (F, 5) and gaps to the thumb (F, 5, 3) in m of a rig's digits, from the tips (F, 5, 3) in m.
 
     A finger that follows several gets the largest of their weights, and a mean of the gaps of those that pinch.
     """
-    gaps = own - own[:, :1]
-    share = np.clip((FAR - np.linalg.norm(gaps, axis=-1) / length) / (FAR - NEAR), 0.0, 1.0)
-    weights = share * share * (3.0 - 2.0 * share)
+    gaps = tips - tips[:, :1]
+    relative = np.linalg.norm(gaps, axis=-1) / length
+    weights = smoothstep((NO_PINCH_GAP - relative) / (NO_PINCH_GAP - FULL_PINCH_GAP))
     weights[:, 0] = 0.0
-    following = np.where(table > 0, weights[:, None], 0.0)
-    pinched = following.max(axis=-1)
-    parts = np.where(pinched[..., None] > 0, following**2, table)
-    parts = parts / parts.sum(axis=-1, keepdims=True)
-    return pinched, np.einsum("frd,fdi->fri", parts, gaps)
+    followed = np.where(table > 0, weights[:, None], 0.0)
+    pinch_weights = followed.max(axis=-1)
+    mean_weights = np.where(pinch_weights[..., None] > 0, followed**2, table)
+    mean_weights = mean_weights / mean_weights.sum(axis=-1, keepdims=True)
+    return pinch_weights, np.einsum("frd,fdi->fri", mean_weights, gaps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Meeting:
+class _Pinch:
     """A thumb and T fingers that pinch in F frames."""
 
     character: Character
@@ -123,51 +125,51 @@ class _Meeting:
     """(T,) indices of the fingers."""
     angles: Floats
     """(F, D) rad, to be changed as little as possible."""
-    before: Floats
+    initial_tips: Floats
     """(F, 5, 3) m, positions of the tips at these angles."""
-    pull: Floats
+    weights: Floats
     """(F, T) pinch weights w."""
     gaps: Floats
     """(F, T, 3) m, wanted vectors from the thumb's tip to the fingers'."""
 
-    def select(self, frames: Ints) -> "_Meeting":
+    def select(self, frames: Ints) -> "_Pinch":
         """Select frames by index."""
-        arrays = (self.angles, self.before, self.pull, self.gaps)
-        return _Meeting(self.character, self.rows, *(array[frames] for array in arrays))
+        arrays = (self.angles, self.initial_tips, self.weights, self.gaps)
+        return _Pinch(self.character, self.rows, *(array[frames] for array in arrays))
 
-    def met(self, goal: Floats) -> tuple[Floats, Floats]:
+    def close(self, goal: Floats) -> tuple[Floats, Floats]:
         """Move the thumb's tip to its goal (F, 1, 3) in m and the fingers' tips to it.
 
         Returns the angles (F, D) in rad, and the next goal of the thumb (F, 1, 3): closer to fingers that cannot reach
         it, and exactly the thumb's position where all can.
         """
-        moved = bring_tips(self.character, self.angles, DIGITS[:1], self.before[:, :1], goal)
-        there = self.character.tips(moved)[:, :1]
-        begun = self.before[:, self.rows]
-        places = begun + self.pull[..., None] * (there + self.gaps - begun)
-        moved = bring_tips(self.character, moved, [DIGITS[row] for row in self.rows], begun, places)
-        left = places - self.character.tips(moved)[:, self.rows]
-        length = np.linalg.norm(left, axis=-1, keepdims=True)
+        angles = move_tips(self.character, self.angles, DIGITS[:1], self.initial_tips[:, :1], goal)
+        thumb = self.character.tips(angles)[:, :1]
+        initial = self.initial_tips[:, self.rows]
+        goals = initial + self.weights[..., None] * (thumb + self.gaps - initial)
+        angles = move_tips(self.character, angles, [DIGITS[row] for row in self.rows], initial, goals)
+        errors = goals - self.character.tips(angles)[:, self.rows]
+        length = np.linalg.norm(errors, axis=-1, keepdims=True)
         # Fades to zero, so that a frame with one iteration more does not jump relative to its neighbours.
-        left *= np.maximum(1.0 - LEFT * self.character.length / np.maximum(length, 1e-300), 0.0)
-        return moved, there - self.mean(left)
+        errors *= np.maximum(1.0 - PINCH_TOLERANCE * self.character.length / np.maximum(length, 1e-300), 0.0)
+        return angles, thumb - self.weighted_mean(errors)
 
-    def mean(self, ways: Floats) -> Floats:
+    def weighted_mean(self, offsets: Floats) -> Floats:
         """Weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
-        total = self.pull.sum(axis=1)[:, None, None]
-        asked: Floats = np.einsum("ft,fti->fi", self.pull**2, ways)[:, None] / np.where(total > 0, total, 1.0)
-        return asked
+        total = self.weights.sum(axis=1)[:, None, None]
+        mean: Floats = np.einsum("ft,fti->fi", self.weights**2, offsets)[:, None] / np.where(total > 0, total, 1.0)
+        return mean
 
 
-def _met(of: Character, angles: Floats, pinched: Floats, gaps: Floats) -> Floats:
+def _close_pinches(character: Character, angles: Floats, pinch_weights: Floats, gaps: Floats) -> Floats:
     """Move thumb and fingers towards the gaps (F, 5, 3) in m, by their pinch weights (F, 5). Returns angles (F, D)."""
-    rows = [row for row, digit in enumerate(DIGITS) if digit in of.digits and row]
-    meeting = _Meeting(of, rows, angles, of.tips(angles), pinched[:, rows], gaps[:, rows])
-    thumb = meeting.before[:, :1]
-    goal = thumb - meeting.mean(meeting.gaps - (meeting.before[:, rows] - thumb)) / 2
+    rows = [row for row, digit in enumerate(DIGITS) if digit in character.digits and row]
+    pinch = _Pinch(character, rows, angles, character.tips(angles), pinch_weights[:, rows], gaps[:, rows])
+    thumb = pinch.initial_tips[:, :1]
+    goal = thumb - pinch.weighted_mean(pinch.gaps - (pinch.initial_tips[:, rows] - thumb)) / 2
     result, frames = angles.copy(), np.arange(len(angles))
-    for _ in range(ROUNDS):
-        result[frames], again = meeting.met(goal)
-        lacking = np.flatnonzero(np.any(again != of.tips(result[frames])[:, :1], axis=(1, 2)))
-        meeting, goal, frames = meeting.select(lacking), again[lacking], frames[lacking]
+    for _ in range(PINCH_ITERATIONS):
+        result[frames], next_goal = pinch.close(goal)
+        unfinished = np.flatnonzero(np.any(next_goal != character.tips(result[frames])[:, :1], axis=(1, 2)))
+        pinch, goal, frames = pinch.select(unfinished), next_goal[unfinished], frames[unfinished]
     return result

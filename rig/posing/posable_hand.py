@@ -14,7 +14,7 @@ from ...hand.limits import AngleLimits
 from ...hand.measured_hand import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.proportions import adult
-from ...pipeline.retarget import character
+from ...pipeline.retarget import build_character
 from ..armature_hands import FoundHand
 from ..bound_hand import bound_hand
 from ..limits.rig_limits import found_hand_limits
@@ -49,7 +49,7 @@ def make_rig_hand(
     if limited:
         person = person.with_rig_limits(found_hand_limits(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
-    of = character(person.model, rest_hand(armature, found, binding, person.model))
+    of = build_character(person.model, rest_hand(armature, found, binding, person.model))
     hand = of.hand
     if further is not None:
         seen, there = _seen(armature, binding.rest), np.array([bone is not None for bone in binding.bones])

@@ -94,8 +94,8 @@ class _Baked:
 
     def __init__(self, armature: bpy.types.Object, found: FoundHand, solved: SolvedHand) -> None:
         self.side, self.names, self.hand = found.side, found.bones, solved.hand
-        assert solved.driven is not None
-        kept = solved.driven.pose
+        assert solved.retargeted is not None
+        kept = solved.retargeted.pose
         self.kept = kinematics.joint_frames(kept.hand, kept)[..., :3, 1]
         binding = bound_hand(armature, found, solved.hand)
         # How bones stand in their joints is known from rest; that keys bring them there again is what is looked at.

@@ -17,7 +17,7 @@ from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.operators.live_device import _tick, end
 from knuckle.operators.live_loop import LiveRun
 from knuckle.operators.session import SESSION
-from knuckle.pipeline.live.dropout_blend import HOLD
+from knuckle.pipeline.live.dropout_blend import HOLD_SECONDS
 from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -66,13 +66,13 @@ def play(run: LiveRun, port: int, sent: list[OutgoingFrame], then: Callable[[int
             sender.send(moment)
             time.sleep(0.004)
             run.step()
-            if run.session.waiting():
+            if run.session.unmeasured():
                 # However long it takes to measure them, hands move for the rest of what is sent.
-                wait_for(lambda: all(hand.measuring is None or hand.measuring.done() for hand in hands_of(run)))
+                wait_for(lambda: all(hand.pending is None or hand.pending.done() for hand in hands_of(run)))
             then(number)
     # A hand that is not seen for longer is lost, and eases to rest.
     for _ in range(4):
-        time.sleep(HOLD / 8)
+        time.sleep(HOLD_SECONDS / 8)
         run.step()
 
 
@@ -184,7 +184,7 @@ def test_hands_are_seen_however_long_blender_takes(followed, port, monkeypatch):
 
     def slowly(*of):
         solved.append(of)
-        time.sleep(HOLD / 4)
+        time.sleep(HOLD_SECONDS / 4)
         return solve(*of)
 
     monkeypatch.setattr(LiveHand, "solve", slowly)

@@ -149,12 +149,12 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     wait_for(lambda: run.step() or len(run.shown) == 2)
     bpy.ops.knuckle.live_record()
     play(run, port, sent[60:100])
-    first = run.session.kept.poses()["left"].root[0].copy()
+    first = run.session.take.poses()["left"].root[0].copy()
     bpy.ops.knuckle.live_recentre()
     play(run, port, sent[100:])
 
     def roots():
-        return run.session.kept.poses()["left"].root
+        return run.session.take.poses()["left"].root
 
     assert np.array_equal(roots()[0], first)
     assert roots()[0] == pytest.approx(sent[60].hands["left"][0], abs=0.05)
@@ -211,7 +211,7 @@ def test_a_take_that_is_too_long_for_keys_says_so(followed, port, monkeypatch):
     wait_for(lambda: run.step() or len(run.shown) == 2)
     bpy.ops.knuckle.live_record()
     play(run, port, moments(120)[60:])
-    assert run.session.kept.full and len(run.session.kept.times) == 20
+    assert run.session.take.full and len(run.session.take.times) == 20
     bpy.ops.knuckle.live_record()
     assert bpy.data.actions["Take 001"].frame_range[1] < 20
 
@@ -238,7 +238,7 @@ def test_starting_again_leaves_no_hands_over_but_those_that_were_touched(followe
 
 def test_the_first_performer_is_who_came_first(followed, port):
     run = followed()
-    run.session.came += ["Ben right", "Anna left"]
+    run.session.appeared += ["Ben right", "Anna left"]
     run._driven("Anna left")
     assert run.rigs.performers == ["Ben", "Anna"], "whoever is measured first"
     update_people(run, bpy.context.scene)

@@ -33,7 +33,7 @@ def test_one_glove_moves_one_hand(followed, port):
     play(run, port, sent)
     assert hands() == ["Right Hand"]
     assert apart(directions(bpy.data.objects["Right Hand"], JOINTS), wanted(sent[-1], "right", JOINTS)) < 6.0
-    assert not run.rigs.problems and not run.session.problems and not run.session.waiting()
+    assert not run.rigs.problems and not run.session.problems and not run.session.unmeasured()
 
 
 def test_hands_that_cross_stay_the_same_hands(followed, port):

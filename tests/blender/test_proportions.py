@@ -76,9 +76,9 @@ def misses(armature: bpy.types.Object, take: Take, every: int = 10) -> tuple[Flo
     performer is near to the thumb, by how much its distance from the thumb differs. As large as the rig's hand."""
     off, gaps = [], []
     for solved, _, frame, places in seen(armature, take, every):
-        assert solved.driven is not None
+        assert solved.retargeted is not None
         own = performed(solved, frame)
-        scale, length = solved.driven.scale, solved.proportions.size
+        scale, length = solved.retargeted.scale, solved.proportions.size
         off.append(np.linalg.norm(places[1:] - places[0] - scale * own, axis=-1))
         between, wanted = (np.linalg.norm(tips - tips[0], axis=-1) for tips in (places[1:], own))
         near = (wanted < 0.14 * length) & (np.arange(5) > 0)
@@ -134,7 +134,7 @@ def test_an_armature_on_a_parent_that_stands_so_is_no_other_hand(place: str, glo
     armature, _ = RIGS["MakeHuman for games"]()
     placed(armature, place)
     take = baked(armature, recipe(glove, "fingertips"))
-    size = {solved.side: solved.driven.scale for solved in take.hands if solved.driven}
+    size = {solved.side: solved.retargeted.scale for solved in take.hands if solved.retargeted}
     assert all((0.005 < scale < 0.02) == (place != "mirrored") for scale in size.values())
     off, _ = misses(armature, take, 20)
     assert np.median(off[:, 1:]) < 0.6 * min(1.0, *size.values())
@@ -162,8 +162,9 @@ def test_nothing_is_keyed_outside_the_rigs_limits_and_the_report_knows(keep: str
     assert [take.report["hands"][side]["limited_bones"] for side in SIDES] == [15, 15]
     worst = 0.0
     for solved, _, frame, places in seen(armature, take, 20):
-        assert solved.driven is not None
-        known = solved.driven.character.tips(solved.driven.pose.angles[[frame]])[0] @ solved.pose.root[frame, :3, :3].T
+        assert solved.retargeted is not None
+        tips = solved.retargeted.character.tips(solved.retargeted.pose.angles[[frame]])[0]
+        known = tips @ solved.pose.root[frame, :3, :3].T
         assert 1000 * np.abs(places[1:] - places[0] - known).max() < 0.05
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pairs = [(posed.pose.bones[bone].matrix_basis, local(posed.pose.bones[bone])) for bone in bones]
@@ -218,9 +219,9 @@ def test_hands_with_fewer_digits_and_bones_stand_as_the_report_says(name: str, k
     assert set(report) == {digit for digit in DIGITS if digit in FEWER[name].digits}
     off = []
     for solved, _, frame, places in seen(armature, take, 6):
-        assert solved.driven is not None
+        assert solved.retargeted is not None
         # What is asked of a mitten's finger is asked of the mean of four.
-        wanted = solved.driven.tips[frame] @ solved.pose.root[frame, :3, :3].T
+        wanted = solved.retargeted.tips[frame] @ solved.pose.root[frame, :3, :3].T
         off.append(1000 * np.linalg.norm(places[1:] - places[0] - wanted, axis=-1))
     for row, digit in enumerate(DIGITS):
         if digit in report:

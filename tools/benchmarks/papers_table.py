@@ -35,7 +35,7 @@ from knuckle.hand.proportions import adult, to_wrist_frame
 from knuckle.hand.targets import assign
 from knuckle.pipeline import assignment
 from knuckle.pipeline import calibration as calibrate
-from knuckle.pipeline.calibration_choices import CalibrationChoices, Span
+from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
@@ -50,7 +50,7 @@ from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
 Floats = NDArray[np.float64]
 
 CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
-LEARNT, FOLLOWED = Span(1, 360), slice(360, 720)
+LEARNT, FOLLOWED = FrameRange(1, 360), slice(360, 720)
 """Six seconds at 60 Hz each, thesis 5.1."""
 SHOWN = ("index-finger", "thumb")
 GIVEN = ("wrist", *KNUCKLES, CHAIN_JOINTS["thumb"][0], CHAIN_JOINTS["thumb"][1], *TIPS)

@@ -162,6 +162,6 @@ def _measured_on(clip: Clip) -> dict[str, Any]:
 
 def _measured(recipe: Recipe) -> Performer:
     """The hand as the pipeline measures it on a capture."""
-    raw = assignment.labelled(recipe, assignment.read(recipe)).markers
-    assigned = assignment.assignment(recipe, raw)
-    return assignment.calibrate(recipe, clean(raw, recipe.cleaning), assigned)[0]
+    raw = assignment.label_markers(recipe, assignment.read(recipe)).markers
+    assigned = assignment.assign_hands(recipe, raw)
+    return assignment.measure_performer(recipe, clean(raw, recipe.cleaning), assigned)[0]

@@ -10,7 +10,7 @@ from knuckle.hand import kinematics, poses
 from knuckle.hand.joints import SIDES
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
-from knuckle.pipeline.assignment import assignment
+from knuckle.pipeline.assignment import assign_hands
 from knuckle.pipeline.recipe import Recipe
 
 
@@ -31,18 +31,18 @@ def of_people(*people: str) -> Markers:
 
 @pytest.mark.parametrize("subject", ["Anna", "Ben"])
 def test_the_hands_of_the_subject_are_taken(subject):
-    found = assignment(Recipe("two.rawtake", subject=subject), of_people("Anna", "Ben"))
+    found = assign_hands(Recipe("two.rawtake", subject=subject), of_people("Anna", "Ben"))
     assert set(found.hands) == set(SIDES) and not found.warnings
     assert all(label.startswith(f"{subject} ") for spots in found.hands.values() for label in spots)
 
 
 def test_who_is_left_aside_can_be_chosen():
-    found = assignment(Recipe("two.rawtake"), of_people("Anna", "Ben"))
+    found = assign_hands(Recipe("two.rawtake"), of_people("Anna", "Ben"))
     assert len(found.warnings) == 2 and all("choose the subject 'Ben'" in warning for warning in found.warnings)
 
 
 def test_a_subject_that_is_not_there_is_told():
     with pytest.raises(MarkerMapError, match="no hand of 'Carl', expected one of: 'Anna', 'Ben'"):
-        assignment(Recipe("two.rawtake", subject="Carl"), of_people("Anna", "Ben"))
+        assign_hands(Recipe("two.rawtake", subject="Carl"), of_people("Anna", "Ben"))
     with pytest.raises(MarkerMapError, match="expected one of: hands without a name"):
-        assignment(Recipe("two.rawtake", subject="Carl"), of_people(""))
+        assign_hands(Recipe("two.rawtake", subject="Carl"), of_people(""))

@@ -16,7 +16,7 @@ from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
-from knuckle.pipeline.calibration_choices import CalibrationChoices, Span, motion_of, typed_radii
+from knuckle.pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
@@ -64,7 +64,9 @@ def test_two_captures_are_the_two_clips(tmp_path):
     """The lengths are those of the one, rho that of the other."""
     hand = someone("right")
     calm, moved = saved(tmp_path / "still.json", still(hand)), saved(tmp_path / "rom.json", moving(hand))
-    found = calibrate.run(calm, CalibrationChoices(still=Span(1, 30), motion_capture=moved.capture, motion=Span(11)))
+    found = calibrate.run(
+        calm, CalibrationChoices(still=FrameRange(1, 30), motion_capture=moved.capture, motion=FrameRange(11))
+    )
     one = found.hands["right"]
     assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
@@ -87,7 +89,7 @@ def test_markers_on_the_skin_tell_the_joint_radii(tmp_path):
     calm = on_skin(hand, thick(hand), np.zeros((30, 5, 3)), NOISE)
     moved = on_skin(hand, thick(hand), bends(300, RHO), NOISE)
     found = calibrate.run(
-        saved(tmp_path / "a.json", np.concatenate([calm, moved])), CalibrationChoices(still=Span(1, 30))
+        saved(tmp_path / "a.json", np.concatenate([calm, moved])), CalibrationChoices(still=FrameRange(1, 30))
     )
     one = found.hands["right"]
     assert 1000 * np.abs(one.radii - thick(hand)).max() < 1.5, "mm"
@@ -154,7 +156,7 @@ def test_typed_radii_and_limits_are_kept(tmp_path):
     known = performer.to_dict(calibrate.run(recipe, CalibrationChoices()))
     known["hands"]["right"]["limits_deg"] = {"index-finger-phalanx-distal flexion": [0, 45]}
     again = calibrate.run(
-        replace(recipe, performer=known), CalibrationChoices(radii=typed_radii(["11,8,7", "thumb=10,9,8"]))
+        replace(recipe, performer=known), CalibrationChoices(radii=parse_radii(["11,8,7", "thumb=10,9,8"]))
     )
     one = again.hands["right"]
     assert 1000 * one.radii == pytest.approx(np.array([[10, 9, 8], *[[11, 8, 7]] * 4]))
@@ -164,10 +166,10 @@ def test_typed_radii_and_limits_are_kept(tmp_path):
 @pytest.mark.parametrize(
     ("choices", "sentence"),
     [
-        (CalibrationChoices(still=Span(1, 30)), "its markers move by"),
-        (CalibrationChoices(still=Span(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
-        (CalibrationChoices(motion=Span(80)), "frames 80- are 10 of its 89, a clip needs 30"),
-        (CalibrationChoices(motion=Span(900)), "frames 900- are 0 of its 89, a clip needs 30"),
+        (CalibrationChoices(still=FrameRange(1, 30)), "its markers move by"),
+        (CalibrationChoices(still=FrameRange(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
+        (CalibrationChoices(motion=FrameRange(80)), "frames 80- are 10 of its 89, a clip needs 30"),
+        (CalibrationChoices(motion=FrameRange(900)), "frames 900- are 0 of its 89, a clip needs 30"),
         (CalibrationChoices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
     ],
 )
@@ -181,8 +183,8 @@ def test_a_hand_that_is_never_still_is_measured_over_all_frames():
     found = calibrate.run(Recipe(str(DEMO_CAPTURE)), CalibrationChoices())
     assert any("is never still for 30 frames" in note for note in found.notes)
     markers = assigning.read(Recipe(str(DEMO_CAPTURE)))
-    whole, _ = assigning.calibrate(
-        Recipe(str(DEMO_CAPTURE)), markers, assigning.assignment(Recipe(str(DEMO_CAPTURE)), markers)
+    whole, _ = assigning.measure_performer(
+        Recipe(str(DEMO_CAPTURE)), markers, assigning.assign_hands(Recipe(str(DEMO_CAPTURE)), markers)
     )
     mine, theirs = (person.hands["right"].proportions.phalanges for person in (found, whole))
     assert np.abs(mine - theirs).max() < 1e-4
@@ -240,25 +242,25 @@ def test_a_fitted_thumb_points_where_its_markers_do(shared):
     ("text", "expected"),
     [
         (None, (None, None)),
-        ("31-", (Span(31), None)),
-        ("-30", (Span(1, 30), None)),
+        ("31-", (FrameRange(31), None)),
+        ("-30", (FrameRange(1, 30), None)),
         ("rom.c3d", (None, "rom.c3d")),
-        ("a/rom.c3d:5-90", (Span(5, 90), "a/rom.c3d")),
+        ("a/rom.c3d:5-90", (FrameRange(5, 90), "a/rom.c3d")),
         (r"C:\rom.c3d", (None, r"C:\rom.c3d")),
-        (r"C:\rom.c3d:5-", (Span(5), r"C:\rom.c3d")),
+        (r"C:\rom.c3d:5-", (FrameRange(5), r"C:\rom.c3d")),
     ],
 )
 def test_the_motion_is_frames_or_a_capture_or_frames_of_one(text, expected):
-    assert motion_of(text) == expected
+    assert parse_motion(text) == expected
 
 
 @pytest.mark.parametrize("text", ["30-1", "0-30", "x", "1-2-3", ""])
 def test_frames_that_are_none_are_told(text):
     with pytest.raises(RecipeError, match="expected such as 1-30"):
-        Span.parse(text)
+        FrameRange.parse(text)
 
 
 @pytest.mark.parametrize("text", ["11,8", "a,b,c", "ring=1,2,3", "1,2,-3", "nan,1,1", "thumb=", "400,1,1"])
 def test_radii_that_are_none_are_told(text):
     with pytest.raises(RecipeError, match="expected three numbers of mm such as 11,8,7"):
-        typed_radii([text])
+        parse_radii([text])

@@ -15,7 +15,7 @@ from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration, job
 from knuckle.pipeline.calibration_choices import CalibrationChoices
-from knuckle.pipeline.labelling import DOUBTFUL, by_shape, told_by_shape
+from knuckle.pipeline.labelling import DOUBTFUL_CONFIDENCE, describe_labels, label_by_shape
 from knuckle.pipeline.recipe import Recipe, read_json
 from knuckle.tests.pure.hand.labelling.spoiled import made
 
@@ -40,7 +40,7 @@ def nameless(markers):
 def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
     unnamed, truth = nameless(tap)
     recipe = Recipe(str(DEMO_CAPTURE))
-    labels = assigning.labelled(recipe, unnamed)
+    labels = assigning.label_markers(recipe, unnamed)
     assert labels.facts["by"] == "shape"
     (hand,) = labels.facts["hands_found"]
     assert hand["side"] == "right"
@@ -48,29 +48,29 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
         assert [truth[each["label"]] for each in entry["from"]] == [name]
         at = labels.markers.names.index(name)
         np.testing.assert_array_equal(labels.markers.positions[:, at], tap.positions[:, tap.names.index(name)])
-    told = assigning.assignment(recipe, labels.markers).hands
-    assert told == assigning.assignment(recipe, tap).hands
+    told = assigning.assign_hands(recipe, labels.markers).hands
+    assert told == assigning.assign_hands(recipe, tap).hands
     assert any("told by shape and motion" in warning for warning in labels.markers.warnings)
 
 
 def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_same(tap):
     unnamed, _ = nameless(tap)
     recipe = Recipe(str(DEMO_CAPTURE))
-    work, said = assigning.labelling(recipe, unnamed), []
+    work, said = assigning.label_markers_stepwise(recipe, unnamed), []
     with pytest.raises(StopIteration) as end:
         while True:
             said.append(next(work).doing)
-    at_once = assigning.labelled(recipe, unnamed)
+    at_once = assigning.label_markers(recipe, unnamed)
     assert end.value.value.facts == at_once.facts
     np.testing.assert_array_equal(end.value.value.markers.positions, at_once.markers.positions)
     wanted = {f"Looking for a {side} hand with the set '{layout.name}'" for side in SIDES for layout in LAYOUTS}
     assert wanted <= set(said)
-    assert next(assigning.labelling(Recipe("x"), tap), None) is None, "names that tell need no looking"
+    assert next(assigning.label_markers_stepwise(Recipe("x"), tap), None) is None, "names that tell need no looking"
 
 
 def test_names_that_tell_are_taken_unless_shape_is_asked_for(tap):
-    assert assigning.labelled(Recipe("x"), tap).markers is tap
-    assert assigning.labelled(Recipe("x", labels="shape"), tap).facts["by"] == "shape"
+    assert assigning.label_markers(Recipe("x"), tap).markers is tap
+    assert assigning.label_markers(Recipe("x", labels="shape"), tap).facts["by"] == "shape"
 
 
 def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
@@ -79,10 +79,10 @@ def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
         unnamed, names=unnamed.names[:3], positions=unnamed.positions[:, :3], predicted=unnamed.predicted[:, :3]
     )
     with pytest.raises(MarkerMapError, match=r"none of the 3 labels.*no hand was found by the shape"):
-        assigning.labelled(Recipe("x"), three)
+        assigning.label_markers(Recipe("x"), three)
     with pytest.raises(MarkerMapError, match="none of the 26 labels"):
-        assigning.assignment(
-            Recipe("x", labels="names"), assigning.labelled(Recipe("x", labels="names"), unnamed).markers
+        assigning.assign_hands(
+            Recipe("x", labels="names"), assigning.label_markers(Recipe("x", labels="names"), unnamed).markers
         )
 
 
@@ -102,13 +102,13 @@ def test_a_performer_is_known_by_fewer_markers_than_were_measured(tap):
     ends = ("wrist", "tip", "index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal")
     unnamed, truth = nameless(some_of(tap, lambda name: name.endswith(ends)))
     assert len(truth) == 8
-    (hand,) = run_to_end(by_shape(unnamed, known)).facts["hands_found"]
+    (hand,) = run_to_end(label_by_shape(unnamed, known)).facts["hands_found"]
     assert hand["side"] == "right"
     assert {truth[each["label"]]: name for name, entry in hand["markers"].items() for each in entry["from"]} == {
         name: name for name in truth.values()
     }
     with pytest.raises(MarkerMapError, match="only the performer's right hand was looked for"):
-        run_to_end(by_shape(some_of(unnamed, lambda name: name in unnamed.names[:4]), known))
+        run_to_end(label_by_shape(some_of(unnamed, lambda name: name in unnamed.names[:4]), known))
 
 
 def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp_path, capsys):
@@ -117,8 +117,8 @@ def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp
     assert "right hand with 25 markers, by shape" in capsys.readouterr().out
     assert main(["info", str(DEMO_CAPTURE), "--labels", "shape"]) == 0
     recipe = Recipe(str(DEMO_CAPTURE), labels="shape", markers=read_json(saved))
-    labels = assigning.labelled(recipe, assigning.read(recipe))
-    assert len(assigning.assignment(recipe, labels.markers).hands["right"]) == 25
+    labels = assigning.label_markers(recipe, assigning.read(recipe))
+    assert len(assigning.assign_hands(recipe, labels.markers).hands["right"]) == 25
 
 
 def swapped(markers, one, other, rows):
@@ -131,7 +131,7 @@ def swapped(markers, one, other, rows):
 def test_swaps_of_named_markers_are_put_right_and_counted(tap):
     spoiled = swapped(tap, "right:index-finger-tip", "right:middle-finger-tip", slice(20, 41))
     spoiled = swapped(spoiled, "right:ring-finger-phalanx-distal", "right:pinky-finger-tip", slice(50, 58))
-    labels = assigning.labelled(Recipe("x"), spoiled)
+    labels = assigning.label_markers(Recipe("x"), spoiled)
     np.testing.assert_array_equal(labels.markers.positions, tap.positions)
     assert labels.facts["swaps"] == {"mended": 2, "doubtful": 0}
     assert any("in frames 21-41" in warning for warning in labels.markers.warnings)
@@ -140,7 +140,7 @@ def test_swaps_of_named_markers_are_put_right_and_counted(tap):
 def test_real_captures_as_they_are_have_no_swaps(shared):
     for file in ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json"):
         markers = capture.read(shared / "data/captures" / file)
-        assert assigning.labelled(Recipe("x"), markers).markers is markers
+        assert assigning.label_markers(Recipe("x"), markers).markers is markers
 
 
 def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
@@ -150,22 +150,22 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
     paths = np.stack([way, way + [0.0, 0.02, 0.0], way * [-1, 1, 1] + [0.3, 0.5, 0]], axis=1)
     names = ("right:index-finger-tip", "right:middle-finger-tip", "right:wrist")
     clear = capture.Markers(names, times, paths, "made", 100.0, "m")
-    labels = assigning.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
+    labels = assigning.label_markers(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
     assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
     assert any("left as they are" in warning for warning in labels.markers.warnings)
 
 
 def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap):
-    facts = run_to_end(by_shape(nameless(tap)[0])).facts
+    facts = run_to_end(label_by_shape(nameless(tap)[0])).facts
     (hand,) = facts["hands_found"]
-    first, *doubts = told_by_shape(facts)
+    first, *doubts = describe_labels(facts)
     assert first == f"Right, by shape: {hand['sure']:.0%} sure"
-    doubtful = {name for name, entry in hand["markers"].items() if entry["confidence"] < DOUBTFUL}
+    doubtful = {name for name, entry in hand["markers"].items() if entry["confidence"] < DOUBTFUL_CONFIDENCE}
     assert {line.split(": ")[0] for line in doubts} == doubtful
     some = next(iter(hand["markers"]))
     hand["markers"][some]["confidence"] = 0.6
-    assert f"{some}: 60% sure" in told_by_shape(facts)
-    assert told_by_shape({"by": "names"}) == []
+    assert f"{some}: 60% sure" in describe_labels(facts)
+    assert describe_labels({"by": "names"}) == []
 
 
 @pytest.mark.parametrize("options", [(), ("--labels", "shape"), ("--hand", "left", "--labels", "shape")])

@@ -95,11 +95,11 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
     asked: list[HandModel] = []
 
     class Rig:
-        def allowed(self, hand: HandModel) -> RigLimits:
+        def limits_of(self, hand: HandModel) -> RigLimits:
             asked.append(hand)
             return RigLimits({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
-        def built(self, hand: HandModel, limited: bool) -> RestHand:
+        def rest_hand(self, hand: HandModel, limited: bool) -> RestHand:
             return RestHand(proportions.rest_frames_in_wrist(proportions.adult(hand.side))[:, :3, 3])
 
     job = SolveJob(replace(TAP, mirror=True), Rig())
@@ -109,7 +109,7 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
     assert [hand.side for hand in asked] == ["left"]
     assert job.take.report["hands"]["left"]["limited_bones"] == 3
     (solved,) = job.take.hands
-    assert solved.driven is not None and solved.driven.pose.hand.side == "left"
+    assert solved.retargeted is not None and solved.retargeted.pose.hand.side == "left"
     bend = solved.hand.dof("index-finger-phalanx-proximal", "flexion")
     assert bend is not None
     assert solved.pose.angles[:, bend].max() <= np.deg2rad(10.0) + 1e-9

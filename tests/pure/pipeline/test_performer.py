@@ -14,7 +14,7 @@ from knuckle.hand.measurements import Measurement
 from knuckle.hand.model import Movement
 from knuckle.hand.proportions import adult
 from knuckle.hand.proportions_json import to_json
-from knuckle.pipeline.performer import FORMAT, NEWEST, Performer, from_dict, to_dict
+from knuckle.pipeline.performer import FORMAT, FORMAT_VERSION, Performer, from_dict, to_dict
 
 DISTAL: tuple[str, Movement] = ("index-finger-phalanx-distal", "flexion")
 
@@ -74,8 +74,8 @@ def changed(change):
     ("change", "sentence"),
     [
         (
-            lambda data, _: data.update(format=f"{FORMAT} {NEWEST + 1}"),
-            f"of version {NEWEST + 1}, this Knuckle reads performers up to",
+            lambda data, _: data.update(format=f"{FORMAT} {FORMAT_VERSION + 1}"),
+            f"of version {FORMAT_VERSION + 1}, this Knuckle reads performers up to",
         ),
         (lambda data, _: data.update(format="recipe"), "not a performer file, its format is 'recipe'"),
         (lambda data, _: data.update(format=None), "not a performer file, its format is None"),

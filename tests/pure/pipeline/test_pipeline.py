@@ -93,8 +93,8 @@ def test_tips_and_middles_on_the_back_of_a_glove(shared):
 def test_a_performer_measured_on_one_capture_solves_another(glove, shared):
     recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), markers_on="joints")
     markers = assigning.read(recipe)
-    measured, assigned = assigning.calibrate(
-        recipe, clean(markers, recipe.cleaning), assigning.assignment(recipe, markers)
+    measured, assigned = assigning.measure_performer(
+        recipe, clean(markers, recipe.cleaning), assigning.assign_hands(recipe, markers)
     )
     person = performer.to_dict(measured)
     labels = [label for label in markers.names if label.endswith(("HAN", "IFI", "PIN", "IFT", "MFT", "TTI"))]
@@ -184,7 +184,7 @@ def noisy(markers, sigma, seed=5):
 @pytest.fixture(scope="module")
 def tapper(tap):
     """The performer, measured on the recording without noise."""
-    return performer.to_dict(assigning.calibrate(TAP, tap, assigning.assignment(TAP, tap))[0])
+    return performer.to_dict(assigning.measure_performer(TAP, tap, assigning.assign_hands(TAP, tap))[0])
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_a_hand_with_too_few_markers_is_left_aside_unless_it_was_asked_for(tap, 
     Path(table.capture).write_text("\n".join(f"{a},{b}" for a, b in zip(text, extra, strict=True)) + "\n")
     take = pipeline.run(table)
     assert [solved.side for solved in take.hands] == ["right"]
-    assert any("the left hand was left aside" in warning for warning in take.report["warnings"])
+    assert any("the left hand was left out" in warning for warning in take.report["warnings"])
     with pytest.raises(KnuckleError, match="left hand"):
         pipeline.run(replace(table, hand="both"))
 

@@ -20,7 +20,7 @@ from knuckle.hand import kinematics
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.pipeline import job
-from knuckle.pipeline.assignment import assignment
+from knuckle.pipeline.assignment import assign_hands
 from knuckle.pipeline.recipe import DRIVES, Recipe
 from knuckle.tests.pure.capture.devices.moments import moments
 
@@ -141,4 +141,4 @@ def test_a_capture_without_turns_asks_for_none(shared: Path) -> None:
     recipe = Recipe(capture=str(shared / "data" / "captures" / "two_hands_glove.c3d"))
     markers = captures.read(recipe.capture)
     assert markers.rotations is None
-    assert assignment(recipe, markers).hands
+    assert assign_hands(recipe, markers).hands

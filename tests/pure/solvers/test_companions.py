@@ -72,7 +72,7 @@ def test_with_no_finger_seen_or_all_of_them_nothing_changes():
 
 def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_than_at_rest(shared, monkeypatch):
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
-    named = assigning.assignment(Recipe("x"), markers).hands["right"]
+    named = assigning.assign_hands(Recipe("x"), markers).hands["right"]
     few = {"index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist"}
     few |= {f"{digit}-tip" for digit in ("thumb", "index-finger", "pinky-finger")}
 

@@ -14,7 +14,7 @@ from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.label_search import find
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
-from knuckle.pipeline.labelling import DOUBTFUL, by_shape
+from knuckle.pipeline.labelling import DOUBTFUL_CONFIDENCE, label_by_shape
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
 from knuckle.tests.pure.hand.people import posed, someone
@@ -40,12 +40,13 @@ def test_a_known_performers_markers_get_the_labels_under_which_they_were_measure
     half = len(markers.times) // 2
     first, second = markers.select(slice(0, half)), markers.select(slice(half, None))
     recipe = Recipe(file)
-    person, _ = assigning.calibrate(recipe, clean(first, recipe.cleaning), assigning.assignment(recipe, first))
+    assigned = assigning.assign_hands(recipe, first)
+    person, _ = assigning.measure_performer(recipe, clean(first, recipe.cleaning), assigned)
     assert sorted(person.hands) == sides
     order = np.random.default_rng(6).permutation(len(markers.names))
     names = tuple(f"M{number:03}" for number in range(len(order)))
     unnamed = replace(second, names=names, positions=second.positions[:, order], predicted=second.predicted[:, order])
-    labels = run_to_end(by_shape(unnamed, person.hands))
+    labels = run_to_end(label_by_shape(unnamed, person.hands))
     assert sorted(labels.groups) == sides
     for side in sides:
         assert set(labels.groups[side]) <= set(person.hands[side].spots)
@@ -84,7 +85,7 @@ def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_
             if confidence > 0
         }
         (lone,) = sure.keys() & set(TIPS[2:])
-        assert sure.pop(lone) < DOUBTFUL <= min(sure.values())
+        assert sure.pop(lone) < DOUBTFUL_CONFIDENCE <= min(sure.values())
 
 
 def test_what_is_said_to_be_right_nine_times_of_ten_is(shared):

@@ -20,7 +20,7 @@ from knuckle.hand.marker_sets import suggest
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
-from knuckle.pipeline.live.dropout_blend import EASE, HOLD, RETURN, DropoutBlend
+from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
 from knuckle.pipeline.live.session import Session
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.capture.devices.moments import fist, moments
@@ -56,7 +56,7 @@ def fed(session: Session, frames: list[Frame]) -> Session:
 
 def wait(session: Session, one: Frame) -> None:
     end = time.monotonic() + 20
-    while (session.waiting() or not session.hands()) and not session.problems and time.monotonic() < end:
+    while (session.unmeasured() or not session.hands()) and not session.problems and time.monotonic() < end:
         time.sleep(0.01)
         session.feed([(one, float(one.time or 0.0))])
     time.sleep(0.3)
@@ -70,7 +70,7 @@ def joints_of(pose: Pose) -> np.ndarray:
 def test_both_hands_are_where_the_device_has_them(drive):
     sent = moments(80)
     session = fed(Session(Recipe("quest"), drive), [frame(moment) for moment in sent])
-    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert set(shown) == {"left", "right"}
     for side, joints in sent[-1].hands.items():
         apart = np.linalg.norm(joints_of(shown[side].pose) - joints[:, :3, 3], axis=1).max()
@@ -94,7 +94,7 @@ def test_joints_of_the_device_are_taken_as_they_are():
     """Where a device has solved the hand, its angles are the hand's: DIP and PIP uncoupled."""
     sent = moments(80)
     session = fed(Session(Recipe("quest"), "joints"), [frame(moment) for moment in sent])
-    pose = next(hand for hand in session.show(sent[-1].time) if hand.name == "right").pose
+    pose = next(hand for hand in session.displayed(sent[-1].time) if hand.name == "right").pose
     bends = [f"index-finger-phalanx-{part}" for part in ("intermediate", "distal")]
     assert np.rad2deg(bent(pose.hand, pose.angles[0], bends)) == pytest.approx(closed(bends), abs=1.5)
     session.close()
@@ -106,7 +106,7 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
     sent = moments(80)
     frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
     session = fed(Session(Recipe("vmc"), "joints"), frames)
-    for shown in session.show(sent[-1].time):
+    for shown in session.displayed(sent[-1].time):
         bends = ["index-finger-phalanx-distal", "thumb-phalanx-distal"]
         angles = np.rad2deg(bent(shown.pose.hand, shown.pose.angles[0], bends))
         assert angles == pytest.approx(closed(bends), abs=2.5)
@@ -119,7 +119,7 @@ def test_two_people_keep_their_own_hands():
     names = frames[0].names
     frames = [Frame(names, one.positions, one.rotations, one.time, one.number) for one in frames]
     session = fed(Session(Recipe("quest")), frames)
-    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert set(shown) == {"Anna left", "Anna right", "Ben left", "Ben right"}
     between = shown["Ben left"].pose.root[0, :3, 3] - shown["Anna left"].pose.root[0, :3, 3]
     assert between == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
@@ -132,7 +132,7 @@ def test_swapped_names_are_told_by_the_hands_shape():
     swapped = [Frame(joint_names("left"), f.positions, f.rotations, f.time, f.number) for f in map(frame, sent)]
     named = [Frame(swapped[0].names, f.positions, f.rotations, f.time, f.number) for f in swapped]
     session = fed(Session(Recipe("quest")), named)
-    assert [hand.side for hand in session.show(sent[-1].time)] == ["right"]
+    assert [hand.side for hand in session.displayed(sent[-1].time)] == ["right"]
     session.close()
 
 
@@ -140,7 +140,7 @@ def test_one_hand_that_is_away_leaves_the_other_alone():
     sent = moments(140)
     both, right = [frame(moment) for moment in sent], [frame(moment, hands=("right",)) for moment in sent]
     session = fed(Session(Recipe("quest")), both[:80] + right[80:])
-    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert shown["left"].lost and not shown["right"].lost
     apart = np.linalg.norm(joints_of(shown["right"].pose) - sent[-1].hands["right"][:, :3, 3], axis=1).max()
     assert apart < 0.004
@@ -154,7 +154,7 @@ def test_a_finger_that_is_never_told_goes_with_those_beside_it():
     names = tuple(joint_names("right")[row] for row in keep)
     frames = [Frame(names, moment.hands["right"][keep, :3, 3], None, moment.time, moment.number) for moment in sent]
     session = fed(Session(Recipe("quest")), frames)
-    pose = next(iter(session.show(sent[-1].time))).pose
+    pose = next(iter(session.displayed(sent[-1].time))).pose
     bend = {digit: pose.angles[0, pose.hand.dof(f"{digit}-phalanx-intermediate", "flexion")] for digit in DIGITS[1:]}
     assert bend["middle-finger"] > 1.5 and bend["pinky-finger"] > 1.5, "it is a fist"
     assert bend["ring-finger"] > 1.4
@@ -177,7 +177,7 @@ def test_every_wire_drives_a_session():
             session.feed([(one, number / 60)])
             if number == 40:
                 wait(session, one)
-        assert {hand.side for hand in session.show(len(frames) / 60)} == {"left", "right"}, device.name
+        assert {hand.side for hand in session.displayed(len(frames) / 60)} == {"left", "right"}, device.name
         session.close()
 
 
@@ -191,7 +191,7 @@ def hand_and_poses() -> tuple[Pose, Pose]:
 
 
 def at(presence: DropoutBlend, moment: float) -> Pose:
-    pose = presence.show(moment)
+    pose = presence.pose_at(moment)
     assert pose is not None
     return pose
 
@@ -199,28 +199,28 @@ def at(presence: DropoutBlend, moment: float) -> Pose:
 def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
     first, second = hand_and_poses()
     presence = DropoutBlend(first.hand)
-    presence.see(first, 0.0)
+    presence.update(first, 0.0)
     at(presence, 0.0)
-    assert np.array_equal(at(presence, HOLD - 0.01).angles, first.angles) and not presence.lost
-    steps, before = [], at(presence, HOLD + 0.001)
-    for moment in np.arange(HOLD + 0.001, HOLD + EASE + 0.2, 1 / 60):
+    assert np.array_equal(at(presence, HOLD_SECONDS - 0.01).angles, first.angles) and not presence.lost
+    steps, before = [], at(presence, HOLD_SECONDS + 0.001)
+    for moment in np.arange(HOLD_SECONDS + 0.001, HOLD_SECONDS + EASE_SECONDS + 0.2, 1 / 60):
         now = at(presence, moment)
         steps.append(np.abs(now.angles - before.angles).max())
         before = now
     assert presence.lost
     assert np.allclose(before.angles, first.hand.neutral)
     assert np.array_equal(before.root, first.root), "it stays where it was last"
-    back = HOLD + EASE + 0.5
+    back = HOLD_SECONDS + EASE_SECONDS + 0.5
     at(presence, back)
-    for moment in np.arange(back, back + RETURN + 0.1, 1 / 60):
-        presence.see(second, moment)
+    for moment in np.arange(back, back + RETURN_SECONDS + 0.1, 1 / 60):
+        presence.update(second, moment)
         now = at(presence, moment)
         steps.append(np.abs(now.angles - before.angles).max())
         before = now
     assert np.array_equal(before.angles, second.angles) and not presence.lost
     # 1.5 is the steepest slope of the smooth step that both go by.
     widest = max(np.abs(first.angles - first.hand.neutral).max(), np.abs(second.angles - first.hand.neutral).max())
-    assert max(steps) < 1.6 * widest / 60 / RETURN
+    assert max(steps) < 1.6 * widest / 60 / RETURN_SECONDS
 
 
 @pytest.mark.parametrize("together", [2, 5, 8])
@@ -232,7 +232,7 @@ def test_frames_that_come_in_bursts_are_followed_without_delay(together):
     for moment in numbers // together * together / 120 + numbers % together * 1e-4:
         root = pose.root.copy()
         root[:, 0, 3] += moment
-        presence.see(Pose(pose.hand, root, pose.angles), moment)
+        presence.update(Pose(pose.hand, root, pose.angles), moment)
         assert np.array_equal(at(presence, moment).root, root)
 
 
@@ -266,10 +266,10 @@ def followed(session: Session, frames: list[Frame], name: str = "right") -> np.n
     for one in frames:
         at = float(one.time or 0.0)
         session.feed([(one, at)])
-        while any(hand.measuring is not None for hand in session._hands.values()):
+        while any(hand.pending is not None for hand in session._hands.values()):
             time.sleep(0.01)
             session.feed([(one, at)])
-        places.append(next(joints_of(hand.pose) for hand in session.show(at) if hand.name == name))
+        places.append(next(joints_of(hand.pose) for hand in session.displayed(at) if hand.name == name))
     return np.array(places)
 
 
@@ -320,7 +320,7 @@ def test_a_hand_that_moved_while_it_was_away_for_a_moment_goes_there_and_does_no
     moved = [replace(one, positions=one.positions + [0.25, 0.0, 0.0], time=(one.time or 0.0) + 0.7) for one in seen]
     places = followed(session, seen + moved)
     # 1.5 is the steepest slope of the smooth step by which it goes over.
-    assert longest_step(places) < 1.6 * 0.25 / 60 / RETURN
+    assert longest_step(places) < 1.6 * 0.25 / 60 / RETURN_SECONDS
     np.testing.assert_allclose(places[-1] - places[0], np.tile([0.25, 0.0, 0.0], (25, 1)), atol=0.002)
     session.close()
 

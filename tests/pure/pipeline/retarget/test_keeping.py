@@ -14,8 +14,8 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.proportions import adult, build, rest_frames_in_wrist
 from knuckle.pipeline.recipe import KEEPS, SCALES
-from knuckle.pipeline.retarget import RestHand, RetargetMode, figures_of, keep
-from knuckle.pipeline.retarget import character as character_of
+from knuckle.pipeline.retarget import RestHand, RetargetMode, retarget, retarget_figures
+from knuckle.pipeline.retarget import build_character as character_of
 from knuckle.solvers.solver import limit_excess
 
 TIP_ROWS = [JOINT_INDEX[tip] for tip in TIPS]
@@ -65,7 +65,7 @@ def test_a_hand_of_the_same_proportions_does_what_the_performer_does(what, size,
     performer = build(adult(side))
     same = character(performer, joints_of(adult(side).scaled(size)))
     for pose in (closing(performer), anyhow(performer, 50, 1)):
-        kept = keep(pose, same, RetargetMode(what))
+        kept = retarget(pose, same, RetargetMode(what))
         assert np.abs(kept.pose.angles - pose.angles).max() < 1e-9
         assert kept.scale == pytest.approx(size)
 
@@ -76,7 +76,7 @@ def test_directions_are_kept_by_hands_of_any_lengths(seed):
     performer = build(adult("right"))
     other = character(performer, joints_of(shaped(rng.uniform(0.5, 2, 5), scale=rng.uniform(0.1, 10))))
     pose = anyhow(performer, 20, seed)
-    kept = keep(pose, other, RetargetMode("directions"))
+    kept = retarget(pose, other, RetargetMode("directions"))
     seen, wanted = (kinematics.joint_frames(each.hand, each)[..., :3, :3] for each in (kept.pose, pose))
     assert np.abs(seen - wanted).max() < 1e-12
     places = kinematics.joint_frames(other.hand, kept.pose)[..., :3, 3]
@@ -95,7 +95,7 @@ def test_fingertips_come_as_near_as_limits_let_them(seed, scale):
     size = 1.0 if scale == "world" else 3.0
     other = character(performer, joints_of(shaped(rng.uniform(0.85, 1.2, 5), scale=size)))
     pose = anyhow(performer, 5, seed)
-    kept = keep(pose, other, RetargetMode("fingertips", scale))
+    kept = retarget(pose, other, RetargetMode("fingertips", scale))
     wanted = kept.scale * tips_of(performer, pose.angles)
     found = tips_of(other.hand, kept.pose.angles)
     assert limit_excess(other.hand, kept.pose.angles).max() < 1e-9
@@ -133,16 +133,20 @@ def test_a_pinch_stays_a_pinch(name, scale):
     pose = closing(performer)
     other = character(performer, joints_of(shaped(HANDS[name], scale=scale)))
     own = gaps_of(tips_of(performer, pose.angles))[50, 1]
-    lost = keep(pose, other, RetargetMode("directions"))
-    kept = keep(pose, other, RetargetMode("pinches"))
+    lost = retarget(pose, other, RetargetMode("directions"))
+    kept = retarget(pose, other, RetargetMode("pinches"))
     assert own < 0.006
     before = gaps_of(tips_of(other.hand, lost.pose.angles))[50, 1]
     after = gaps_of(tips_of(other.hand, kept.pose.angles))[50, 1]
     assert abs(before - kept.scale * own) > 0.005 * scale
     assert abs(after - kept.scale * own) < 0.001 * scale, f"{1000 * after / scale:.2f} mm, {1000 * own:.2f} mm wanted"
     assert limit_excess(other.hand, kept.pose.angles).max() < 1e-9
-    figures = figures_of(kept)["digits"]["index-finger"]
-    assert figures["gap_off_mm"]["max"] < 1.5 * scale < figures_of(lost)["digits"]["index-finger"]["gap_off_mm"]["max"]
+    figures = retarget_figures(kept)["digits"]["index-finger"]
+    assert (
+        figures["gap_off_mm"]["max"]
+        < 1.5 * scale
+        < retarget_figures(lost)["digits"]["index-finger"]["gap_off_mm"]["max"]
+    )
 
 
 def test_a_touch_of_tips_stays_a_touch():
@@ -162,7 +166,7 @@ def test_a_touch_of_tips_stays_a_touch():
     angles[0, dofs] = found.x
     assert gaps_of(tips_of(performer, angles))[0, 1] < 1e-5
     other = character(performer, joints_of(shaped((1.1, 0.9, 1, 1, 1), "left", 2.0)))
-    kept = keep(Pose(performer, pose.root[:1], angles), other, RetargetMode("pinches"))
+    kept = retarget(Pose(performer, pose.root[:1], angles), other, RetargetMode("pinches"))
     assert gaps_of(tips_of(other.hand, kept.pose.angles))[0, 1] < 1e-3
 
 
@@ -171,7 +175,7 @@ def test_what_does_not_pinch_is_left_alone(name):
     performer = build(adult("right"))
     other = character(performer, joints_of(shaped(HANDS[name])))
     pose = anyhow(performer, 200, 4)
-    kept, plain = (keep(pose, other, RetargetMode(what)) for what in ("pinches", "directions"))
+    kept, plain = (retarget(pose, other, RetargetMode(what)) for what in ("pinches", "directions"))
     far = gaps_of(tips_of(performer, pose.angles))[:, 1:] > 0.4 * adult("right").size + 1e-3
     assert far.any() and not far.all()
     for column, digit in enumerate(DIGITS[1:]):
@@ -191,7 +195,7 @@ def test_nothing_jumps_as_a_pinch_comes_and_goes(name, what):
         # From a hand that is a little bent: straight digits that have to be shorter buckle.
         pose = closing(performer, frames)
         bent = Pose(performer, pose.root, 0.8 * pose.angles + 0.2 * performer.neutral)
-        largest.append(np.degrees(np.abs(np.diff(keep(bent, other, RetargetMode(what)).pose.angles, axis=0)).max()))
+        largest.append(np.degrees(np.abs(np.diff(retarget(bent, other, RetargetMode(what)).pose.angles, axis=0)).max()))
     assert largest[1] < 0.7 * largest[0] and largest[2] < 0.7 * largest[1], largest
     assert largest[2] < 3.0
 
@@ -201,7 +205,7 @@ def test_the_limits_of_the_rig_hold(what):
     usual = build(adult("right"))
     narrow = {key: (0.6 * low, 0.6 * high) for key, (low, high) in DEFAULT_LIMITS.items()}
     other = character(build(adult("right"), narrow, ()), joints_of(shaped((1.2, 0.9, 1.1, 1, 1))))
-    kept = keep(anyhow(usual, 100, 5), other, RetargetMode(what))
+    kept = retarget(anyhow(usual, 100, 5), other, RetargetMode(what))
     assert limit_excess(other.hand, kept.pose.angles).max() < 1e-9
 
 
@@ -210,9 +214,9 @@ def test_in_pieces_a_take_is_kept_as_at_once(what):
     performer = build(adult("right"))
     other = character(performer, joints_of(shaped((1.1, 1.2, 1, 0.9, 0.8))))
     pose = closing(performer, 40)
-    whole = keep(pose, other, RetargetMode(what)).pose.angles
+    whole = retarget(pose, other, RetargetMode(what)).pose.angles
     pieces = [
-        keep(Pose(performer, pose.root[part], pose.angles[part]), other, RetargetMode(what)).pose.angles
+        retarget(Pose(performer, pose.root[part], pose.angles[part]), other, RetargetMode(what)).pose.angles
         for part in (slice(0, 1), slice(1, 17), slice(17, 17), slice(17, None))
     ]
     assert np.abs(whole - np.concatenate(pieces)).max() < 1e-7
@@ -232,7 +236,7 @@ def test_fingers_of_two_bones_and_a_thumb_without_metacarpal_reach_as_far_as_the
     missing = ("finger-metacarpal", "finger-phalanx-distal", "thumb-metacarpal")
     other = character(performer, lacking(full, *missing))
     assert other.digits == DIGITS
-    kept = keep(closing(performer), other, RetargetMode(what))
+    kept = retarget(closing(performer), other, RetargetMode(what))
     places = kinematics.joint_frames(other.hand, kept.pose)[..., :3, 3]
     assert np.isfinite(places).all()
     for digit in DIGITS[1:]:
@@ -252,7 +256,7 @@ def test_a_mitten_follows_the_mean_of_the_fingers():
     other = character(performer, lacking(joints_of(adult("right")), "index", "ring", "pinky"))
     assert other.digits == ("thumb", "middle-finger")
     pose = anyhow(performer, 20, 2)
-    kept = keep(pose, other, RetargetMode("directions"))
+    kept = retarget(pose, other, RetargetMode("directions"))
     for place in range(3):
         dofs = [performer.dof(CHAIN_JOINTS[digit][place], "flexion") for digit in DIGITS[1:]]
         mean = pose.angles[:, dofs].mean(axis=1)
@@ -260,7 +264,7 @@ def test_a_mitten_follows_the_mean_of_the_fingers():
         assert np.allclose(kept.pose.angles[:, own], mean)
     thumb = performer.dof(CHAIN_JOINTS["thumb"][1], "flexion")
     assert np.array_equal(kept.pose.angles[:, thumb], pose.angles[:, thumb])
-    assert figures_of(kept)["digits"]["middle-finger"]["follows"] == list(DIGITS[1:])
+    assert retarget_figures(kept)["digits"]["middle-finger"]["follows"] == list(DIGITS[1:])
 
 
 @pytest.mark.parametrize("finger", ["index-finger", "ring-finger", "pinky-finger"])
@@ -269,15 +273,15 @@ def test_an_only_finger_that_is_named_follows_the_performers_of_its_name(finger)
     others = [digit.split("-")[0] for digit in DIGITS[1:] if digit != finger]
     pose = anyhow(performer, 20, 2)
     other = character(performer, lacking(joints_of(adult("right")), *others))
-    kept = keep(pose, other, RetargetMode("directions"))
+    kept = retarget(pose, other, RetargetMode("directions"))
     assert np.array_equal(kept.pose.angles, pose.angles)
-    assert figures_of(kept)["digits"][finger]["follows"] == [finger]
+    assert retarget_figures(kept)["digits"][finger]["follows"] == [finger]
 
 
 def test_a_mitten_closes_on_the_thumb_whichever_finger_pinches():
     performer = build(adult("right"))
     other = character(performer, lacking(joints_of(adult("right")), "index", "ring", "pinky"))
-    kept = keep(closing(performer), other, RetargetMode("pinches"))
+    kept = retarget(closing(performer), other, RetargetMode("pinches"))
     own = gaps_of(tips_of(performer, closing(performer).angles))[50, 1:].min()
     gap = gaps_of(tips_of(other.hand, kept.pose.angles))[50, 2]
     assert gap < 0.03 and own < 0.006
@@ -289,9 +293,9 @@ def test_hands_with_fewer_digits_follow_those_of_the_same_name(what, missing):
     performer = build(adult("left"))
     other = character(performer, lacking(joints_of(adult("left")), *missing))
     assert other.digits == tuple(digit for digit in DIGITS if digit.split("-")[0] not in missing)
-    kept = keep(closing(performer), other, RetargetMode(what))
+    kept = retarget(closing(performer), other, RetargetMode(what))
     assert np.all(np.isfinite(kept.pose.angles))
-    assert set(figures_of(kept)["digits"]) == set(other.digits)
+    assert set(retarget_figures(kept)["digits"]) == set(other.digits)
     assert limit_excess(other.hand, kept.pose.angles).max() < 1e-9
 
 

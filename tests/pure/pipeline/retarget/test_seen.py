@@ -14,8 +14,23 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Site
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
-from knuckle.pipeline.retarget import RestHand, RetargetMode, character, figures_of, keep, seen_bones
-from knuckle.pipeline.retarget.bone_directions import CHAINS, EASE, LAST, LENGTH, WEIGHTS, as_seen, bones
+from knuckle.pipeline.retarget import (
+    RestHand,
+    RetargetMode,
+    build_character,
+    observed_directions,
+    retarget,
+    retarget_figures,
+)
+from knuckle.pipeline.retarget.bone_directions import (
+    BLEND_SECONDS,
+    CHAINS,
+    DIRECTION_LENGTH,
+    LAST_BONE_WEIGHT,
+    WEIGHTS,
+    follow_directions,
+    pose_directions,
+)
 from knuckle.solvers.solver import limit_excess
 
 EDGE = 0.05
@@ -58,7 +73,7 @@ def degrees(one, other):
 
 
 def following(pose, targets):
-    return as_seen(pose, pose.hand.limits, targets, seen_bones(pose, targets))
+    return follow_directions(pose, pose.hand.limits, targets, observed_directions(pose, targets))
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -67,8 +82,8 @@ def test_bones_whose_markers_change_their_distances_point_as_they_do(side, seed)
     truth, times = performance(side, seed=seed)
     targets = stretched(truth, times, 0.15, seed)
     plain = solved(truth.hand, targets)
-    off = degrees(bones(following(plain, targets)), bones(truth))
-    lost = degrees(bones(plain), bones(truth))
+    off = degrees(pose_directions(following(plain, targets)), pose_directions(truth))
+    lost = degrees(pose_directions(plain), pose_directions(truth))
     assert lost.max() > 10
     assert off.max() < 3, f"{off.max():.2f} > 3 degrees"
     assert off[:, :, 2].max() < 1.5, f"{off[:, :, 2].max():.2f} > 1.5 degrees"
@@ -85,7 +100,7 @@ def test_a_thumb_that_bends_aside_at_its_mcp_is_followed():
     truth = Pose(hand, np.eye(4)[None], angles)
     targets = stretched(truth, np.zeros(1), 0.0)
     found = following(solved(hand, targets), targets)
-    assert degrees(bones(found), bones(truth))[0, 0].max() < 1
+    assert degrees(pose_directions(found), pose_directions(truth))[0, 0].max() < 1
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -97,7 +112,7 @@ def test_what_is_found_is_the_least_of_its_formula(seed):
     targets = stretched(truth, times, 0.1)
     targets = replace(targets, positions=targets.positions + rng.normal(0, 0.0015, targets.positions.shape))
     plain = solved(hand, targets)
-    how = seen_bones(plain, targets)
+    how = observed_directions(plain, targets)
     found = following(plain, targets)
     low, high = hand.limits.T
     ranges = np.ptp(hand.limits, axis=1)
@@ -109,9 +124,11 @@ def test_what_is_found_is_the_least_of_its_formula(seed):
             def rows(part, frame=frame, row=row, dofs=dofs):
                 angles = plain.angles[[frame]].copy()
                 angles[0, dofs] = part
-                way = bones(Pose(hand, plain.root[[frame]], angles))[0, row] - how.ways[frame, row]
+                way = pose_directions(Pose(hand, plain.root[[frame]], angles))[0, row] - how.directions[frame, row]
                 posture = WEIGHTS.posture * (part - plain.angles[frame, dofs]) / ranges[dofs]
-                return np.concatenate([(LENGTH * np.sqrt([1, 1, LAST])[:, None] * way).ravel(), posture])
+                return np.concatenate(
+                    [(DIRECTION_LENGTH * np.sqrt([1, 1, LAST_BONE_WEIGHT])[:, None] * way).ravel(), posture]
+                )
 
             begin = np.clip(found.angles[frame, dofs], low[dofs] + 1e-9, high[dofs] - 1e-9)
             best = least_squares(rows, begin, bounds=(low[dofs], high[dofs]), xtol=1e-14, ftol=1e-14, gtol=1e-14)
@@ -128,7 +145,7 @@ def test_a_bone_of_which_one_end_is_not_seen_points_as_solved():
     targets = replace(targets, weights=weights)
     plain = solved(truth.hand, targets)
     found = following(plain, targets)
-    off = degrees(bones(found), bones(plain))
+    off = degrees(pose_directions(found), pose_directions(plain))
     dofs = np.isin(truth.hand.axis_joint, CHAINS[1])
     assert np.array_equal(found.angles[:, dofs], plain.angles[:, dofs])
     assert off[:, 3, 2].max() < 4 and off[:, 3, :2].max() > 8
@@ -143,12 +160,12 @@ def test_nothing_leaps_where_markers_come_and_go():
     weights[50:70, CHAINS[:, 2]] = 0.0
     plain = solved(long, targets)
     gone = replace(targets, weights=weights)
-    how = seen_bones(plain, gone)
-    found = bones(as_seen(plain, long.limits, gone, how))
-    assert np.all(how.shares[50:70, :, 1:] == 0) and np.all(how.shares[:, :, 0] == 1)
-    assert np.all(how.shares[: 50 - round(60 * EASE)] == 1)
-    steps, smooth = (degrees(ways[1:], ways[:-1]) for ways in (found, bones(following(plain, targets))))
-    away = degrees(bones(plain), how.ways)
+    how = observed_directions(plain, gone)
+    found = pose_directions(follow_directions(plain, long.limits, gone, how))
+    assert np.all(how.weights[50:70, :, 1:] == 0) and np.all(how.weights[:, :, 0] == 1)
+    assert np.all(how.weights[: 50 - round(60 * BLEND_SECONDS)] == 1)
+    steps, smooth = (degrees(ways[1:], ways[:-1]) for ways in (found, pose_directions(following(plain, targets))))
+    away = degrees(pose_directions(plain), how.directions)
     assert np.nanmax(away) > 8
     # A fourth of the way in a frame is the steepest that the ease has.
     assert np.max(steps - smooth) < 0.3 * np.nanmax(away)
@@ -170,7 +187,7 @@ def test_a_marker_that_is_nowhere_near_its_bone_does_not_turn_it():
     away = targets.positions.copy()
     away[20, JOINT_INDEX["middle-finger-phalanx-distal"]] += [0.0, 0.0, 0.08]
     found = following(truth, replace(targets, positions=away))
-    assert degrees(bones(found), bones(truth)).max() < 0.01
+    assert degrees(pose_directions(found), pose_directions(truth)).max() < 0.01
 
 
 def test_markers_beside_joints_do_not_tell_how_bones_point():
@@ -180,7 +197,7 @@ def test_markers_beside_joints_do_not_tell_how_bones_point():
     sites = np.array([*CHAINS[1, :2], len(hand.sites) - 1, CHAINS[1, 3]])
     places = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
     targets = Targets(times, sites, places, np.ones((5, 4)))
-    known = np.isfinite(seen_bones(replace(truth, hand=hand), targets).ways[..., 0])
+    known = np.isfinite(observed_directions(replace(truth, hand=hand), targets).directions[..., 0])
     assert np.array_equal(np.any(known[:, 1], axis=0), [True, False, False]) and not known[:, [0, 2, 3, 4]].any()
 
 
@@ -203,18 +220,18 @@ def test_a_hand_of_other_proportions_points_as_the_markers_do_and_the_report_say
     usual = adult(side)
     other = replace(usual, phalanges=usual.phalanges * [[1.3], [0.9], [1.1], [1.0], [0.7]]).scaled(2.0)
     places = kinematics.joint_frames(build(other), Pose(build(other), np.eye(4)[None], 0 * truth.angles[:1]))
-    of = character(truth.hand, RestHand(places[0, :, :3, 3]))
-    kept = keep(plain, of, RetargetMode("directions"), targets)
-    off = degrees(bones(kept.pose), bones(truth))
+    of = build_character(truth.hand, RestHand(places[0, :, :3, 3]))
+    kept = retarget(plain, of, RetargetMode("directions"), targets)
+    off = degrees(pose_directions(kept.pose), pose_directions(truth))
     assert off.max() < 3
-    markers = seen_bones(plain, targets)
-    figures = figures_of(kept, markers)
+    markers = observed_directions(plain, targets)
+    figures = retarget_figures(kept, markers)
     for row, digit in enumerate(DIGITS):
         told = figures["digits"][digit]
-        beside = degrees(bones(kept.pose)[:, row], markers.ways[:, row])
+        beside = degrees(pose_directions(kept.pose)[:, row], markers.directions[:, row])
         assert told["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
         assert told["tip_direction_off_deg"]["mean"] == pytest.approx(beside[:, 2].mean(), abs=1e-3)
-    assert figures_of(kept)["left_deg"] == {"mean": None, "max": None}
+    assert retarget_figures(kept)["left_deg"] == {"mean": None, "max": None}
     # Where fingertips are kept they decide, not how bones point.
-    tips = keep(plain, of, RetargetMode("fingertips"), targets)
-    assert np.array_equal(tips.pose.angles, keep(plain, of, RetargetMode("fingertips")).pose.angles)
+    tips = retarget(plain, of, RetargetMode("fingertips"), targets)
+    assert np.array_equal(tips.pose.angles, retarget(plain, of, RetargetMode("fingertips")).pose.angles)
