@@ -43,7 +43,7 @@ def smooth_markers(
         unsmoothed = np.where(smooth.rejected[..., None], np.nan, positions[:, columns])
         positions[:, columns] = np.where(smooth.targets.weights[..., None] > 0, smooth.targets.positions, unsmoothed)
         predicted[:, columns] |= smooth.predicted
-        if rotations is not None and smooth.targets.rotations is not None:
+        if rotations is not None and hand_rotations is not None and smooth.targets.rotations is not None:
             rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)
         noise[side] = np.median(smooth.noise, axis=0, keepdims=True)
     known = np.all(np.isfinite(positions), axis=-1)

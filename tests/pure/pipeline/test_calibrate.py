@@ -106,7 +106,7 @@ def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
     back = performer.from_dict(json.loads(json.dumps(kept)), "file").hands["right"]
     assert back.spots == person.hands["right"].spots
     assert {one.of for one in back.measurements if one.kind == "marker"} == set(back.spots)
-    assert "frames left out" in person.clips["fit"]
+    assert "held-out frames" in person.clips["fit"]
     errors = []
     for known in (None, kept):
         take = job.run(replace(recipe, performer=known, solver="jacobian", end=60))
