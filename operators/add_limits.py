@@ -50,7 +50,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
             hands = [
                 (bound_hand(armature, found, hand), hand)
                 for found in find_hands(armature, ())
-                for hand in [_hand(context, found.side)]
+                for hand in [_hand_model(context, found.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
             detection_cache.forget()
@@ -79,7 +79,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
         return {"FINISHED"} if count else {"CANCELLED"}
 
 
-def _hand(context: "Context", side: Side) -> HandModel:
+def _hand_model(context: "Context", side: Side) -> HandModel:
     """Return the performer's hand if it was measured, else a mean adult's."""
     performer = performer_of(context.scene)
     known = from_dict(performer, "performer").hands.get(side) if performer else None

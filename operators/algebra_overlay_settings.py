@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ..hand.joints import DIGITS, digit_label
 from ..rig.posing.algebra import PARTS
 from .session import SESSION
-from .setting_properties import FIXED
+from .setting_properties import NOT_ANIMATED
 
 MAX_STEPS = 5
 """The most steps that a part of the hand has."""
@@ -43,7 +43,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         "works and why a finger goes where it goes",
         get=_show,
         set=_set_show,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     parts: EnumProperty(
         name="Of",
@@ -63,14 +63,14 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         max=MAX_STEPS,
         default=0,
         update=_redraw,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     names: BoolProperty(
         name="Names",
         description="Write the names that the papers give them",
         default=True,
         update=_redraw,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
 
 

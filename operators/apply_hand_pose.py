@@ -13,7 +13,7 @@ from ..rig.keys.keyframes import check_keyable
 from ..rig.posing.hand_poses import apply_pose
 from ..rig.posing.pose_assets import add_pose_assets
 from ..rig.posing.rig_hand import RigHand
-from .posed_hands import hands_asked
+from .posed_hands import requested_hands
 from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import SIDE_ITEMS
 
@@ -52,13 +52,13 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Pose each requested hand."""
-        for held in self._asked(context):
+        for held in self._requested_hands(context):
             before = channels_before(held)
             apply_pose(held, self.pose, self.factor)
             finish_posing(context, held, before)
         return ""
 
-    def _asked(self, context: "Context") -> list[RigHand]:
+    def _requested_hands(self, context: "Context") -> list[RigHand]:
         """Return the requested hands. Raises RigError if there is none."""
         if self.side != "SELECTED":
             return hands_to_pose(context, self.side)
@@ -87,9 +87,8 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Make assets of all poses for each requested hand."""
-        by_armature = [
-            (armature, list(of)) for armature, of in groupby(hands_asked(context, self.side), RigHand.armature_object)
-        ]
+        hands = requested_hands(context, self.side)
+        by_armature = [(armature, list(of)) for armature, of in groupby(hands, RigHand.armature_object)]
         for armature, _ in by_armature:
             check_keyable(armature)
         made = sum(len(add_pose_assets(armature, of)) for armature, of in by_armature)

@@ -13,7 +13,7 @@ from ..rig.rotation_channels import channel
 if TYPE_CHECKING:
     from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window
 
-ALIKE = 1e-6
+VALUE_TOLERANCE = 1e-6
 """A channel whose value differs by less from its F-curve needs no key."""
 
 
@@ -92,7 +92,7 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
     wanted = [True] * len(values)
     if edit.use_auto_keyframe_insert_needed:
         wanted = [
-            curve is None or curve.is_empty or abs(curve.evaluate(frame) - value) > ALIKE
+            curve is None or curve.is_empty or abs(curve.evaluate(frame) - value) > VALUE_TOLERANCE
             for curve, value in zip(curves, values, strict=True)
         ]
         if len(values) == 4:

@@ -13,7 +13,7 @@ from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, key_values
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object
 
-OF_A_KEY = (
+KEY_PROPERTIES = (
     "interpolation",
     "easing",
     "type",
@@ -77,7 +77,7 @@ def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
     )
 
 
-def give_back(armature: "Object", before: KeysBefore) -> None:
+def restore_keys(armature: "Object", before: KeysBefore) -> None:
     """Restore the keys of the frame. F-curves, a slot and an action that were made meanwhile are removed.
 
     Whatever else the action holds stays.
@@ -97,7 +97,7 @@ def give_back(armature: "Object", before: KeysBefore) -> None:
                 [curve for curve in bag.fcurves if curve.data_path.rpartition(".")[0] in before.paths] if bag else ()
             )
             for curve in of_bones:
-                _give_back_to(bag, curve, before)
+                _restore_curve(bag, curve, before)
     if before.slot:
         return
     action.slots.remove(slot)
@@ -110,7 +110,7 @@ def give_back(armature: "Object", before: KeysBefore) -> None:
         armature.animation_data_clear()
 
 
-def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
+def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
     name = curve.data_path, curve.array_index
     if name not in before.keys:
         bag.fcurves.remove(curve)
@@ -120,7 +120,7 @@ def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
         curve.keyframe_points.remove(key)
     key = key_on(curve, before.frame)
     if key is not None and had is not None:
-        for setting, value in zip(OF_A_KEY, had, strict=True):
+        for setting, value in zip(KEY_PROPERTIES, had, strict=True):
             setattr(key, setting, value)
     curve.update()
     if len(places) == 2 * len(curve.keyframe_points):
@@ -138,6 +138,6 @@ def _paths(armature: "Object", bones: Collection[str]) -> frozenset[str]:
 
 
 def _values(key: "Keyframe") -> Iterator[Any]:
-    for setting in OF_A_KEY:
+    for setting in KEY_PROPERTIES:
         value = getattr(key, setting)
         yield value if isinstance(value, str) else tuple(value)

@@ -10,7 +10,7 @@ from ..hand.generators import Progress
 from ..pipeline import performer
 from ..pipeline.calibration import CalibrationJob
 from .calibration_settings import choices_of
-from .job import JobOperator, nothing_runs
+from .job import JobOperator, no_job_runs
 from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
         if not context.scene.knuckle.capture:
             cls.poll_message_set("There is no capture yet, import one")
             return False
-        return nothing_runs(cls, context)
+        return no_job_runs(cls, context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Read, clean, assign and measure."""

@@ -15,7 +15,7 @@ from ..pipeline.performer import MAX_RADIUS_MM
 if TYPE_CHECKING:
     from bpy.types import Scene
 
-USUAL_RADII = [round(1000 * float(radius), 1) for radius in radii_by_size(adult("right")).ravel()]
+DEFAULT_RADII_MM = [round(1000 * float(radius), 1) for radius in radii_by_size(adult("right")).ravel()]
 
 
 class KnuckleCalibration(bpy.types.PropertyGroup):
@@ -23,7 +23,7 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
 
     use_still: BoolProperty(
         name="Still Frames",
-        description="Say in which frames the hand is flat and still; else its calmest 30 are found",
+        description="Choose the frames in which the hand is flat and still; otherwise the 30 stillest are found",
         options=set(),
     )
     still_first: IntProperty(
@@ -38,27 +38,27 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
         subtype="FILE_PATH",
         options=set(),
     )
-    use_motion: BoolProperty(name="Motion Frames", description="Use some frames of the free motion only", options=set())
+    use_motion: BoolProperty(name="Motion Frames", description="Use only some frames of the free motion", options=set())
     motion_first: IntProperty(name="First", description="First frame of the motion", default=31, min=1, options=set())
     motion_last: IntProperty(name="Last", description="Last frame of the motion", default=250, min=1, options=set())
     radii_from: EnumProperty(
         name="Joint Radii",
-        description="Where half the thickness of the joints comes from",
+        description="Source of the joint radii, half the thickness of each joint",
         items=[
             (
                 "ESTIMATE",
                 "Estimate",
-                "From how markers on the skin move apart as a joint bends, else by the hand's size",
+                "From how markers on the skin move apart as a joint bends; otherwise from the hand's size",
             ),
-            ("TYPED", "Typed", "Half of what a caliper shows"),
+            ("TYPED", "Typed", "Half of the thickness measured with a caliper"),
         ],
         options=set(),
     )
     radii: FloatVectorProperty(
         name="Radii",
-        description="mm: MCP, PIP and DIP of each digit, for the thumb CMC, MCP and IP",
+        description="Radii in mm of MCP, PIP and DIP of each digit, of CMC, MCP and IP of the thumb",
         size=3 * len(DIGITS),
-        default=USUAL_RADII,
+        default=DEFAULT_RADII_MM,
         min=0.0,
         max=MAX_RADIUS_MM,
         precision=1,

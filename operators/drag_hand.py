@@ -20,8 +20,8 @@ from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
 from .mouse_picking import pressed_at, under_mouse
-from .pin_properties import pin_again, pins_of
-from .pins import others
+from .pin_properties import pins_of, update_pin
+from .pins import touchable_objects
 from .posed_hands import can_drag, named_armature
 from .rig_hands import SIDE_ITEMS
 from .session import SESSION, DragTargets
@@ -177,7 +177,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         graph = context.evaluated_depsgraph_get()
         origin = region_2d_to_origin_3d(context.region, context.region_data, self._mouse)
         direction: Any = region_2d_to_vector_3d(context.region, context.region_data, self._mouse)
-        allowed = set(others(context, named_armature(context, self.armature)))
+        allowed = set(touchable_objects(context, named_armature(context, self.armature)))
         for _ in range(MAX_OWN_SURFACES):
             hit, position, normal, _, obj, matrix = context.scene.ray_cast(graph, origin, direction)
             if not hit:
@@ -197,7 +197,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            pin_again(armature, drag.follower.held, digit)
+            update_pin(armature, drag.follower.held, digit)
         key_posed(context, armature, moved, placed)
         return {"FINISHED"}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..rig.keys.take_report import report_of
-from .json_files import shown_result
+from .json_files import result_armature
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -23,7 +23,7 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if there is a take."""
-        armature = shown_result(context)
+        armature = result_armature(context)
         if report_of(armature) is None or not (armature.animation_data and armature.animation_data.action):
             cls.poll_message_set("There is no take yet, solve a capture")
             return False
@@ -31,7 +31,7 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Set the range from the first key to the last."""
-        frames = shown_result(context).animation_data.action.frame_range
+        frames = result_armature(context).animation_data.action.frame_range
         context.scene.frame_start, context.scene.frame_end = max(floor(frames[0]), 0), max(ceil(frames[1]), 1)
         return {"FINISHED"}
 

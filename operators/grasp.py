@@ -19,19 +19,19 @@ from ..rig.posing.rig_skin import is_skin
 from ..rig.posing.stillness import check_action
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, finish_posing
-from .setting_properties import FIXED
+from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, Scene
 
-DEEP = 1e-3
+PENETRATION_TOLERANCE = 1e-3
 """m, penetration of the skin into the object from which a warning is shown."""
-SOLID = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
+SURFACE_TYPES = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
 """Types of objects that have a surface."""
 
 
-def _is_solid(_: Any, obj: "Object") -> bool:
-    return obj.type in SOLID
+def _has_surface(_: Any, obj: "Object") -> bool:
+    return obj.type in SURFACE_TYPES
 
 
 class KnuckleGrasp(bpy.types.PropertyGroup):
@@ -39,67 +39,70 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
 
     target: PointerProperty(
         name="Object",
-        description="What the hand takes hold of; without one, the mesh that is selected beside the armature",
+        description="Object to grasp. If empty, the object selected together with the armature",
         type=bpy.types.Object,
-        poll=_is_solid,
+        poll=_has_surface,
     )
     grip: EnumProperty(
         name="Grip",
-        description="How it is held",
+        description="How the hand holds the object",
         items=[
-            ("AUTO", "Automatic", "As suits the object's shape and size"),
-            ("wrap", "Wrap", "The palm against it, the fingers and the thumb around it: a mug, a bottle, a handle"),
-            ("ball", "Ball", "The fingers spread over it, the thumb against them: a ball, an apple"),
+            ("AUTO", "Automatic", "Choose the grip by the object's shape and size"),
+            ("wrap", "Wrap", "Palm against the object, fingers and thumb around it: a mug, a bottle, a handle"),
+            ("ball", "Ball", "Fingers spread over the object, thumb opposite: a ball, an apple"),
             ("pinch", "Pinch", "Between the thumb and the first two fingers: a coin, a key, the edge of a card"),
-            ("write", "Write", "As a pen: thumb, index finger and the side of the middle finger, its end on the hand"),
+            ("write", "Write", "Like a pen: between thumb, index and side of the middle finger, resting on the hand"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     keyed: BoolProperty(
         name="Key the Approach",
-        description="Key how the hand comes to the object and closes, from how it stands now. Older keys of its bones "
-        "between the first frame and the last are taken away: the hand would go through them",
-        options=FIXED,
+        description="Key the motion from the current pose to the object, and the closing of the hand. Existing keys of "
+        "its bones between the first and the last frame are removed",
+        options=NOT_ANIMATED,
     )
     begins: EnumProperty(
         name="Begin",
-        description="When the hand comes",
+        description="When the approach begins",
         items=[
-            ("HERE", "On This Frame", "On the current frame the hand still stands as now"),
-            ("BEFORE", "Before This Frame", "On the current frame the hand holds the object"),
-            ("FRAME", "On a Frame", "On the frame that is told the hand still stands as now"),
+            ("HERE", "On This Frame", "The approach begins on the current frame, with the current pose"),
+            ("BEFORE", "Before This Frame", "The approach ends on the current frame, with the object held"),
+            ("FRAME", "On a Frame", "The approach begins on the start frame, with the current pose"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     start: IntProperty(
-        name="Start", description="The frame on which the hand still stands as now", default=1, options=FIXED
+        name="Start",
+        description="Frame on which the approach begins, with the current pose",
+        default=1,
+        options=NOT_ANIMATED,
     )
     length: IntProperty(
         name="Frames",
-        description="In how many frames it holds the object",
+        description="Length of the approach in frames",
         default=24,
         min=1,
         soft_max=250,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     attached: BoolProperty(
         name="Attach Object",
-        description="The object goes along with the hand from when that holds it, by a Child Of constraint. Where the "
-        "hand is keyed, so is the constraint's influence",
-        options=FIXED,
+        description="Attach the object to the hand by a Child Of constraint once it is held. If the hand is keyed, the "
+        "constraint's influence is keyed as well",
+        options=NOT_ANIMATED,
     )
     steps: IntProperty(
         name="Keys",
-        description="In how many keys the hand comes to the object; it closes in a third as many",
+        description="Number of keys of the approach; closing the hand takes a third as many",
         default=6,
         min=1,
         max=48,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
 
 
 class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
-    """Take hold of an object: the hand comes to it, and closes until its skin touches. The arm carries the hand"""
+    """Move the hand to an object and close it until its skin touches the object. The arm follows the hand"""
 
     bl_idname = "knuckle.grasp"
     bl_label = "Grasp Object"
@@ -108,23 +111,23 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         """Grasp the object, key and attach it."""
         (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
         found = detection_cache.found(armature, side)
-        obj = held_object(context, armature)
+        obj = object_to_grasp(context, armature)
         grip = None if chosen.grip == "AUTO" else chosen.grip
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
             check_action(armature)
         if chosen.attached:
-            check_attachable(posable_follower(armature, side), obj, _held_from(context.scene))
-        with _waiting(context):
+            check_attachable(posable_follower(armature, side), obj, _attach_frame(context.scene))
+        with _wait_cursor(context):
             done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
-        if done.deepest < -DEEP:
+        if done.deepest < -PENETRATION_TOLERANCE:
             return f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
         return ""
 
 
 class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
-    """Let go of what was attached to the hand: it stays where it is, from this frame on where it was attached by keys.
-    The fingers stay as they are"""
+    """Detach the object that the hand holds: it stays where it is, from this frame on if the attachment is keyed. The
+    fingers do not move"""
 
     bl_idname = "knuckle.let_go"
     bl_label = "Let Go"
@@ -145,7 +148,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
 
 
 @contextmanager
-def _waiting(context: "Context") -> Iterator[None]:
+def _wait_cursor(context: "Context") -> Iterator[None]:
     """Show the wait cursor."""
     window = context.window
     if window is not None:
@@ -157,7 +160,7 @@ def _waiting(context: "Context") -> Iterator[None]:
             window.cursor_modal_restore()
 
 
-def held_object(context: "Context", armature: "Object") -> "Object":
+def object_to_grasp(context: "Context", armature: "Object") -> "Object":
     """Return the chosen object; without one, the selected object with a surface.
 
     Raises RigError if there is none or more than one.
@@ -166,7 +169,7 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     if target is not None:
         check_there(target)
         return target
-    there = selected_beside(context, armature)
+    there = selected_surfaces(context, armature)
     if len(there) != 1:
         names = ", ".join(f"'{obj.name}'" for obj in there[:3])
         found = (
@@ -176,9 +179,9 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     return there[0]
 
 
-def selected_beside(context: "Context", armature: "Object") -> "list[Object]":
+def selected_surfaces(context: "Context", armature: "Object") -> "list[Object]":
     """Return the selected objects with a surface, without the armature's own skin."""
-    return [obj for obj in context.selected_objects if obj.type in SOLID and not is_skin(obj, armature)]
+    return [obj for obj in context.selected_objects if obj.type in SURFACE_TYPES and not is_skin(obj, armature)]
 
 
 def _first_frame(scene: "Scene") -> float:
@@ -189,7 +192,7 @@ def _first_frame(scene: "Scene") -> float:
     return first
 
 
-def _held_from(scene: "Scene") -> float:
+def _attach_frame(scene: "Scene") -> float:
     """Return the frame on which the object is attached: the current one, or that of contact if it is earlier."""
     now: float = scene.frame_current_final
     return min(now, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else now

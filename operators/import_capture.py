@@ -7,7 +7,7 @@ from bpy.props import StringProperty
 
 from ..capture.formats import SUFFIXES
 from ..errors import KnuckleError
-from .job import nothing_runs
+from .job import no_job_runs
 from .load_capture import read_capture, relative
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available while no job is running."""
-        return nothing_runs(cls, context)
+        return no_job_runs(cls, context)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Read a dropped file at once; otherwise open the file browser."""

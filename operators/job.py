@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event, Scene
 
-SLICE = 0.25
+SLICE_SECONDS = 0.25
 """s of work between two redraws. With shorter slices drawing would take most of the time."""
 
 
@@ -39,7 +39,7 @@ class JobOperator:
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run to the end at once."""
         try:
-            self._place = _Place.of(context)
+            self._start_context = _JobContext.of(context)
             for _ in self.steps(context):
                 pass
             self._finish(context)
@@ -52,10 +52,10 @@ class JobOperator:
         """Run in slices, with progress."""
         if bpy.app.background:
             return self.execute(context)
-        self._place = _Place.of(context)
+        self._start_context = _JobContext.of(context)
         self._work = self.steps(context)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
-        self._show(context, Progress(0.0, "Starting"))
+        self._show_progress(context, Progress(0.0, "Starting"))
         context.window_manager.modal_handler_add(self)  # type: ignore[arg-type]  # an Operator where it is used
         return {"RUNNING_MODAL"}
 
@@ -67,46 +67,46 @@ class JobOperator:
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.
-            return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
         try:
             if self._slice(context):
                 return {"RUNNING_MODAL"}
-            self._tidy(context)
+            self._clean_up(context)
             self._finish(context)
         except KnuckleError as error:
-            self._tidy(context)
+            self._clean_up(context)
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         except Exception:
-            self._tidy(context)
+            self._clean_up(context)
             raise
         return {"FINISHED"}
 
     def _finish(self, context: "Context") -> None:
-        with context.temp_override(**self._place.found()):
+        with context.temp_override(**self._start_context.overrides()):
             self.finish(context)
 
     def _slice(self, context: "Context") -> bool:
         """Work for a while. Returns whether there is more to do."""
-        end = time.perf_counter() + SLICE
+        end = time.perf_counter() + SLICE_SECONDS
         for progress in self._work:
             if time.perf_counter() >= end:
-                self._show(context, progress)
+                self._show_progress(context, progress)
                 return True
         return False
 
     def cancel(self, context: "Context") -> None:
         """Stop the job. Also called by Blender when a file is loaded while the job runs."""
         self._work.close()
-        self._tidy(context)
+        self._clean_up(context)
 
-    def _show(self, context: "Context", progress: Progress) -> None:
+    def _show_progress(self, context: "Context", progress: Progress) -> None:
         status = context.window_manager.knuckle
         status.running, status.fraction, status.doing = True, progress.fraction, progress.doing
         context.workspace.status_text_set(f"Knuckle: {progress.doing}, {progress.fraction:.0%}    ESC: cancel")
         redraw_views(context)
 
-    def _tidy(self, context: "Context") -> None:
+    def _clean_up(self, context: "Context") -> None:
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.knuckle.running = False
         if context.workspace:
@@ -115,7 +115,7 @@ class JobOperator:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _JobContext:
     """Where a job began, by name: while it runs, the user may open another scene or delete this one."""
 
     scene: str
@@ -123,12 +123,12 @@ class _Place:
     collection: str
 
     @classmethod
-    def of(cls, context: "Context") -> "_Place":
+    def of(cls, context: "Context") -> "_JobContext":
         # The context has none right after the active collection was deleted.
         collection = context.collection if context.collection else context.scene.collection
         return cls(context.scene.name, context.view_layer.name, collection.name)
 
-    def found(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, Any]:
         """Return overrides for the context. Raises RigError if the scene is gone.
 
         If the view layer is gone, the scene's first one is used; if the collection is gone, the scene's own.
@@ -142,7 +142,7 @@ class _Place:
         return {"scene": scene, "view_layer": layer, "collection": collection}
 
 
-LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"} | {
+NAVIGATION_EVENTS = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"} | {
     "TRACKPADPAN",
     "TRACKPADZOOM",
     "NDOF_MOTION",
@@ -156,9 +156,9 @@ LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "W
 """Event types that navigate a view."""
 
 
-def looks(event: "Event") -> bool:
+def navigates(event: "Event") -> bool:
     """Whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
-    return event.type in LOOKING and not (event.type == "NUMPAD_0" and event.ctrl)
+    return event.type in NAVIGATION_EVENTS and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
 def redraw_views(context: "Context") -> None:
@@ -169,7 +169,7 @@ def redraw_views(context: "Context") -> None:
                 area.tag_redraw()
 
 
-def nothing_runs(operator: type, context: "Context") -> bool:
+def no_job_runs(operator: type, context: "Context") -> bool:
     """For poll: whether no job is running."""
     if context.window_manager.knuckle.running:
         operator.poll_message_set("Another job of Knuckle is running, press ESC to cancel it")

@@ -138,20 +138,20 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if there is a result."""
-        if report_of(shown_result(context)) is None:
+        if report_of(result_armature(context)) is None:
             cls.poll_message_set("There is no result yet, solve a capture")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
         """Return the report of the take that the panel shows."""
-        report = report_of(shown_result(context))
+        report = report_of(result_armature(context))
         if report is None:
             raise RecipeError("there is no result yet, solve a capture")
         return report
 
 
-def shown_result(context: "Context") -> bpy.types.Object | None:
+def result_armature(context: "Context") -> bpy.types.Object | None:
     """Return the armature whose result is shown: the active one if it has a take, else the one solved last."""
     active = context.active_object
     return active if report_of(active) is not None else context.scene.knuckle.result

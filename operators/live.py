@@ -41,7 +41,7 @@ def setup_of(context: "Context") -> LiveSetup:
 
 
 class KNUCKLE_OT_live_start(bpy.types.Operator):
-    """Follow the device: the performer's hands move the rig's as they move, without keys"""
+    """Start following the device: the rig's hands move with the performer's, without keys"""
 
     bl_idname = "knuckle.live_start"
     bl_label = "Start"
@@ -70,7 +70,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_stop(WhileFollowing, bpy.types.Operator):
-    """Follow the device no more"""
+    """Stop following the device"""
 
     bl_idname = "knuckle.live_stop"
     bl_label = "Stop"
@@ -87,7 +87,7 @@ class KNUCKLE_OT_live_stop(WhileFollowing, bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
-    """Bring the performer's hands, as they are now, to where the rig's are at rest; turned about the vertical only"""
+    """Align the performer's hands, as they are now, with the rig's hands at rest. Rotates about the vertical only"""
 
     bl_idname = "knuckle.live_recentre"
     bl_label = "Recentre"
@@ -100,7 +100,7 @@ class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
-    """Measure the performer's hands again, on what comes next"""
+    """Measure the performer's hands again on the next frames"""
 
     bl_idname = "knuckle.live_measure"
     bl_label = "Measure Again"
@@ -113,7 +113,7 @@ class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
-    """Forget what this performer drives"""
+    """Remove this performer from the list"""
 
     bl_idname = "knuckle.live_forget_performer"
     bl_label = "Forget Performer"

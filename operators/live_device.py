@@ -190,7 +190,7 @@ def put_back_before_save(*_: Any) -> None:
 def pose_again(*_: Any) -> None:
     """Pose the hands again at the next tick, after undo, redo and saving have changed them."""
     if SESSION.live.run is not None:
-        SESSION.live.run.rigs.again()
+        SESSION.live.run.rigs.invalidate()
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
@@ -200,7 +200,7 @@ def pose_after_frame(scene: "Scene", *_: Any) -> None:
     # A render changes frames in its own thread, and keying a take plays another scene.
     if run is None or scene.session_uid != run.scene.uid or threading.current_thread() is not threading.main_thread():
         return
-    run.rigs.again()
+    run.rigs.invalidate()
     run.pose(time.perf_counter())
 
 

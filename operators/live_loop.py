@@ -106,7 +106,7 @@ class LiveRun:
         now, came = time.perf_counter(), self.receiver.drain(most)
         if came:
             self.session.feed([(timed.frame, timed.arrival) for timed in came])
-            self.rigs.come(self.session.appeared)
+            self.rigs.add_performers(self.session.appeared)
             self.timecode = came[-1].frame.timecode
         before = len(self.rigs.posed())
         posed = self.pose(now)
@@ -131,13 +131,13 @@ class LiveRun:
 
     def recentre(self) -> None:
         """Move the visible hands of each performer to the rest position of their rig's hands."""
-        seen = [(shown, self.rigs.rest(shown.name)) for shown in self.shown if not shown.lost]
+        seen = [(shown, self.rigs.rest_transform(shown.name)) for shown in self.shown if not shown.lost]
         for performer in {person_of(shown.name) for shown, _ in seen}:
             own = [(one, rest) for one, rest in seen if rest is not None and person_of(one.name) == performer]
             if own:
                 poses, rests = {one.side: one.pose for one, _ in own}, {one.side: rest for one, rest in own}
                 self.places[performer] = apply_pose.recentred(poses, rests)
-        self.rigs.again()
+        self.rigs.invalidate()
 
     def record(self, folder: Path, name: str) -> None:
         """Begin a take: a raw take in a file of the folder, and the displayed poses for keys. Raises StreamError."""
@@ -156,7 +156,7 @@ class LiveRun:
 
     def _driven(self, hand: str) -> DrivenHand:
         """Return what a hand drives, for measuring it."""
-        self.rigs.come(self.session.appeared)
+        self.rigs.add_performers(self.session.appeared)
         armature = self.rigs.armature_of(person_of(hand))
         return DrivenHand(needs_skin=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
 

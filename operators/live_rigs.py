@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-HAND = "knuckle_live_hand"
+HAND_PROPERTY = "knuckle_live_hand"
 """Custom property of an armature that was built for a live hand: the hand's name."""
 
 
@@ -47,7 +47,7 @@ class LiveRigs:
         self._shown: dict[str, Pose] = {}
         self._edited: set[str] = set()
 
-    def come(self, hands: Iterable[str]) -> None:
+    def add_performers(self, hands: Iterable[str]) -> None:
         """Add the performers of hands, in order of appearance."""
         self.performers = list(dict.fromkeys([*self.performers, *map(person_of, hands)]))
 
@@ -75,13 +75,13 @@ class LiveRigs:
         for one in shown:
             if one.pose is self._shown.get(one.name):
                 continue
-            posed = self._ready(one, hands[one.name])
+            posed = self._rig_hand(one, hands[one.name])
             self._shown[one.name] = one.pose
             if posed is not None:
                 pairs.append((posed, _placed(one.pose, places.get(person_of(one.name)))))
         return bool(pairs) and apply_pose.pose(pairs)
 
-    def again(self) -> None:
+    def invalidate(self) -> None:
         """Pose all hands again at the next call of `pose`, since something else may have moved the bones."""
         self._shown.clear()
 
@@ -94,7 +94,7 @@ class LiveRigs:
         """Return the posed hands by name."""
         return {name: posed for name, posed in self._posed.items() if posed is not None}
 
-    def rest(self, hand: str) -> Floats | None:
+    def rest_transform(self, hand: str) -> Floats | None:
         """T_world_wrist (4, 4) at rest of the rig's hand that a hand drives; None if it drives none."""
         posed = self._posed.get(hand)
         armature = posed.find_armature() if posed else None
@@ -103,7 +103,7 @@ class LiveRigs:
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
         return placed
 
-    def _ready(self, one: DisplayedHand, hand: LiveHand) -> RigHand | None:
+    def _rig_hand(self, one: DisplayedHand, hand: LiveHand) -> RigHand | None:
         """Return the rig's hand that a hand drives, bound anew if needed; None if it cannot be posed now."""
         posed = self._posed.get(one.name)
         if posed is None:
@@ -126,12 +126,12 @@ class LiveRigs:
         self._edited.discard(one.name)
         self.problems.pop(one.name, None)
         try:
-            self._posed[one.name] = self._begin(one, hand, before)
+            self._posed[one.name] = self._bind(one, hand, before)
         except KnuckleError as error:
             self._posed[one.name], self.problems[one.name] = None, str(error)
         return self._posed[one.name]
 
-    def _begin(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
+    def _bind(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
         """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
         chosen = self.armature_of(person_of(one.name))
         if chosen is None and before is not None and before.hand is one.pose.hand:
@@ -142,7 +142,7 @@ class LiveRigs:
             self.problems[one.name] = f"the armature '{chosen.name}' is gone, choose another"
             return None
         if armature is None:
-            return self._new(one, hand, before)
+            return self._build_hand(one, hand, before)
         found = next((found for found in find_hands(armature, [one.side]) if found.side == one.side), None)
         if found is None:
             self.problems[one.name] = (
@@ -152,15 +152,17 @@ class LiveRigs:
         begun = apply_pose.begin(armature, found, one.pose.hand, limited=self._limited)
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
-    def _new(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
+    def _build_hand(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.among(bpy.data.scenes)
-        old: list[Object | None] = [before.armature.among(bpy.data.objects)] if before else _left_over(scene, one.name)
+        old: list[Object | None] = _earlier_hands(scene, one.name)
+        if before is not None:
+            old = [before.armature.among(bpy.data.objects)]
         for obj in old:
-            if obj is not None and _untouched(obj):
+            if obj is not None and _is_unmodified(obj):
                 _remove(obj)
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
-        built[HAND] = one.name
+        built[HAND_PROPERTY] = one.name
         self.made = True
         return apply_pose.begin(built, None, one.pose.hand)
 
@@ -169,12 +171,12 @@ def _placed(pose: Pose, place: Floats | None) -> Pose:
     return pose if place is None else Pose(pose.hand, place @ pose.root, pose.angles)
 
 
-def _left_over(scene: "Scene", hand: str) -> "list[Object | None]":
+def _earlier_hands(scene: "Scene", hand: str) -> "list[Object | None]":
     """Return the armatures that earlier runs built for the hand of this name."""
-    return [obj for obj in scene.objects if is_armature(obj) and obj.get(HAND) == hand]
+    return [obj for obj in scene.objects if is_armature(obj) and obj.get(HAND_PROPERTY) == hand]
 
 
-def _untouched(obj: "Object") -> bool:
+def _is_unmodified(obj: "Object") -> bool:
     """Whether a hand is as it was built: no animation, transform, users or children besides its skin."""
     moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
     return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)

@@ -16,7 +16,7 @@ from bpy.props import (
 from ..capture.devices.device_table import DEVICES
 from ..capture.network.transport import LOCAL, Address
 from ..rig.binding import is_armature
-from .setting_properties import FIXED, drive
+from .setting_properties import NOT_ANIMATED, drive_property
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -35,7 +35,8 @@ class KnucklePerson(bpy.types.PropertyGroup):
 
     armature: PointerProperty(
         name="Armature",
-        description="What this performer's hands drive; empty for new hands, or for the first one what is chosen",
+        description="Armature that this performer's hands drive. If empty, new hands; for the first performer, the "
+        "armature chosen above",
         type=bpy.types.Object,
         poll=_is_target,
     )
@@ -45,8 +46,8 @@ class KnuckleTake(bpy.types.PropertyGroup):
     """A recorded take. `name` is the file name of its raw take."""
 
     filepath: StringProperty(name="File", description="The raw take", subtype="FILE_PATH")
-    seconds: FloatProperty(name="Length", description="Of what was shown", subtype="TIME_ABSOLUTE")
-    timecode: StringProperty(name="Timecode", description="Of its first frame, where the device sends one")
+    seconds: FloatProperty(name="Length", description="Length of the displayed motion", subtype="TIME_ABSOLUTE")
+    timecode: StringProperty(name="Timecode", description="Timecode of the first frame, if the device sends one")
 
 
 class KnuckleLive(bpy.types.PropertyGroup):
@@ -57,52 +58,52 @@ class KnuckleLive(bpy.types.PropertyGroup):
         description="What sends the hands",
         items=[(key, device.name, f"{device.about[0].upper()}{device.about[1:]}") for key, device in DEVICES.items()],
         update=_usual_port,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     host: StringProperty(
         name="Address",
-        description="Of this machine, to listen on (127.0.0.1 for programs on this machine, 0.0.0.0 for other machines "
-        "and headsets too), or of the program that is connected to",
+        description="Address to listen on (127.0.0.1 for programs on this machine, 0.0.0.0 also for other machines and "
+        "headsets), or address of the program to connect to",
         default=LOCAL,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     port: IntProperty(
         name="Port",
-        description="As set in the sender",
+        description="Port, as set in the sending program",
         default=next(iter(DEVICES.values())).port,
         min=1,
         max=65535,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
-    drive: drive()
+    drive: drive_property()
     people: CollectionProperty(
         type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
     )
-    takes: CollectionProperty(type=KnuckleTake, name="Takes", description="What was recorded")
-    take: IntProperty(name="Take", description="The take that is chosen in the list", options=FIXED)
+    takes: CollectionProperty(type=KnuckleTake, name="Takes", description="Recorded takes")
+    take: IntProperty(name="Take", description="The selected take of the list", options=NOT_ANIMATED)
     put_back: BoolProperty(
-        name="Put Back at the End",
-        description="When it ends, bones stand again as they did before",
+        name="Restore Pose at the End",
+        description="Restore the bones' earlier pose when live solving stops",
         default=True,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     take_name: StringProperty(
-        name="Take Name", description="What takes are called, before their number", default="Take", options=FIXED
+        name="Take Name", description="Name of new takes, followed by a number", default="Take", options=NOT_ANIMATED
     )
     folder: StringProperty(
         name="Folder",
-        description="Where raw takes go; empty for the folder of the file, or Knuckle's own",
+        description="Folder of raw takes. If empty, the folder of the .blend file, or Knuckle's own",
         subtype="DIR_PATH",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     pre_roll: FloatProperty(
         name="Pre-Roll",
-        description="A raw take begins with what came this long before Record was pressed",
+        description="How long before pressing Record a raw take begins",
         default=2.0,
         min=0.0,
         max=60.0,
         subtype="TIME_ABSOLUTE",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
-    """Begin a take, or end it: what the device sends goes to a file as it comes, and what is shown to keys"""
+    """Begin or end a take: the device's data are saved to a file, and the displayed motion is keyed"""
 
     bl_idname = "knuckle.live_record"
     bl_label = "Record"
@@ -52,10 +52,10 @@ def key_taken(operator: bpy.types.Operator, taken: EndedTake) -> None:
 
 
 class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
-    """Take the chosen take off the list. Its file and its keys stay"""
+    """Remove the selected take from the list. Its file and its keys are kept"""
 
     bl_idname = "knuckle.live_forget_take"
-    bl_label = "Take off the List"
+    bl_label = "Remove from List"
     bl_options = {"UNDO"}
 
     @classmethod

@@ -11,8 +11,8 @@ from ..hand.joints import DIGITS
 from ..rig.bone_picking import bone_at
 from ..rig.mapping import Mapping, with_bone
 from ..rig.mapping_corrections import digit_chain, is_bone_visible, with_digit
-from .job import looks, redraw_views
-from .rig_hands import SIDE_ITEMS, can_correct, correct, driven_armature
+from .job import navigates, redraw_views
+from .rig_hands import SIDE_ITEMS, armature_editable, correct, driven_armature
 from .session import SESSION, PickedBone
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         if context.mode not in ("OBJECT", "POSE"):
             cls.poll_message_set("Bones are picked in Object Mode and Pose Mode")
             return False
-        return can_correct(cls, context)
+        return armature_editable(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Map the joint, or the chain of the digit, to the bone."""
@@ -90,7 +90,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
             self.bone = picked.bone
             self.cancel(context)
             return self.execute(context)
-        return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
+        return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
 
     def cancel(self, context: "Context") -> None:
         """Restore the cursor and the status bar."""

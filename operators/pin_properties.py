@@ -19,15 +19,15 @@ from ..posing.dragging import Pin
 from ..rig.posing.pins import NOWHERE, SurfaceAnchor, anchor_on, anchor_position, is_there
 from ..rig.posing.rig_hand import RigHand
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
-from .setting_properties import FIXED
+from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 KINDS = [
-    ("WORLD", "World", "Where it is now in the world"),
-    ("OBJECT", "Surface", "On another object's surface, and along with it"),
-    ("DIGIT", "Finger", "As it is now to another finger's tip"),
+    ("WORLD", "World", "Keep the fingertip where it is in the world"),
+    ("OBJECT", "Surface", "Keep the fingertip on another object's surface and move with it"),
+    ("DIGIT", "Finger", "Keep the fingertip's position relative to another fingertip"),
 ]
 PIN_FIELDS = ("kind", "other", "place", "corners", "shares", "home", "vertices")
 """The properties of a KnucklePin that say where it is."""
@@ -39,21 +39,29 @@ OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 class KnucklePin(bpy.types.PropertyGroup):
     """A pin of one of an armature's fingertips."""
 
-    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options=FIXED, override=OVERRIDABLE)
-    digit: EnumProperty(
-        name="Digit", description="Whose tip is pinned", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
+    side: EnumProperty(
+        name="Hand", description="Which hand", items=SIDE_ITEMS, options=NOT_ANIMATED, override=OVERRIDABLE
     )
-    kind: EnumProperty(name="To", description="What it is pinned to", items=KINDS, options=FIXED, override=OVERRIDABLE)
+    digit: EnumProperty(
+        name="Digit", description="Whose tip is pinned", items=DIGIT_ITEMS, options=NOT_ANIMATED, override=OVERRIDABLE
+    )
+    kind: EnumProperty(
+        name="To", description="What it is pinned to", items=KINDS, options=NOT_ANIMATED, override=OVERRIDABLE
+    )
     target: PointerProperty(name="Object", description="Whose surface", type=bpy.types.Object, override=OVERRIDABLE)
     other: EnumProperty(
-        name="Other Digit", description="Which other digit", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
+        name="Other Digit",
+        description="Which other digit",
+        items=DIGIT_ITEMS,
+        options=NOT_ANIMATED,
+        override=OVERRIDABLE,
     )
     place: FloatVectorProperty(
         name="Place",
         description="In the world; from the surface, in the axes of its triangle; or from the other tip",
         size=3,
         precision=6,
-        options=FIXED,
+        options=NOT_ANIMATED,
         override=OVERRIDABLE,
     )
     corners: IntVectorProperty(
@@ -61,25 +69,27 @@ class KnucklePin(bpy.types.PropertyGroup):
         description="The vertices of the triangle, below zero without one",
         size=3,
         default=NOWHERE,
-        options=FIXED,
+        options=NOT_ANIMATED,
         override=OVERRIDABLE,
     )
     shares: FloatVectorProperty(
-        name="Shares", description="The weights of the corners", size=3, options=FIXED, override=OVERRIDABLE
+        name="Shares", description="The weights of the corners", size=3, options=NOT_ANIMATED, override=OVERRIDABLE
     )
     home: FloatVectorProperty(
         name="Home",
         description="In the object's own space, what counts where its surface is not seen or another one",
         size=3,
         precision=6,
-        options=FIXED,
+        options=NOT_ANIMATED,
         override=OVERRIDABLE,
     )
-    vertices: IntProperty(name="Vertices", description="How many the surface had", options=FIXED, override=OVERRIDABLE)
+    vertices: IntProperty(
+        name="Vertices", description="How many the surface had", options=NOT_ANIMATED, override=OVERRIDABLE
+    )
     released: BoolProperty(
         name="Released",
         description="It holds nothing: a pin of the linked file, which a library override cannot take away",
-        options=FIXED,
+        options=NOT_ANIMATED,
         override=OVERRIDABLE,
     )
 
@@ -95,7 +105,7 @@ def pin_of(armature: "Object", side: Side, digit: str) -> Any:
     return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
 
 
-def holds(pin: Any) -> bool:
+def has_target(pin: Any) -> bool:
     """Whether the target of a pin still exists."""
     return pin.kind != "OBJECT" or is_there(pin.target)
 
@@ -105,7 +115,7 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
     size = _scale(armature)
     found = []
     for pin in pins_on(armature):
-        if pin.side != side or not holds(pin):
+        if pin.side != side or not has_target(pin):
             continue
         place = np.array(pin.place)
         if pin.kind == "OBJECT":
@@ -138,21 +148,21 @@ def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Obj
         pin.home, pin.vertices = anchor.home, anchor.vertices
 
 
-def pin_again(armature: "Object", held: RigHand, digit: str) -> None:
+def update_pin(armature: "Object", held: RigHand, digit: str) -> None:
     """Move the pin of a dragged fingertip to where the tip is now. A pin to a deleted object stays."""
     pin = pin_of(armature, held.hand.side, digit)
-    if pin is not None and pin.kind != "DIGIT" and holds(pin):
+    if pin is not None and pin.kind != "DIGIT" and has_target(pin):
         pin_digit(armature, held, digit, pin.kind, pin.target)
 
 
 def pin_values(armature: "Object") -> PinValues:
-    """Read where the pins are, for put_pins_back."""
+    """Read where the pins are, for restore_pins."""
     return {
         (pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in PIN_FIELDS) for pin in pins_on(armature)
     }
 
 
-def put_pins_back(armature: "Object", values: PinValues) -> None:
+def restore_pins(armature: "Object", values: PinValues) -> None:
     """Restore the pins to where they were."""
     for pin in pins_on(armature):
         for name, value in zip(PIN_FIELDS, values.get((pin.side, pin.digit), ()), strict=False):
@@ -181,14 +191,14 @@ def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
     return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
-def pins_along(held: RigHand, digits: Collection[str]) -> None:
+def update_pins(held: RigHand, digits: Collection[str]) -> None:
     """Move the pins of posed digits to where the tips are now, as pin_again does."""
     armature = held.armature_object()
     pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
     if pinned:
         bpy.context.view_layer.update()
     for digit in pinned:
-        pin_again(armature, held, digit)
+        update_pin(armature, held, digit)
 
 
 def _scale(armature: "Object") -> float:

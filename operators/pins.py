@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Items = list[tuple[str, str, str, str, int]]
 
-PAD = (0.036, 0.01)
+PAD_CENTRE = (0.036, 0.01)
 """Centre of a finger's pad in hand lengths: distance from the tip back along the bone, and towards the palm's side."""
-NEAR = 0.045
+TOUCH_DISTANCE = 0.045
 """Distance in hand lengths from the pad's centre within which a surface is touched: 2 mm off an adult's skin."""
 
 
-def others(context: "Context", armature: "Object") -> "Iterator[Object]":
+def touchable_objects(context: "Context", armature: "Object") -> "Iterator[Object]":
     """Yield the objects that a hand may touch: the visible ones that do not belong to the armature."""
-    return (obj for obj in context.visible_objects if not _is_own(obj, armature))
+    return (obj for obj in context.visible_objects if not _belongs_to(obj, armature))
 
 
-def _is_own(obj: "Object", armature: "Object") -> bool:
+def _belongs_to(obj: "Object", armature: "Object") -> bool:
     """Whether an object is the armature, its child or deformed by it."""
     if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers):
         return True
@@ -91,9 +91,9 @@ class _OfDigit:
         return {"FINISHED"} if changed else {"CANCELLED"}
 
 
-def _pin_to() -> dict[str, Items]:
+def _pin_items() -> dict[str, Items]:
     """Return digit -> menu items of what it can be pinned to."""
-    touched = ("TOUCHED", "What It Touches", "The surface that it touches, or else the world")
+    touched = ("TOUCHED", "What It Touches", "The surface that the fingertip touches, otherwise the world")
     kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Finger", "As it is now to the tip that is nearest")]
     fingers = [
         (digit, digit_label(digit).title(), f"As it is now to the tip of the {digit_label(digit)}") for digit in DIGITS
@@ -102,7 +102,7 @@ def _pin_to() -> dict[str, Items]:
     return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
 
 
-PIN_TO = _pin_to()
+PIN_ITEMS = _pin_items()
 
 
 class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
@@ -114,7 +114,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
     to: EnumProperty(
         name="To",
         description="What it is pinned to",
-        items=lambda self, _context: PIN_TO[self.digit],
+        items=lambda self, _context: PIN_ITEMS[self.digit],
         # The next finger starts with the default again.
         options={"SKIP_SAVE"},
     )
@@ -128,11 +128,11 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         held = posable_follower(armature, self.side).held
         if self.digit not in held.digits:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.digit)} on its {self.side} hand")
-        kind, to = self._meant(context, armature, held)
+        kind, to = self._target_of(context, armature, held)
         pin_digit(armature, held, self.digit, kind, to)
         return True
 
-    def _meant(self, context: "Context", armature: "Object", held: RigHand) -> "tuple[str, Object | str | None]":
+    def _target_of(self, context: "Context", armature: "Object", held: RigHand) -> "tuple[str, Object | str | None]":
         frames = held.seen_frames()
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
         own = tips[self.digit]
@@ -156,20 +156,22 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
             named: Object | None = context.view_layer.objects.get(self.target)
             if named is None:
                 raise RigError(f"there is no object '{self.target}' in this view layer, choose another one")
-            if _is_own(named, armature):
+            if _belongs_to(named, armature):
                 raise RigError(f"'{named.name}' moves with '{armature.name}' itself, choose another object")
             return named
         last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
         if self.to == "OBJECT":
-            return nearest_surface(others(context, armature), tip, np.inf)
+            return nearest_surface(touchable_objects(context, armature), tip, np.inf)
         size, back = hand_length(held.hand), last - tip
         along = back / max(float(np.linalg.norm(back)), 1e-9 * size)
-        middle = tip + size * (PAD[0] * along - PAD[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2])
-        return nearest_surface(others(context, armature), middle, NEAR * size)
+        middle = tip + size * (
+            PAD_CENTRE[0] * along - PAD_CENTRE[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2]
+        )
+        return nearest_surface(touchable_objects(context, armature), middle, TOUCH_DISTANCE * size)
 
 
 class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
-    """Let go of a fingertip that is pinned"""
+    """Unpin a fingertip"""
 
     bl_idname = "knuckle.unpin_fingertip"
     bl_label = "Unpin Fingertip"
@@ -188,7 +190,7 @@ def _can_reach(operator: Any, context: "Context") -> bool:
 
 
 class KNUCKLE_OT_unpin_all(bpy.types.Operator):
-    """Let go of all fingertips of the armatures in Pose Mode"""
+    """Unpin all fingertips of the armatures in Pose Mode"""
 
     bl_idname = "knuckle.unpin_all"
     bl_label = "Unpin All"
@@ -209,7 +211,7 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
 
 
 class KNUCKLE_OT_reach_pins(bpy.types.Operator):
-    """Bring pinned fingertips to where they are pinned: to objects that went elsewhere, or on another frame"""
+    """Move pinned fingertips to their pins, after objects have moved or on another frame"""
 
     bl_idname = "knuckle.reach_pins"
     bl_label = "Reach Pins"

@@ -17,7 +17,7 @@ from ..rig.posing.rig_hand import RigHand
 from .drag_solver import solver_property
 from .posed_hands import chosen_hand, posed_armature
 from .session import SESSION, SliderValues
-from .setting_properties import FIXED
+from .setting_properties import NOT_ANIMATED
 from .slider_drag import forget_slider_drag, slide, sliders_of, snapped
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _slider(slider: Slider) -> Any:
         precision=2,
         get=get,
         set=put,
-        options=FIXED,  # type: ignore[arg-type]
+        options=NOT_ANIMATED,  # type: ignore[arg-type]
     )
 
 
@@ -117,16 +117,16 @@ class KnucklePosing(bpy.types.PropertyGroup):
             description="The hand that the sliders pose",
             items=[(side, side.capitalize(), f"The {side} hand") for side in SIDES],
             default="right",
-            options=FIXED,  # type: ignore[arg-type]
+            options=NOT_ANIMATED,  # type: ignore[arg-type]
         ),
         "dip_lock": BoolProperty(
             name="DIP Lock",
             description="The last joint of a finger follows its middle one, as tendons make it do; without it, curl "
             "moves the last joint as well, and it has a slider of its own",
             default=True,
-            options=FIXED,  # type: ignore[arg-type]
+            options=NOT_ANIMATED,  # type: ignore[arg-type]
         ),
-        "solver": solver_property(options=FIXED),
+        "solver": solver_property(options=NOT_ANIMATED),
         **{setting(slider): _slider(slider) for slider in SLIDERS},
     }
 

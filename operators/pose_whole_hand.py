@@ -10,47 +10,47 @@ from ..hand.joints import DIGITS, SIDES
 from ..rig.posing.bone_locks import to_rest
 from ..rig.posing.mirror_pose import digit_joints, mirrored
 from ..rig.posing.rig_hand import RigHand
-from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
+from .posed_hands import can_pose, check_posable, posed_armatures, requested_hands
 from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import DIGIT_ITEMS
 
 if TYPE_CHECKING:
     from bpy.types import Context, PoseBone
 
-WHOLE = "ALL"
+ALL_DIGITS = "ALL"
 
 
 def _digits() -> Any:
     return EnumProperty(
-        name="Digit", description="What of the hand", items=[(WHOLE, "All", "The whole hand"), *DIGIT_ITEMS]
+        name="Digit", description="What of the hand", items=[(ALL_DIGITS, "All", "The whole hand"), *DIGIT_ITEMS]
     )
 
 
 def _joints(held: RigHand, digit: str) -> list[int]:
     """Return the joints of a digit, or of the whole hand."""
-    return digit_joints(held, DIGITS if digit == WHOLE else (digit,))
+    return digit_joints(held, DIGITS if digit == ALL_DIGITS else (digit,))
 
 
 class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
-    """Pose a hand like the armature's other one, as seen in a mirror. The wrists stay. Of hands that are armatures of
-    their own, select both"""
+    """Mirror the pose of one hand to the other. The wrists do not move. If the hands are separate armatures, select
+    both"""
 
     bl_idname = "knuckle.pose_mirror"
     bl_label = "Mirror Hand"
 
     way: EnumProperty(
-        name="Way",
-        description="Which hand is posed like which",
+        name="Direction",
+        description="Which hand's pose is mirrored to which hand",
         items=[
-            ("TO_LEFT", "Right to Left", "The left hand is posed like the right one"),
-            ("TO_RIGHT", "Left to Right", "The right hand is posed like the left one"),
-            ("SWAP", "Swap", "Each hand is posed like the other"),
+            ("TO_LEFT", "Right to Left", "Mirror the pose of the right hand to the left hand"),
+            ("TO_RIGHT", "Left to Right", "Mirror the pose of the left hand to the right hand"),
+            ("SWAP", "Swap", "Exchange the mirrored poses of both hands"),
         ],
     )
 
     def change(self, context: "Context") -> str:
         """Mirror the pose. Both hands are read before one is posed."""
-        left, right = ((held, held.read()) for side in SIDES for held in hands_asked(context, side))
+        left, right = ((held, held.read()) for side in SIDES for held in requested_hands(context, side))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         wanted = [(other, mirrored(*one, *other)) for one, other in ways]
         for (held, _), _ in wanted:
@@ -63,7 +63,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
 
 
 class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
-    """Bring a hand nearer to how it hangs at ease"""
+    """Blend the pose of a hand towards a relaxed one"""
 
     bl_idname = "knuckle.pose_relax"
     bl_label = "Relax Hand"
@@ -72,7 +72,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
     digit: _digits()
     factor: FloatProperty(
         name="Factor",
-        description="How far: 0 leaves it, 1 is at ease",
+        description="0 keeps the pose, 1 is fully relaxed",
         subtype="FACTOR",
         min=0.0,
         max=1.0,
@@ -90,7 +90,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
 
 
 class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
-    """Put the bones of a hand back to rest; its wrist stays"""
+    """Reset the bones of a hand to their rest pose. The wrist does not move"""
 
     bl_idname = "knuckle.pose_reset"
     bl_label = "Reset Hand"
@@ -133,7 +133,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Select the bones. Those in a hidden bone collection cannot be selected."""
-        hands = hands_asked(context, self.side)
+        hands = requested_hands(context, self.side)
         wanted = {(held.armature_object().name, name) for held in hands for name in self._names(held)}
         for armature in posed_armatures(context):
             for bone in armature.pose.bones:
@@ -150,7 +150,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
         for joint in _joints(held, self.digit):
             if joint in moving or (self.tips and held.hand.joints[joint].endswith("-tip")):
                 yield str(bones[joint])
-        if self.wrist and self.digit == WHOLE:
+        if self.wrist and self.digit == ALL_DIGITS:
             yield str(bones[0])
 
 

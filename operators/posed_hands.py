@@ -93,7 +93,7 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
     return hand
 
 
-def hands_asked(context: "Context", side: str) -> list[RigHand]:
+def requested_hands(context: "Context", side: str) -> list[RigHand]:
     """Return the hand of a side, or all hands for BOTH. Raises RigError if there is none."""
     armatures = posed_armatures(context)
     wanted = [each for each in SIDES if side in ("BOTH", each)]

@@ -10,9 +10,9 @@ from ..hand.joints import digit_of
 from ..rig.posing.channel_diff import Channels, channels_of, moved_since, scaled_since
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed, takes_no_keys
-from .pin_properties import pins_along
+from .pin_properties import update_pins
 from .pose_sliders import forget_values
-from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
+from .posed_hands import can_pose, check_posable, posed_armatures, requested_hands
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _unkeyed(context: "Context") -> str:
 
 def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
     """Return the hands of a side, or of BOTH. Raises RigError where there is none, or one cannot be posed."""
-    hands = hands_asked(context, side)
+    hands = requested_hands(context, side)
     for held in hands:
         check_posable(held.armature_object())
     return hands
@@ -99,5 +99,5 @@ def finish_posing(context: "Context", held: RigHand, before: Mapping[str, Channe
     armature, binding = held.armature_object(), held.binding
     bones, placed = moved_since(armature, before)
     joints = [held.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
-    pins_along(held, {led, *map(digit_of, joints)} - {None})
+    update_pins(held, {led, *map(digit_of, joints)} - {None})
     return key_posed(context, armature, bones, placed, scaled_since(armature, before))

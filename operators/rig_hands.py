@@ -38,7 +38,7 @@ def driven_armature(scene: "Scene") -> "Object | None":
     return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
 
 
-def can_look(operator: type, context: "Context") -> bool:
+def armature_chosen(operator: type, context: "Context") -> bool:
     """For poll: whether an armature is chosen."""
     if driven_armature(context.scene) is not None:
         return True
@@ -46,11 +46,11 @@ def can_look(operator: type, context: "Context") -> bool:
     return False
 
 
-def can_correct(operator: type, context: "Context") -> bool:
+def armature_editable(operator: type, context: "Context") -> bool:
     """For poll: whether an editable armature is chosen."""
     armature = driven_armature(context.scene)
     if armature is None:
-        return can_look(operator, context)
+        return armature_chosen(operator, context)
     if not armature.is_editable:
         operator.poll_message_set("The armature is linked from another file, make a library override of it first")
     else:
@@ -65,10 +65,10 @@ def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]
     before = mapping_to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
     check_unassigned(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
-    keep(armature, mapping)
+    store_mapping(armature, mapping)
 
 
-def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
+def rotate_curl_plane(armature: "Object", side: Side, digit: str, degrees: float) -> None:
     """Rotate a digit's curl plane from the detected one. Raises RigError, and then nothing has changed.
 
     A hand whose mapping is already the user's own is not detected again, so that the angle can be dragged.
@@ -85,7 +85,7 @@ def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
     redraw_views(bpy.context)
 
 
-def keep(armature: "Object", mapping: Mapping) -> None:
+def store_mapping(armature: "Object", mapping: Mapping) -> None:
     """Store a mapping on an armature and show it. Raises RigError, and then nothing has changed."""
     check_bones(armature, mapping)
     save_mapping(armature, with_carrier(armature, mapping))
@@ -100,7 +100,7 @@ class _OfArmature:
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if an armature is chosen."""
-        return can_look(cls, context)
+        return armature_chosen(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run `change`, or report why it failed."""
@@ -126,11 +126,11 @@ class _Correction(_OfArmature):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available if an editable armature is chosen."""
-        return can_correct(cls, context)
+        return armature_editable(cls, context)
 
 
 class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
-    """Turn the way this digit curls around: where it bends backwards, or its nail comes out on the palm's side"""
+    """Reverse the direction in which this digit curls, if it bends backwards"""
 
     bl_idname = "knuckle.flip_digit"
     bl_label = "Flip Curl"
@@ -144,8 +144,8 @@ class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
 
 
 class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
-    """It is the other hand: a left one is taken as a right one and the other way around, with the palm on the other
-    side. Where the armature has two hands, both are swapped"""
+    """Swap left and right: a left hand becomes a right one and vice versa, with the palm on the other side. If the
+    armature has two hands, both are swapped"""
 
     bl_idname = "knuckle.mirror_hand"
     bl_label = "Mirror"
@@ -165,7 +165,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
 
 
 class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
-    """Keep this hand as it is on the armature, whatever is detected from now on"""
+    """Store the mapping of this hand on the armature, so that later detection does not change it"""
 
     bl_idname = "knuckle.keep_hand"
     bl_label = "Keep"
@@ -174,11 +174,11 @@ class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Store the mapping as the user's own."""
-        correct(armature, self.side, _whole)
+        correct(armature, self.side, _checked_whole)
 
 
 class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
-    """Forget what was picked on this armature, and find its hands anew from its bones"""
+    """Discard corrections on this armature and detect its hands again from its bones"""
 
     bl_idname = "knuckle.detect_again"
     bl_label = "Detect Again"
@@ -193,7 +193,7 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
 
 
 class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
-    """Take which bone is which joint from a preset"""
+    """Load the mapping of bones to joints from a preset"""
 
     bl_idname = "knuckle.load_mapping"
     bl_label = "Import Preset"
@@ -207,11 +207,11 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
         # A preset replaces what was only detected, not what the user corrected.
         kept = {side: mapping_to_correct(armature, side, None) for side in SIDES}
         check_unassigned(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
-        keep(armature, preset)
+        store_mapping(armature, preset)
 
 
 class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
-    """Save which bone is which joint as a preset, for other armatures with the same bones and for others to use"""
+    """Save the mapping of bones to joints as a preset, for other armatures with the same bones"""
 
     bl_idname = "knuckle.save_mapping"
     bl_label = "Export Preset"
@@ -226,7 +226,7 @@ class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
         known = detection_cache.look(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
-        write_preset(Path(self.filepath), _whole(own_mapping(known.hands[self.side])))
+        write_preset(Path(self.filepath), _checked_whole(own_mapping(known.hands[self.side])))
 
 
 class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
@@ -259,7 +259,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
             (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 
-def _whole(mapping: Mapping) -> Mapping:
+def _checked_whole(mapping: Mapping) -> Mapping:
     check_whole(mapping)
     return mapping
 

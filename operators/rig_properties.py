@@ -16,8 +16,8 @@ from ..hand.joints import DIGITS, JOINTS, Side
 from ..rig import detection_cache
 from ..rig.armature_hands import FoundHand
 from ..rig.mapping import with_bone
-from .rig_hands import correct, driven_armature, turn
-from .setting_properties import FIXED
+from .rig_hands import correct, driven_armature, rotate_curl_plane
+from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
     from bpy.types import Object, PropertyGroup, Scene
@@ -65,7 +65,7 @@ def _bone(side: Side, joint: str) -> Any:
         description=f"The bone of this joint of the {side} hand; empty where the armature has none",
         get=get,
         set=put,
-        options=FIXED,  # type: ignore[arg-type]
+        options=NOT_ANIMATED,  # type: ignore[arg-type]
     )
 
 
@@ -75,12 +75,12 @@ def _turn(side: Side, digit: str) -> Any:
         return radians(found.curl_turns.get(digit, 0.0)) if found else 0.0
 
     def put(group: Any, angle: float) -> None:
-        _change(group, lambda armature: turn(armature, side, digit, round(degrees(angle), 3)))
+        _change(group, lambda armature: rotate_curl_plane(armature, side, digit, round(degrees(angle), 3)))
 
     return FloatProperty(
-        name="Turn of Curl Plane",
-        description="How far the plane in which this digit curls is turned about its bones from what the geometry says;"
-        " half a turn where it curls the other way",
+        name="Curl Plane Rotation",
+        description="Rotation of the plane in which this digit curls about its bones, relative to the detected one; "
+        "180 degrees reverse the curl",
         subtype="ANGLE",
         min=radians(-180.0),
         max=radians(180.0),
@@ -88,7 +88,7 @@ def _turn(side: Side, digit: str) -> Any:
         precision=0,
         get=get,
         set=put,
-        options=FIXED,  # type: ignore[arg-type]
+        options=NOT_ANIMATED,  # type: ignore[arg-type]
     )
 
 
@@ -115,10 +115,10 @@ class KnuckleRig(bpy.types.PropertyGroup):
 
     axes: BoolProperty(
         name="Show Axes",
-        description="Draw on the armature how each digit curls: its hinges, the way of its tip, the knuckle line, and "
-        "where the palm faces",
+        description="Draw on the armature how each digit curls: its hinges, the path of its tip, the knuckle line and "
+        "the direction of the palm",
         default=False,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     left: PointerProperty(name="Left Hand", description="The armature's left hand", type=KnuckleLeftHand)
     right: PointerProperty(name="Right Hand", description="The armature's right hand", type=KnuckleRightHand)

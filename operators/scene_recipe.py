@@ -14,9 +14,9 @@ from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_storable
 from ..rig.keys.frame_times import scene_rate
 from ..solvers import make, make_smoothing
-from .setting_properties import changed, give, plain
+from .setting_properties import assign, changed, plain
 from .settings import LAST_FRAME
-from .solver_settings import of_chosen
+from .solver_settings import chosen_settings
 
 if TYPE_CHECKING:
     from bpy.types import Scene
@@ -51,10 +51,10 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
             cutoff=plain(chosen.cutoff) if chosen.use_cutoff else None,
         ),
         solver=chosen.solver,
-        settings=changed(*of_chosen(chosen, "solver")),
+        settings=changed(*chosen_settings(chosen, "solver")),
         drive=chosen.drive,
         smoothing=chosen.smoothing,
-        smoothing_settings=changed(*of_chosen(chosen, "smoothing")),
+        smoothing_settings=changed(*chosen_settings(chosen, "smoothing")),
         rig=chosen.rig_file or DEFAULT_RIG,
         armature=chosen.rig_armature or None,
         mappings=_decoded(chosen.rig_mappings, "rig's mappings"),
@@ -95,8 +95,8 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
         _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
     for setting, value in values.values():
         setattr(chosen, setting, value)
-    give(*of_chosen(chosen, "solver"), recipe.settings)
-    give(*of_chosen(chosen, "smoothing"), recipe.smoothing_settings)
+    assign(*chosen_settings(chosen, "solver"), recipe.settings)
+    assign(*chosen_settings(chosen, "smoothing"), recipe.smoothing_settings)
     chosen.use_range = recipe.start is not None or recipe.end is not None
     chosen.use_cutoff = recipe.cleaning.cutoff is not None
     chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"

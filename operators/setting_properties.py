@@ -10,19 +10,19 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..solvers.settings import SettingRange
 
-Known = Mapping[str, tuple[Any, SettingRange]]
+SettingRanges = Mapping[str, tuple[Any, SettingRange]]
 """Name -> (default, range), as settings_of returns them."""
 
-FIXED: set[str] = set()
+NOT_ANIMATED: set[str] = set()
 """Options of a property that must not be animated."""
 
-SMALLEST = 1e-4
+MIN_DISPLAYED = 1e-4
 """Blender's fields show at most six decimals: a default below this is shown in a smaller unit."""
 
-LARGEST_WHOLE = 2**31 - 1
+MAX_INT = 2**31 - 1
 
 
-def drive() -> Any:
+def drive_property() -> Any:
     """Make the property that chooses where joint angles come from, for devices that send rotations."""
     return EnumProperty(
         name="Follow",
@@ -53,17 +53,17 @@ UNITS = {
     "s": DisplayScale(1.0, "TIME_ABSOLUTE"),
 }
 
-SMALLER = {1e3: ("m", "10⁻³"), 1e6: ("µ", "10⁻⁶"), 1e9: ("n", "10⁻⁹")}
+SMALL_UNITS = {1e3: ("m", "10⁻³"), 1e6: ("µ", "10⁻⁶"), 1e9: ("n", "10⁻⁹")}
 """Factor -> prefix of the unit, and the text for numbers without a unit."""
 
 
-def shown(default: float, may_be: SettingRange) -> DisplayScale:
+def display_scale(default: float, may_be: SettingRange) -> DisplayScale:
     """Return how a setting with this default is displayed."""
     usual = UNITS[may_be.unit]
-    if not 0 < abs(default) * usual.factor < SMALLEST:
+    if not 0 < abs(default) * usual.factor < MIN_DISPLAYED:
         return usual
-    factor = next((factor for factor in SMALLER if abs(default) * factor > 0.99), max(SMALLER))
-    prefix, alone = SMALLER[factor]
+    factor = next((factor for factor in SMALL_UNITS if abs(default) * factor > 0.99), max(SMALL_UNITS))
+    prefix, alone = SMALL_UNITS[factor]
     return DisplayScale(factor, suffix=f" ({prefix}{may_be.unit})" if may_be.unit else f" ({alone})")
 
 
@@ -83,15 +83,15 @@ def property_of(name: str, default: Any, may_be: SettingRange) -> Any:
         "name": name.replace("_", " ").title(),
         "description": may_be.about,
         "default": default,
-        "options": FIXED,
+        "options": NOT_ANIMATED,
     }
     if isinstance(default, bool):
         return BoolProperty(**common)
     if isinstance(default, str):
         return EnumProperty(items=_items(may_be), **common)
     if isinstance(default, int):
-        return IntProperty(min=int(may_be.least), max=min(int(may_be.most), LARGEST_WHOLE), **common)
-    how = shown(default, may_be)
+        return IntProperty(min=int(may_be.least), max=min(int(may_be.most), MAX_INT), **common)
+    how = display_scale(default, may_be)
     common |= {
         "name": common["name"] + how.suffix,
         "default": how.factor * default,
@@ -110,30 +110,30 @@ def _items(may_be: SettingRange) -> list[tuple[str, str, str, str, int]]:
     ]
 
 
-def group_of(name: str, about: str, known: Known) -> type[bpy.types.PropertyGroup]:
+def group_of(name: str, about: str, known: SettingRanges) -> type[bpy.types.PropertyGroup]:
     """Make a class of this name with a property for each setting."""
     properties = {key: property_of(key, *what) for key, what in known.items()}
     return type(name, (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": properties})
 
 
-def changed(group: Any, known: Known) -> dict[str, Any]:
+def changed(group: Any, known: SettingRanges) -> dict[str, Any]:
     """Return the settings in a group of properties that differ from their defaults."""
     values = {}
     for name, (default, may_be) in known.items():
         value, usual = getattr(group, name), default
         if isinstance(default, float):
-            value, usual = plain(value / shown(default, may_be).factor), plain(default)
+            value, usual = plain(value / display_scale(default, may_be).factor), plain(default)
         if value != usual:
             values[name] = min(max(value, may_be.least), may_be.most) if isinstance(default, float) else value
     return values
 
 
-def give(group: Any, known: Known, settings: Mapping[str, Any]) -> None:
+def assign(group: Any, known: SettingRanges, settings: Mapping[str, Any]) -> None:
     """Assign settings to a group of properties. Properties that are not named get their defaults."""
     for name, (default, may_be) in known.items():
         if name not in settings:
             group.property_unset(name)
         elif isinstance(default, float):
-            setattr(group, name, shown(default, may_be).factor * settings[name])
+            setattr(group, name, display_scale(default, may_be).factor * settings[name])
         else:
             setattr(group, name, settings[name])

@@ -11,8 +11,8 @@ from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
-from .setting_properties import FIXED, drive
-from .solver_settings import choice, settings_of_all
+from .setting_properties import NOT_ANIMATED, drive_property
+from .solver_settings import all_settings_property, kind_property
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -28,21 +28,21 @@ _HAND_WORDS = {
 }
 
 _LABEL_WORDS = {
-    "auto": ("Auto", "By their labels; where these tell nothing, by how the markers stand and move"),
+    "auto": ("Auto", "By their labels; if these are not understood, by the shape and motion of the hand"),
     "names": ("Names", "By their labels only"),
-    "shape": ("Shape", "By how the markers stand and move, whatever they are called"),
+    "shape": ("Shape", "By the shape and motion of the hand, ignoring labels"),
 }
 
 
 _KEEP_WORDS = {
     "directions": ("Directions", "Bones point where the performer's do"),
     "fingertips": ("Fingertips", "Fingertips are where the performer's are, seen from the wrist"),
-    "pinches": ("Pinches", "Bones point where the performer's do; where thumb and fingertip meet, so do the rig's"),
+    "pinches": ("Pinches", "Bones point where the performer's do, and the rig's thumb and fingers meet as theirs do"),
 }
 
 _SCALE_WORDS = {
-    "hand": ("Hand", "Places and distances grow with the armature's hand"),
-    "world": ("World", "Places and distances are the performer's own, in metres: for props of their real size"),
+    "hand": ("Hand", "Scale positions and distances to the armature's hand"),
+    "world": ("World", "Keep the performer's positions and distances in metres, for props of real size"),
 }
 
 
@@ -57,7 +57,9 @@ def _is_capture(_settings: "KnuckleSettings", obj: "Object") -> bool:
 class KnuckleSettings(bpy.types.PropertyGroup):
     """A scene's recipe, and which of the scene's objects it belongs to."""
 
-    capture: StringProperty(name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=FIXED)
+    capture: StringProperty(
+        name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=NOT_ANIMATED
+    )
     markers: PointerProperty(
         name="Markers",
         description="The object that shows the capture's markers",
@@ -66,62 +68,68 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     unit: EnumProperty(
         name="Unit",
-        description="Unit of length of the file, where it says a wrong one or none",
-        items=[("auto", "Auto", "As the file says, else guessed from the size of what it holds")]
+        description="Unit of length of the file, if it names a wrong one or none",
+        items=[("auto", "Auto", "As the file says; otherwise guessed from the size of its content")]
         + [(unit, unit, f"The file is in {unit}, whatever it says") for unit in METRES],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     up: EnumProperty(
         name="Up",
         description="Which axis of the file points up",
-        items=[("auto", "Auto", "As the file says, else what its format usually has")]
+        items=[("auto", "Auto", "As the file says; otherwise the usual axis of its format")]
         + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     use_range: BoolProperty(
-        name="Part of the Capture", description="Solve some of the capture's frames only", options=FIXED
+        name="Part of the Capture", description="Solve only some of the capture's frames", options=NOT_ANIMATED
     )
-    first: IntProperty(name="First", description="First frame of the capture to solve", default=1, min=1, options=FIXED)
-    last: IntProperty(name="Last", description="Last frame of the capture to solve", default=250, min=1, options=FIXED)
+    first: IntProperty(
+        name="First", description="First frame of the capture to solve", default=1, min=1, options=NOT_ANIMATED
+    )
+    last: IntProperty(
+        name="Last", description="Last frame of the capture to solve", default=250, min=1, options=NOT_ANIMATED
+    )
     start: IntProperty(
         name="Start",
         description="Frame of the scene on which the capture begins",
         default=1,
         update=lambda self, _: place_markers(self),
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     hand: EnumProperty(
         name="Hand",
         description="Which hand to solve",
-        items=[(choice, *_HAND_WORDS[choice]) for choice in HANDS],
-        options=FIXED,
+        items=[(kind_property, *_HAND_WORDS[kind_property]) for kind_property in HANDS],
+        options=NOT_ANIMATED,
     )
     subject: StringProperty(
         name="Subject",
-        description="Whose hands to solve, of a capture of several people, as its labels call them. Empty: those that "
-        "are seen best",
-        options=FIXED,
+        description="The person to solve in a capture of several, by the prefix of the labels. If empty, the one seen "
+        "best",
+        options=NOT_ANIMATED,
     )
     mirror: BoolProperty(
         name="Mirror",
         description="The capture's right hand drives the left one, and its left hand the right one: mirrored in the "
         "world's plane X = 0",
         default=False,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     labels: EnumProperty(
         name="Labels",
-        description="By what markers are told",
-        items=[(choice, *_LABEL_WORDS[choice]) for choice in LABELS],
-        options=FIXED,
+        description="How markers are identified",
+        items=[(kind_property, *_LABEL_WORDS[kind_property]) for kind_property in LABELS],
+        options=NOT_ANIMATED,
     )
     marker_map: StringProperty(
-        name="Marker Map", description="Labels to joints as JSON; empty finds the marker set that fits", options=FIXED
+        name="Marker Map",
+        description="Labels to joints as JSON; empty finds the marker set that fits",
+        options=NOT_ANIMATED,
     )
     performer: StringProperty(
         name="Performer",
         description="The performer's measures as JSON; empty measures the capture itself",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     gap_limit: FloatProperty(
         name="Fill Gaps",
@@ -131,44 +139,44 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         soft_max=2.0,
         precision=2,
         step=5,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     spikes: BoolProperty(
         name="Remove Spikes",
-        description="Take out single positions that leave a marker's way",
+        description="Remove single positions that are off a marker's path",
         default=Cleaning().spikes,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     use_cutoff: BoolProperty(
         name="Low-Pass",
         description="Smooth the markers without delay",
         default=Cleaning().cutoff is not None,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     cutoff: FloatProperty(
         name="Cutoff",
-        description="Hz: movement faster than this is taken for noise; hands move up to about 10 Hz",
+        description="Hz: faster movement is treated as noise; hands move at up to about 10 Hz",
         default=Cleaning().cutoff or 10.0,
         min=0.1,
         soft_max=60.0,
         precision=1,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     markers_on: EnumProperty(
         name="Markers On",
         description="Where the markers sit on the hand",
         items=[
             ("auto", "Auto", "As the marker set says"),
-            ("joints", "Joints", "On the joints: the solver's own answer counts, which meets fingertips"),
-            ("skin", "Skin", "On the skin: the performer is fitted with them, and all of them count alike"),
+            ("joints", "Joints", "On the joints: the solver's result is used, which meets the fingertips"),
+            ("skin", "Skin", "On the skin: the performer is fitted with the markers, and all of them count equally"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
-    solver: choice("solver", "How the joint angles are found", Recipe("").solver)
-    solvers: settings_of_all("solver")
-    drive: drive()
-    smoothing: choice("smoothing", "What is done about noise before solving", Recipe("").smoothing)
-    smoothings: settings_of_all("smoothing")
+    solver: kind_property("solver", "How the joint angles are found", Recipe("").solver)
+    solvers: all_settings_property("solver")
+    drive: drive_property()
+    smoothing: kind_property("smoothing", "How noise is removed before solving", Recipe("").smoothing)
+    smoothings: all_settings_property("smoothing")
     keys: EnumProperty(
         name="Keys",
         description="On which frames the hand is keyed; the scene's own rate is never changed",
@@ -181,10 +189,16 @@ class KnuckleSettings(bpy.types.PropertyGroup):
             ),
             ("OTHER", "Other Rate", "Keys at a rate of your own"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     fps: FloatProperty(
-        name="Rate", description="Keys per second", default=30.0, min=0.1, max=10_000.0, precision=2, options=FIXED
+        name="Rate",
+        description="Keys per second",
+        default=30.0,
+        min=0.1,
+        max=10_000.0,
+        precision=2,
+        options=NOT_ANIMATED,
     )
     rig: EnumProperty(
         name="Rig",
@@ -193,41 +207,43 @@ class KnuckleSettings(bpy.types.PropertyGroup):
             ("NEW", "New Hand", "A new hand fitted to the performer, one for each hand that is solved"),
             ("ARMATURE", "Armature", "A hand of an armature in this file"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     armature: PointerProperty(
         name="Armature", description="The armature whose hand is keyed", type=bpy.types.Object, poll=_is_target
     )
     arm: BoolProperty(
         name="Arm",
-        description="The arm on which the hand hangs brings the wrist to where the capture has it",
+        description="Move the arm so that the wrist is where it was captured",
         default=False,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     rig_limits: BoolProperty(
         name="Rig's Limits",
-        description="Bones turn only as the armature's Limit Rotation constraints, locks and IK limits let them",
+        description="Obey the armature's Limit Rotation constraints, locks and IK limits",
         default=True,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     keep: EnumProperty(
         name="Keep",
         description="What a hand of other proportions than the performer's keeps of the performance",
-        items=[(choice, *_KEEP_WORDS[choice]) for choice in KEEPS],
-        options=FIXED,
+        items=[(kind_property, *_KEEP_WORDS[kind_property]) for kind_property in KEEPS],
+        options=NOT_ANIMATED,
     )
     keep_scale: EnumProperty(
         name="Scale",
-        description="How large places and distances are kept",
-        items=[(choice, *_SCALE_WORDS[choice]) for choice in SCALES],
-        options=FIXED,
+        description="Scale of positions and distances that are kept",
+        items=[(kind_property, *_SCALE_WORDS[kind_property]) for kind_property in SCALES],
+        options=NOT_ANIMATED,
     )
-    rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
+    rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=NOT_ANIMATED)
     rig_armature: StringProperty(
-        name="Rig's Armature", description="The armature of that file that a loaded recipe names", options=FIXED
+        name="Rig's Armature", description="The armature of that file that a loaded recipe names", options=NOT_ANIMATED
     )
     rig_mappings: StringProperty(
-        name="Rig's Mappings", description="What a loaded recipe says of that rig's hands, as JSON", options=FIXED
+        name="Rig's Mappings",
+        description="What a loaded recipe says of that rig's hands, as JSON",
+        options=NOT_ANIMATED,
     )
     result: PointerProperty(
         name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target

@@ -17,8 +17,8 @@ from ..rig.posing.pin_reach import pins_at_fingertips
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
-from .auto_key_undo import give_back, keys_before, keys_now
-from .pin_properties import pin_values, pins_along, pins_of, put_pins_back
+from .auto_key_undo import keys_before, keys_now, restore_keys
+from .pin_properties import pin_values, pins_of, restore_pins, update_pins
 from .posed_hands import hand_to_pose
 from .session import SESSION, SliderDrag
 
@@ -58,9 +58,9 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     elif to == drag.at:
         # Escape sets the value at the beginning, which is all that Blender tells of it.
         channel_diff.restore_channels(armature, drag.channels)
-        put_pins_back(armature, drag.pins)
+        restore_pins(armature, drag.pins)
         if drag.keys is not None:
-            give_back(armature, drag.keys)
+            restore_keys(armature, drag.keys)
         SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, held))
         return
     joints = _pose(context, held, drag, to)
@@ -94,7 +94,7 @@ def _pose(context: "Context", held: RigHand, drag: SliderDrag, to: float) -> fro
         _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond))
         return joints
     posed = pose_pinned(drag.pinned, Pose(drag.pinned.held.hand, root, angles), joints)
-    pins_along(held, [drag.pinned.driven] if drag.pinned.driven else [])
+    update_pins(held, [drag.pinned.driven] if drag.pinned.driven else [])
     return posed
 
 

@@ -18,7 +18,7 @@ from ..rig.keys.take_scene import TakeTiming, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from .import_capture import select_only
-from .job import JobOperator, nothing_runs
+from .job import JobOperator, no_job_runs
 from .load_capture import capture_object, show_capture
 from .scene_recipe import recipe_of
 
@@ -46,7 +46,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         elif chosen.rig == "NEW" and chosen.rig_file:
             cls.poll_message_set("The recipe's rig is in another file: append and choose its armature, or forget it")
         else:
-            return nothing_runs(cls, context)
+            return no_job_runs(cls, context)
         return False
 
     def steps(self, context: "Context") -> Iterator[Progress]:
@@ -69,8 +69,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         scene = context.scene
         armature = self._armature(scene)
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
-            armatures = write_take(take, own, scene, context.collection, placing(context, take))
-        if armature is not None and (notes := new_notes(own, take)):
+            armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
+        if armature is not None and (notes := keying_warnings(own, take)):
             self.report({"WARNING"}, "; ".join(notes))
         if own != armature:
             scene.knuckle.armature = own
@@ -105,14 +105,14 @@ def target(context: "Context") -> "Object | None":
     return chosen.armature
 
 
-def new_notes(armature: "Object", take: Take) -> list[str]:
+def keying_warnings(armature: "Object", take: Take) -> list[str]:
     """Return the warnings that keying has added to the report of a take."""
     report = report_of(armature) or take.report
     notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
     return notes
 
 
-def placing(context: "Context", take: Take) -> TakeTiming:
+def take_timing(context: "Context", take: Take) -> TakeTiming:
     """Return the scene frames of the take: those of the markers that it was made from."""
     shown = capture_object(context, take.recipe.capture)
     origin = float(shown[markers_object.CAPTURE_PROPERTY]["first"]) if shown else None

@@ -8,7 +8,7 @@ from bpy.props import EnumProperty, PointerProperty
 
 from ..solvers import SMOOTHING, SOLVER
 from ..solvers.registry import Registry
-from .setting_properties import Known, changed, choice_number, give, group_of
+from .setting_properties import SettingRanges, assign, changed, choice_number, group_of
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -49,7 +49,7 @@ def _groups(registry: Registry[Any]) -> list[type[bpy.types.PropertyGroup]]:
 GROUPS = {what: _groups(registry) for what, registry in REGISTRIES.items()}
 
 
-def choice(what: str, description: str, default: str) -> Any:
+def kind_property(what: str, description: str, default: str) -> Any:
     """Make the property that chooses a kind."""
     registry = REGISTRIES[what]
     labels = {kind: registry.label(kind) for kind in registry.kinds}
@@ -57,13 +57,13 @@ def choice(what: str, description: str, default: str) -> Any:
     return EnumProperty(name=what.capitalize(), description=description, items=items, default=default, options=set())
 
 
-def settings_of_all(what: str) -> Any:
+def all_settings_property(what: str) -> Any:
     """Make the property that holds the settings of all kinds."""
     every = GROUPS[what][-1]
     return PointerProperty(name=f"{what.capitalize()} Settings", description=every.__doc__ or "", type=every)
 
 
-def of_chosen(chosen: Any, what: str) -> tuple[Any, Known]:
+def chosen_settings(chosen: Any, what: str) -> tuple[Any, SettingRanges]:
     """Return the properties of the chosen solver or smoothing, and their ranges.
 
     Raises RecipeError if it is unknown: the file may come from a later version.
@@ -84,10 +84,10 @@ class KNUCKLE_OT_reset_settings(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Reset the settings to their defaults."""
-        group, known = of_chosen(context.scene.knuckle, self.what)
+        group, known = chosen_settings(context.scene.knuckle, self.what)
         if not changed(group, known):
             return {"CANCELLED"}
-        give(group, known, {})
+        assign(group, known, {})
         return {"FINISHED"}
 
 

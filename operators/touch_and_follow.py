@@ -19,16 +19,16 @@ from ..rig.posing.following import Followed, Follower, follow_course, follower, 
 from ..rig.posing.pins import check_there
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, finish_posing
-from .setting_properties import FIXED
+from .setting_properties import NOT_ANIMATED
 
 if TYPE_CHECKING:
     from bpy.types import Context
 
 Floats = NDArray[np.float64]
 
-MISSED = 5e-4
+MISS_TOLERANCE = 5e-4
 """m, distance from the path from which a warning is shown."""
-TOLD = {
+CASE_WORDS = {
     "outside": "out of reach",
     "near": "too near to the shoulder",
 }
@@ -43,64 +43,66 @@ class KnuckleFollow(bpy.types.PropertyGroup):
 
     end: EnumProperty(
         name="With",
-        description="What of the hand touches or follows",
+        description="The part of the hand that touches or follows",
         items=END_ITEMS,
         default="index-finger-tip",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     alone: BoolProperty(
         name="Finger Only",
-        description="Only the finger moves, and hand and arm stay where they are",
-        options=FIXED,
+        description="Move only the finger; hand and arm stay where they are",
+        options=NOT_ANIMATED,
     )
     kind: EnumProperty(
         name="Follow",
-        description="What is followed",
+        description="What to follow",
         items=[
-            ("POINT", "Object", "Where an object is, frame by frame"),
-            ("LINE", "Line", "A curve, an edge of a mesh, or the line in which two planes meet"),
-            ("SPHERE", "Sphere", "Around an empty's sphere, or the sphere about a mesh"),
+            ("POINT", "Object", "Follow the location of an object frame by frame"),
+            ("LINE", "Line", "Follow a curve, an edge of a mesh, or the intersection line of two planes"),
+            ("SPHERE", "Sphere", "Move around an empty's sphere, or the bounding sphere of a mesh"),
         ],
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     target: PointerProperty(
         name="Target",
-        description="What is touched or followed; touched without one is the 3D cursor",
+        description="Object to touch or follow. If empty, Touch uses the 3D cursor",
         type=bpy.types.Object,
     )
     other: PointerProperty(
         name="Second Plane",
-        description="A second plane: followed is the line in which the two meet",
+        description="A second plane: the intersection line of the two is followed",
         type=bpy.types.Object,
     )
-    first: IntProperty(name="First Frame", description="Where the way begins", default=1, options=FIXED)
-    last: IntProperty(name="Last Frame", description="Where the way ends", default=48, options=FIXED)
-    reverse: BoolProperty(name="Reverse", description="Go the other way along it", options=FIXED)
+    first: IntProperty(
+        name="First Frame", description="Frame on which the motion begins", default=1, options=NOT_ANIMATED
+    )
+    last: IntProperty(name="Last Frame", description="Frame on which the motion ends", default=48, options=NOT_ANIMATED)
+    reverse: BoolProperty(name="Reverse", description="Move in the opposite direction", options=NOT_ANIMATED)
     turn: FloatProperty(
-        name="Turn",
-        description="How far around the sphere",
+        name="Angle",
+        description="Angle of the motion around the sphere",
         subtype="ANGLE",
         default=np.deg2rad(120.0),
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     axis: EnumProperty(
         name="Axis",
-        description="The axis of the sphere's object about which the way goes",
-        items=[(axis, axis, f"The object's own {axis}") for axis in "XYZ"],
+        description="Local axis of the sphere's object to move around",
+        items=[(axis, axis, f"The object's local {axis} axis") for axis in "XYZ"],
         default="Z",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     gap: FloatProperty(
         name="Distance",
-        description="How far off the sphere",
+        description="Distance from the sphere's surface",
         subtype="DISTANCE",
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
     aim: BoolProperty(
         name="Point at It",
-        description="The hand points at the middle of the sphere and stays outside of it; else it keeps its turn",
+        description="Point the hand at the centre of the sphere from outside; otherwise it keeps its rotation",
         default=True,
-        options=FIXED,
+        options=NOT_ANIMATED,
     )
 
 
@@ -110,7 +112,7 @@ class _Follows(PosesHands):
     def change(self, context: "Context") -> str:
         """Do it, and return a warning if the hand misses the path."""
         armature, side = hand_to_pose(context)
-        return missed(self.done(context, follower(armature, detection_cache.found(armature, side))))
+        return miss_warning(self.done(context, follower(armature, detection_cache.found(armature, side))))
 
     def done(self, context: "Context", who: Follower) -> FollowedCourse:
         """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
@@ -118,8 +120,8 @@ class _Follows(PosesHands):
 
 
 class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
-    """Bring the fingertip or the wrist to the target, or to the 3D cursor if none is chosen. The arm carries the hand;
-    what is out of its reach is reached for"""
+    """Move the fingertip or the wrist to the target, or to the 3D cursor if there is none. The arm follows the hand,
+    and reaches towards a target that is too far away"""
 
     bl_idname = "knuckle.touch"
     bl_label = "Touch"
@@ -141,7 +143,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
 
 
 class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
-    """Lead the fingertip or the wrist along a line, around a sphere or with an object, keyed in an action of its own"""
+    """Key the fingertip or the wrist to move along a line, around a sphere or with an object, in a new action"""
 
     bl_idname = "knuckle.follow"
     bl_label = "Follow"
@@ -153,7 +155,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         if not super().poll(context):
             return False
         if context.scene.knuckle_follow.target is None:
-            cls.poll_message_set("Choose what is to be followed")
+            cls.poll_message_set("Choose what to follow")
             return False
         return True
 
@@ -177,7 +179,7 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
     target, other = chosen.target, chosen.other
     if chosen.kind == "POINT":
         places = guides.origins(target, frames)
-        return lambda tool: Course(places, _kept(tool, places))
+        return lambda tool: Course(places, _wrists_at(tool, places))
     if chosen.kind == "SPHERE":
         ball, turn = guides.ball_of(target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
         return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
@@ -187,13 +189,13 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
     return lambda tool: along_points(tool, points, parts)
 
 
-def missed(brought: FollowedCourse) -> str:
+def miss_warning(brought: FollowedCourse) -> str:
     """Describe how far steps are off the course; empty if none is."""
-    off = np.flatnonzero(~(brought.distances <= MISSED))
+    off = np.flatnonzero(~(brought.distances <= MISS_TOLERANCE))
     if not len(off):
         return ""
     cases = {brought.cases[step] for step in off}
-    why = " and ".join(words for case, words in TOLD.items() if case in cases) or "held back by the limits"
+    why = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
     of = f"{len(off)} of {len(brought.distances)} frames are" if len(brought.distances) > 1 else "It is"
     return f"{of} {why}, by up to {1000 * float(brought.distances[off].max()):.0f} mm"
 
@@ -203,7 +205,7 @@ def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], fra
     return follow_course(who, chosen.end, course, frames, alone=chosen.alone)
 
 
-def _kept(tool: Tool, places: Floats) -> Floats:
+def _wrists_at(tool: Tool, places: Floats) -> Floats:
     """Poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
     wrists = np.tile(tool.wrist, (len(places), 1, 1))
     wrists[:, :3, 3] = places - tool.pointing

@@ -19,7 +19,7 @@ from ..operators.session import SESSION
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
 from ..rig.detection_cache import DetectedHands
-from .detection_refresh import known_or_looked_for
+from .detection_refresh import detected_hands
 from .text_format import DIGIT_NAMES
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
-WIDTHS = {"strong": 2.0, "thin": 1.0}
+LINE_WIDTHS = {"strong": 2.0, "thin": 1.0}
 """Line widths in pixels at a UI scale of 1."""
-THIN = 0.35
-FAINT = 0.4
-HIDDEN = 0.45
+THIN_OPACITY = 0.35
+FAINT_OPACITY = 0.4
+HIDDEN_OPACITY = 0.45
 """Opacity of thin lines, of faint shapes, and of what is behind other objects."""
-FILLED = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
-ABOVE = 70
+FILL_OPACITY = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
+TEXT_BOTTOM = 70
 """Pixels from the bottom, to stay clear of the panel of the last operator."""
-TEXT = 16.0
+TEXT_SIZE = 16.0
 """Text size in pixels at a UI scale of 1."""
 OVERLAY = "algebra"
 
@@ -89,7 +89,7 @@ def draw_shapes() -> None:
     if not shown:
         return
     view, colours = _view(context), _colours(context)
-    drawn = _Drawn()
+    drawn = _Batches()
     for shape, along in _shapes(context, shown):
         made = strokes(shape, view, along)
         drawn.add(shape, made, colours[shape.kind])
@@ -97,7 +97,7 @@ def draw_shapes() -> None:
             SESSION.algebra_names.append((shape, made.label))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
-    for test, share in (("GREATER", HIDDEN), ("LESS_EQUAL", 1.0)):
+    for test, share in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
         gpu.state.depth_test_set(test)
         drawn.draw(share, context.preferences.system.ui_scale)
     gpu.state.depth_test_set("NONE")
@@ -111,7 +111,7 @@ def draw_names() -> None:
     if not shown:
         return
     scale, chosen = context.preferences.system.ui_scale, context.window_manager.knuckle_algebra
-    blf.size(0, TEXT * scale)
+    blf.size(0, TEXT_SIZE * scale)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
     if chosen.names:
@@ -125,7 +125,7 @@ def draw_names() -> None:
         ]
         blf.color(0, 1.0, 1.0, 1.0, 1.0)
         for number, line in enumerate(reversed(lines)):
-            blf.position(0, 16 * scale, (ABOVE + 1.5 * TEXT * number) * scale, 0)
+            blf.position(0, 16 * scale, (TEXT_BOTTOM + 1.5 * TEXT_SIZE * number) * scale, 0)
             blf.draw(0, line)
     blf.disable(0, blf.SHADOW)
 
@@ -137,7 +137,7 @@ def _shown(context: "Context") -> tuple[Trace, ...]:
     if hand is None or not space.overlay.show_overlays or not hand[0].visible_in_viewport_get(space):
         return ()
     armature, side = hand
-    known = known_or_looked_for(armature)
+    known = detected_hands(armature)
     if known is None or side not in known.usable:
         return ()
     try:
@@ -190,7 +190,7 @@ def _view(context: "Context") -> View:
     return View(turned[:3, 3], turned[:3, 0], turned[:3, 1], bool(space.is_perspective), wide * perspective[3])
 
 
-class _Drawn:
+class _Batches:
     """Lines and triangles with their colours, drawn in one batch for each kind."""
 
     def __init__(self) -> None:
@@ -199,13 +199,13 @@ class _Drawn:
 
     def add(self, shape: Shape, made: Strokes, colour: Colour) -> None:
         """Add the lines and triangles of a shape."""
-        share = FAINT if shape.faint else 1.0
-        for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN)):
+        share = FAINT_OPACITY if shape.faint else 1.0
+        for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN_OPACITY)):
             for chain in chains:
                 pairs = np.stack([chain[:-1], chain[1:]], axis=1).reshape(-1, 3)
                 self._add(name, pairs, colour, share * part)
         for threes in made.filled:
-            self._add("filled", threes, colour, share * FILLED.get(shape.kind, 1.0))
+            self._add("filled", threes, colour, share * FILL_OPACITY.get(shape.kind, 1.0))
 
     def _add(self, name: str, points: Floats, colour: Colour, share: float) -> None:
         self.points[name].append(points)
@@ -219,14 +219,14 @@ class _Drawn:
                 continue
             colours = np.concatenate(self.colours[name]).astype(np.float32)
             colours[:, 3] *= share
-            lines = name in WIDTHS
+            lines = name in LINE_WIDTHS
             program = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR" if lines else "FLAT_COLOR")
             data: Any = {"pos": np.concatenate(points).astype(np.float32), "color": colours}
             batch = batch_for_shader(program, "LINES" if lines else "TRIS", data)
             program.bind()
             if lines:
                 program.uniform_float("viewportSize", size)
-                program.uniform_float("lineWidth", WIDTHS[name] * scale)
+                program.uniform_float("lineWidth", LINE_WIDTHS[name] * scale)
             batch.draw(program)
 
 
@@ -237,7 +237,7 @@ def _write(context: "Context", taken: list[tuple[float, float]], shape: Shape, p
         return
     scale = context.preferences.system.ui_scale
     x, y = spot.x + 7 * scale, spot.y + 5 * scale
-    height = 1.15 * TEXT * scale
+    height = 1.15 * TEXT_SIZE * scale
     while any(abs(x - there[0]) < 1.6 * height and abs(y - there[1]) < height for there in taken):
         y -= 0.5 * height
     taken.append((x, y))

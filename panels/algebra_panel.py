@@ -9,7 +9,7 @@ from ..operators.algebra_overlay_settings import MAX_STEPS
 from ..operators.posed_hands import chosen_hand
 from ..rig.posing.algebra import PARTS
 from . import algebra_overlay
-from .detection_refresh import known_or_looked_for
+from .detection_refresh import detected_hands
 from .text_format import paragraph, sentence
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
         row.prop(chosen, "step", text="Step" if chosen.step else "All Steps", slider=True)
         layout.prop(chosen, "names")
         if chosen.show:
-            _told(layout, context, chosen)
+            _describe_steps(layout, context, chosen)
 
 
-def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
+def _describe_steps(layout: "UILayout", context: "Context", chosen: Any) -> None:
     """Describe the step for each part that is shown."""
     hand = chosen_hand(context)
-    known = known_or_looked_for(hand[0]) if hand else None
+    known = detected_hands(hand[0]) if hand else None
     if hand is None or known is None:
         return
     try:

@@ -18,8 +18,8 @@ from ..operators.session import SESSION
 from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, label_positions
-from .detection_refresh import known_or_looked_for, stop
-from .text_format import DIGIT_NAMES, SURE
+from .detection_refresh import detected_hands, stop
+from .text_format import DIGIT_NAMES, MIN_CONFIDENCE
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, PoseBone
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
-COLOURS: dict[str, Colour] = dict(
+DIGIT_COLOURS: dict[str, Colour] = dict(
     zip(
         DIGITS,
         [
@@ -40,14 +40,14 @@ COLOURS: dict[str, Colour] = dict(
         strict=True,
     )
 )
-PALM: Colour = (0.95, 0.95, 0.95, 1.0)
-POINTED: Colour = (1.0, 0.55, 0.0, 1.0)
-UNSURE: Colour = (1.0, 0.45, 0.1, 1.0)
-FAN = 0.16
+PALM_COLOUR: Colour = (0.95, 0.95, 0.95, 1.0)
+PICKED_COLOUR: Colour = (1.0, 0.55, 0.0, 1.0)
+UNCERTAIN_COLOUR: Colour = (1.0, 0.45, 0.1, 1.0)
+FAN_OPACITY = 0.16
 """Opacity of the plane in which a digit curls."""
-WIDTH = 2.5
+LINE_WIDTH = 2.5
 """Line width in pixels at a UI scale of 1."""
-TEXT = 13.0
+TEXT_SIZE = 13.0
 """Text size in pixels at a UI scale of 1."""
 OVERLAY = "axes"
 
@@ -69,30 +69,30 @@ def unregister() -> None:
 def draw_lines() -> None:
     """Draw the axes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
-    armature = _shown(context)
+    armature = _armature_to_draw(context)
     if armature is None:
         return
-    lines, fans = _Painted(), _Painted()
+    lines, fans = _Batch(), _Batch()
     for _, frames in _hands(context, armature):
         _paint(hand_axes(frames), lines, fans)
-    _paint_pointed(armature, lines)
+    _paint_picked_bone(armature, lines)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("ALPHA")
     with gpu.matrix.push_pop():
         gpu.matrix.multiply_matrix(armature.matrix_world)
         fans.draw("TRIS", "FLAT_COLOR")
-        lines.draw("LINES", "POLYLINE_FLAT_COLOR", width=WIDTH * context.preferences.system.ui_scale)
+        lines.draw("LINES", "POLYLINE_FLAT_COLOR", width=LINE_WIDTH * context.preferences.system.ui_scale)
     gpu.state.blend_set("NONE")
 
 
 def draw_names() -> None:
     """Draw the names. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
-    armature = _shown(context)
+    armature = _armature_to_draw(context)
     if armature is None:
         return
     scale = context.preferences.system.ui_scale
-    blf.size(0, TEXT * scale)
+    blf.size(0, TEXT_SIZE * scale)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
     for place, text, colour in _names(context, armature):
@@ -109,10 +109,10 @@ def draw_names() -> None:
 def label(found: FoundHand, digit: str) -> str:
     """Return a digit's name, with its confidence if that is low."""
     sure = found.confidence.get(digit, 0.0)
-    return DIGIT_NAMES[digit] if sure >= SURE else f"{DIGIT_NAMES[digit]}? {sure:.0%}"
+    return DIGIT_NAMES[digit] if sure >= MIN_CONFIDENCE else f"{DIGIT_NAMES[digit]}? {sure:.0%}"
 
 
-def _shown(context: "Context") -> "Object | None":
+def _armature_to_draw(context: "Context") -> "Object | None":
     """Return the armature to draw on, None to draw nothing."""
     armature = driven_armature(context.scene)
     space = context.space_data
@@ -128,7 +128,7 @@ def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, 
     """Yield the hands whose axes are shown, and the frames of their joints (J, 4, 4)."""
     if not context.scene.knuckle_rig.axes:
         return
-    known = known_or_looked_for(armature)
+    known = detected_hands(armature)
     if known is None:
         return
     for side, binding in known.bindings.items():
@@ -139,13 +139,13 @@ def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str
     for found, frames in _hands(context, armature):
         tips, normal = label_positions(frames)
         for digit, tip in tips.items():
-            sure = found.confidence.get(digit, 0.0) >= SURE
-            yield tip, label(found, digit), COLOURS[digit] if sure else UNSURE
+            sure = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
+            yield tip, label(found, digit), DIGIT_COLOURS[digit] if sure else UNCERTAIN_COLOUR
         if len(normal):
-            yield normal[-1], _palm_label(found.side), PALM
+            yield normal[-1], _palm_label(found.side), PALM_COLOUR
     bone = _picked(armature)
     if bone is not None:
-        yield np.array(bone.center), bone.name, POINTED
+        yield np.array(bone.center), bone.name, PICKED_COLOUR
 
 
 def _picked(armature: "Object") -> "PoseBone | None":
@@ -161,7 +161,7 @@ def _palm_label(side: Side) -> str:
     return f"{side.capitalize()} palm"
 
 
-class _Painted:
+class _Batch:
     """Points and their colours, drawn in one batch."""
 
     def __init__(self) -> None:
@@ -194,14 +194,14 @@ class _Painted:
         batch.draw(program)
 
 
-def _paint(axes: HandAxes, lines: _Painted, fans: _Painted) -> None:
-    lines.chain(axes.knuckles, PALM)
+def _paint(axes: HandAxes, lines: _Batch, fans: _Batch) -> None:
+    lines.chain(axes.knuckles, PALM_COLOUR)
     if len(axes.normal):
-        lines.chain(axes.normal, PALM)
+        lines.chain(axes.normal, PALM_COLOUR)
         across = axes.knuckles[-1] - axes.knuckles[0] if len(axes.knuckles) > 1 else np.array([1.0, 0.0, 0.0])
-        _paint_arrow(axes.normal, across, lines, PALM)
+        _paint_arrow(axes.normal, across, lines, PALM_COLOUR)
     for one in axes.digits:
-        colour = COLOURS[one.digit]
+        colour = DIGIT_COLOURS[one.digit]
         lines.chain(one.joints, (*colour[:3], 0.55))
         for hinge in one.hinges:
             lines.chain(hinge, colour)
@@ -210,15 +210,15 @@ def _paint(axes: HandAxes, lines: _Painted, fans: _Painted) -> None:
             centre = one.hinges[0].mean(axis=0)
             _paint_arrow(one.tip_path, one.tip_path[-1] - centre, lines, colour)
             threes = [np.broadcast_to(centre, (len(one.tip_path) - 1, 3)), one.tip_path[:-1], one.tip_path[1:]]
-            fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN))
+            fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN_OPACITY))
 
 
-def _paint_arrow(line: Floats, across: Floats, lines: _Painted, colour: Colour) -> None:
+def _paint_arrow(line: Floats, across: Floats, lines: _Batch, colour: Colour) -> None:
     size = 0.15 * float(np.linalg.norm(line[-1] - line[0]))
     lines.chain(arrow_head(line, across, size), colour)
 
 
-def _paint_pointed(armature: "Object", lines: _Painted) -> None:
+def _paint_picked_bone(armature: "Object", lines: _Batch) -> None:
     bone = _picked(armature)
     if bone is not None:
-        lines.chain(np.array([bone.head, bone.tail]), POINTED)
+        lines.chain(np.array([bone.head, bone.tail]), PICKED_COLOUR)

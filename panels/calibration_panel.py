@@ -38,7 +38,7 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
         column.row(align=True).prop(chosen, "radii_from", expand=True)
         if chosen.radii_from == "TYPED":
             _radii(layout.column(align=True), chosen)
-        found = measured(context.scene.knuckle.performer)
+        found = performer_of(context.scene.knuckle.performer)
         if found is None:
             return
         for hand in found.hands.values():
@@ -107,7 +107,7 @@ def _rho(hand: MeasuredHand, digit: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def measured(text: str) -> Performer | None:
+def performer_of(text: str) -> Performer | None:
     """Decode a scene's performer, None without one. Cached, since panels are drawn all the time."""
     try:
         return performer.from_dict(json.loads(text), "performer") if text else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-def known_or_looked_for(armature: "Object") -> DetectedHands | None:
+def detected_hands(armature: "Object") -> DetectedHands | None:
     """Return the detected hands of an armature. If none are cached yet, return None, detect them and redraw."""
     known = detection_cache.known(armature)
     if known is None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.grasp import selected_beside
+from ..operators.grasp import selected_surfaces
 from ..operators.posed_hands import chosen_hand, posed_armature
 from .text_format import paragraph
 
@@ -49,7 +49,7 @@ def _selected(layout: "UILayout", context: "Context") -> None:
     """Draw which object is grasped if none is chosen."""
     hand = chosen_hand(context)
     assert hand is not None, "poll"
-    there = selected_beside(context, hand[0])
+    there = selected_surfaces(context, hand[0])
     if len(there) == 1:
         layout.label(text=f"Selected is '{there[0].name}'", icon="RESTRICT_SELECT_OFF")
     else:

@@ -12,15 +12,15 @@ from ..operators.mouse_picking import grabs
 from ..operators.pin_properties import pin_of
 from ..operators.posed_hands import in_pose_mode
 from ..posing.dragging import WRIST
-from .axes_overlay import COLOURS, PALM
-from .detection_refresh import known_or_looked_for
+from .axes_overlay import DIGIT_COLOURS, PALM_COLOUR
+from .detection_refresh import detected_hands
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 SIZES = {"tip": 0.10, "joint": 0.07, "knuckle": 0.07, "palm": 0.16}
 """Radii relative to the gizmo size in the Preferences, 75 pixels by default."""
-LIGHT = (1.0, 1.0, 1.0)
+HIGHLIGHT = (1.0, 1.0, 1.0)
 
 
 def kind_of(joint: str) -> str:
@@ -53,7 +53,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
     def draw_prepare(self, context: "Context") -> None:
         """Update the gizmos before each redraw: bones may have been moved, hidden or deleted."""
         for armature in in_pose_mode(context):
-            known_or_looked_for(armature)
+            detected_hands(armature)
         seen = set()
         for armature, side, points in grabs(context):
             for joint, place in points.items():
@@ -69,10 +69,10 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
     def _new(self, armature: str, side: Side, joint: str) -> Any:
         gizmo: Any = self.gizmos.new("GIZMO_GT_move_3d")
         digit = digit_of(joint)
-        colour = np.array(COLOURS[digit] if digit else PALM)[:3]
+        colour = np.array(DIGIT_COLOURS[digit] if digit else PALM_COLOUR)[:3]
         gizmo.draw_style = "RING_2D"
         gizmo.color, gizmo.alpha = colour, 0.9 if kind_of(joint) in ("tip", "palm") else 0.6
-        gizmo.color_highlight, gizmo.alpha_highlight = LIGHT, 1.0
+        gizmo.color_highlight, gizmo.alpha_highlight = HIGHLIGHT, 1.0
         gizmo.scale_basis = SIZES[kind_of(joint)]
         gizmo.line_width = 3.0
         gizmo.use_draw_modal = False

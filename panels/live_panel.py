@@ -48,7 +48,7 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
         _recording(row, run)
         _people(layout, chosen, run)
-        _standing(layout.box(), context, run)
+        _state(layout.box(), context, run)
         row = layout.row(align=True)
         row.enabled = bool(run.shown)
         row.operator("knuckle.live_recentre", icon="PIVOT_CURSOR")
@@ -83,7 +83,7 @@ def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
             row.operator("knuckle.live_forget_performer", text="", icon="X").performer = person.name
 
 
-def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
+def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
     for problem in [*run.rigs.problems.values(), *run.session.problems.values()]:
         paragraph(layout, context, sentence(problem), "ERROR")
@@ -92,9 +92,9 @@ def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     column = layout.column(align=True)
     for shown in run.shown:
         missing = f"seen, {shown.missing} points missing" if shown.missing else "seen"
-        pair(column, _called(shown.name), "not seen" if shown.lost else missing)
+        pair(column, _hand_title(shown.name), "not seen" if shown.lost else missing)
     for name in run.session.unmeasured():
-        pair(column, _called(name), "being measured")
+        pair(column, _hand_title(name), "being measured")
     _figures(column, run.receiver.stats)
     if run.timecode:
         pair(column, "Timecode", run.timecode)
@@ -118,7 +118,7 @@ def _figures(layout: "UILayout", stats: StreamStats) -> None:
         pair(layout, "Lost", "none")
 
 
-def _called(hand: str) -> str:
+def _hand_title(hand: str) -> str:
     """Format the name of a hand: 'Right hand', 'Anna, left hand'."""
     performer, _, side = hand.rpartition(" ")
     return f"{performer}, {side} hand" if performer else f"{hand.capitalize()} hand"

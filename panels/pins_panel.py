@@ -6,10 +6,10 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_label
-from ..operators.pin_properties import holds, pin_of, pins_on
+from ..operators.pin_properties import has_target, pin_of, pins_on
 from ..operators.posed_hands import in_pose_mode, sides_of
 from ..rig.posing.posable_cache import posable_hand
-from .detection_refresh import known_or_looked_for
+from .detection_refresh import detected_hands
 from .text_format import DIGIT_NAMES, paragraph, sentence
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw each digit of the chosen hand, the pins of other hands, and the operators on all pins."""
         layout, armatures = self.layout, in_pose_mode(context)
-        if None in [known_or_looked_for(each) for each in armatures]:
+        if None in [detected_hands(each) for each in armatures]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
         there = sides_of(armatures)
@@ -69,7 +69,7 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
     split.enabled = armature.is_editable
     split.label(text=name, icon="PINNED" if pin else "UNPINNED")
     row = split.row(align=True)
-    to = row.operator_menu_enum("knuckle.pin_fingertip", "to", text=where(pin) if pin else "Free")
+    to = row.operator_menu_enum("knuckle.pin_fingertip", "to", text=pin_text(pin) if pin else "Free")
     of_digit: list[Any] = [to]
     if pin:
         of_digit.append(row.operator("knuckle.unpin_fingertip", text="", icon="X"))
@@ -77,12 +77,12 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
         operator.armature, operator.side, operator.digit = armature.name, side, digit
 
 
-def where(pin: Any) -> str:
+def pin_text(pin: Any) -> str:
     """Describe what a fingertip is pinned to."""
     if pin.kind == "DIGIT":
         return f"To the {digit_label(pin.other)}"
     if pin.kind == "OBJECT":
-        return f"On {pin.target.name}" if holds(pin) else "On nothing any more"
+        return f"On {pin.target.name}" if has_target(pin) else "On nothing any more"
     return "In the world"
 
 

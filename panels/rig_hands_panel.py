@@ -10,8 +10,8 @@ from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.armature_hands import FoundHand
 from ..rig.detection import LEAST_SIDE_CONFIDENCE
-from .detection_refresh import known_or_looked_for
-from .text_format import DIGIT_NAMES, SURE, pair, paragraph, sentence
+from .detection_refresh import detected_hands
+from .text_format import DIGIT_NAMES, MIN_CONFIDENCE, pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout
@@ -35,7 +35,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
     def draw_header_preset(self, context: "Context") -> None:
         """Draw a warning icon and the switch of the axes, visible while the panel is closed."""
         armature = driven_armature(context.scene)
-        known = known_or_looked_for(armature) if armature else None
+        known = detected_hands(armature) if armature else None
         if known and (known.problem or known.problems or any(map(_is_unsure, known.hands.values()))):
             self.layout.label(text="", icon="ERROR")
         self.layout.prop(context.scene.knuckle_rig, "axes", text="", icon="EMPTY_AXIS")
@@ -45,7 +45,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         """Draw the operators on both hands, and a subpanel for each."""
         layout, armature = self.layout, driven_armature(context.scene)
         assert armature is not None, "poll"
-        known = known_or_looked_for(armature)
+        known = detected_hands(armature)
         if known is None:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
@@ -98,7 +98,7 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
 
 
 def _is_unsure(found: FoundHand) -> bool:
-    return min(found.confidence.values(), default=1.0) < SURE or found.side_confidence < LEAST_SIDE_CONFIDENCE
+    return min(found.confidence.values(), default=1.0) < MIN_CONFIDENCE or found.side_confidence < LEAST_SIDE_CONFIDENCE
 
 
 def _state(found: FoundHand | None) -> str:
@@ -125,7 +125,7 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     named = row.split(factor=0.3, align=True)
     sure = found.confidence.get(digit, 0.0) if found else 0.0
     own = found is not None and found.corrected
-    named.alert = 0 < sure < SURE
+    named.alert = 0 < sure < MIN_CONFIDENCE
     named.label(text=DIGIT_NAMES[digit])
     named.progress(factor=sure, text=("your own" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)

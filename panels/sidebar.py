@@ -7,9 +7,9 @@ import bpy
 
 from ..capture.devices.raw_take import SUFFIX
 from ..hand.joints import SIDES
-from ..operators.json_files import shown_result
+from ..operators.json_files import result_armature
 from ..operators.setting_properties import changed
-from ..operators.solver_settings import REGISTRIES, of_chosen
+from ..operators.solver_settings import REGISTRIES, chosen_settings
 from ..rig import markers_object
 from ..rig.keys.take_report import report_of
 from ..rig.linked import library_of
@@ -85,7 +85,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
         column = layout.column(align=True)
         if chosen.marker_map:
-            _kept(column, "Markers", "from a map", "marker_map")
+            _stored(column, "Markers", "from a map", "marker_map")
         elif shown is not None:
             about = shown[markers_object.CAPTURE_PROPERTY]
             if about.get("problem"):
@@ -100,7 +100,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         column.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Marker Map")
         column = layout.column(align=True)
         if chosen.performer:
-            _kept(column, "Performer", "measured", "performer")
+            _stored(column, "Performer", "measured", "performer")
         else:
             pair(column, "Performer", "measured while solving")
         row = column.row(align=True)
@@ -109,7 +109,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
 
 
-def _kept(layout: "UILayout", name: str, value: str, setting: str) -> None:
+def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
     """Draw a setting that was loaded from a file, with a button to forget it."""
     row = layout.row()
     row.label(text=name)
@@ -148,7 +148,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
             row.operator("knuckle.remove_limits", text="", icon="X")
         if chosen.rig_file:
-            _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
+            _stored(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
                 paragraph(layout, context, "Append its armature and choose it, or forget it.", "ERROR")
         for what in REGISTRIES:
@@ -181,7 +181,7 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
     """Draw the settings of the chosen solver or smoothing in a subpanel, if it has any."""
     if not getattr(chosen, what):
         return
-    group, known = of_chosen(chosen, what)
+    group, known = chosen_settings(chosen, what)
     if not known:
         return
     header, body = layout.panel(f"knuckle_{what}_settings", default_closed=True)
@@ -234,7 +234,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw errors of each finger, predicted frames, limits, duration and notes."""
         layout = self.layout
-        armature = shown_result(context)
+        armature = result_armature(context)
         report = report_of(armature)
         if report is None:
             paragraph(layout, context, "Nothing is solved yet.")

@@ -13,7 +13,7 @@ from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig import detection_cache
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
-from .detection_refresh import known_or_looked_for
+from .detection_refresh import detected_hands
 from .text_format import DIGIT_NAMES, paragraph, sentence
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         """Draw the choice of hand, its sliders, and the operators on it."""
         layout, asked, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
         assert hand is not None, "poll"
-        answers = [known_or_looked_for(each) for each in posed_armatures(context)]
+        answers = [detected_hands(each) for each in posed_armatures(context)]
         if None in answers:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return

@@ -15,7 +15,7 @@ DIGIT_NAMES = {
 }
 
 
-SURE = 0.6
+MIN_CONFIDENCE = 0.6
 """Confidence below which a digit is marked: another mapping fits nearly as well, or names and shape disagree."""
 
 

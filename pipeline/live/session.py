@@ -85,7 +85,7 @@ class _TrackedHand:
         self.missing = int(np.count_nonzero(self.ever_seen & ~seen))
 
     def relabel(self, labels: tuple[str, ...]) -> None:
-        """Measurement the hand again if its labels have changed. Until then it is solved with the labels it knows."""
+        """Measure the hand again if its labels have changed. Until then it is solved with the labels it knows."""
         if set(labels) != set(self.labels):
             self.labels, self.ever_seen = labels, None
             known = self.live is not None and set(self.live.labels) == set(labels)
@@ -230,7 +230,7 @@ class Session:
                 hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
 
     def _measure(self, driven: DrivenHand, buffer: MeasuringBuffer) -> LiveHand:
-        """Measurement a hand. Runs in the worker thread: reads only attributes of the session that never change."""
+        """Measure a hand. Runs in the worker thread: reads only attributes of the session that never change."""
         result = buffer.measure(self._recipe)
         live = LiveHand(result, self._solver, self._drive, driven.limits.get(result.side, RigLimits({})))
         if driven.needs_skin:

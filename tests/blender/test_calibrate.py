@@ -10,7 +10,7 @@ import pytest
 
 from knuckle import capture
 from knuckle.operators.calibration_settings import choices_of
-from knuckle.panels.calibration_panel import measured
+from knuckle.panels.calibration_panel import performer_of
 from knuckle.pipeline import performer
 from knuckle.pipeline.calibration_choices import FrameRange
 from knuckle.tests.blender.making import everything
@@ -39,7 +39,7 @@ def test_the_still_frames_are_found_and_the_measures_kept(calm: str) -> None:
     scene = bpy.context.scene
     bpy.ops.knuckle.import_capture(filepath=calm)
     assert bpy.ops.knuckle.calibrate() == {"FINISHED"}
-    found = measured(scene.knuckle.performer)
+    found = performer_of(scene.knuckle.performer)
     assert found is not None
     assert "frames 1 to 30" in found.clips["still"]
     hand = found.hands["right"]
@@ -58,7 +58,7 @@ def test_what_is_typed_is_what_is_kept(calm: str, tmp_path: Path) -> None:
     choices = choices_of(scene)
     assert (choices.still, choices.motion) == (FrameRange(5, 35), FrameRange(3, 80))
     bpy.ops.knuckle.calibrate()
-    found = measured(scene.knuckle.performer)
+    found = performer_of(scene.knuckle.performer)
     assert found is not None
     assert "frames 5 to 35" in found.clips["still"]
     assert "leap_finger_tap.json, frames 3 to 80" in found.clips["motion"]
@@ -120,4 +120,4 @@ def test_limits_that_a_file_names_stay_when_the_hand_is_measured_again(calm: str
 
 @pytest.mark.parametrize("text", ["", "{", "{}", '{"format": "knuckle performer 9", "hands": {}}'])
 def test_a_performer_that_is_not_understood_is_not_drawn(text: str) -> None:
-    assert measured(text) is None
+    assert performer_of(text) is None

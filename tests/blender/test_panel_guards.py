@@ -10,7 +10,7 @@ import bpy
 import pytest
 
 from knuckle.hand.generators import Progress
-from knuckle.operators.job import JobOperator, looks
+from knuckle.operators.job import JobOperator, navigates
 from knuckle.operators.scene_recipe import recipe_of
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.tests.blender.making import everything, rig, take
@@ -186,7 +186,7 @@ def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> N
 )
 def test_while_a_job_runs_a_person_may_look_around(kind: str, ctrl: bool, passes: bool) -> None:
     event: Any = SimpleNamespace(type=kind, ctrl=ctrl)
-    assert looks(event) == passes
+    assert navigates(event) == passes
 
 
 def aside(obj: bpy.types.Object) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.operators.pin_properties import holds, pin_of, pins_of, pins_on
-from knuckle.panels.pins_panel import where
+from knuckle.operators.pin_properties import has_target, pin_of, pins_of, pins_on
+from knuckle.panels.pins_panel import pin_text
 from knuckle.rig.posing.pin_reach import pin_distances
 from knuckle.rig.posing.posable_cache import posable_follower
 from knuckle.tests.blender.making import Floats
@@ -60,10 +60,10 @@ def test_a_pin_to_an_object_that_is_gone_holds_nothing(armature: Object, delete:
     pin("index-finger", to="OBJECT")
     delete(cube)
     assert pins_of(armature, "right") == []
-    assert where(pin_of(armature, "right", "index-finger")) == "On nothing any more"
+    assert pin_text(pin_of(armature, "right", "index-finger")) == "On nothing any more"
     assert drag("wrist", place(armature, "wrist") + [0.0, 0.01, 0.0]) == {"FINISHED"}
     drag(INDEX, place(armature, INDEX) + [0.0, 0.0, 0.005])
-    assert not holds(pin_of(armature, "right", "index-finger"))
+    assert not has_target(pin_of(armature, "right", "index-finger"))
 
 
 def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: Object) -> None:
@@ -77,7 +77,7 @@ def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: O
     bpy.ops.ed.undo_push(message="Deleted")
     bpy.ops.ed.undo()
     again = bpy.data.objects[name]
-    assert where(pin_of(again, "right", "index-finger")) == "On Cube"
+    assert pin_text(pin_of(again, "right", "index-finger")) == "On Cube"
     np.testing.assert_allclose(pins_of(again, "right")[0].place, before, atol=1e-6)
 
 

@@ -16,7 +16,7 @@ from knuckle.operators.rig_hands import correct
 from knuckle.operators.rig_properties import setting
 from knuckle.operators.session import SESSION, PickedBone
 from knuckle.panels.axes_overlay import label
-from knuckle.panels.text_format import SURE
+from knuckle.panels.text_format import MIN_CONFIDENCE
 from knuckle.rig import detection_cache
 from knuckle.rig.armature_hands import detected_hands, find_hands
 from knuckle.rig.binding import posed_frames
@@ -308,7 +308,7 @@ def test_drawn_axes_follow_a_pose_and_begin_at_the_tips(name: str, place: str, s
 def test_a_digit_that_is_not_sure_says_so() -> None:
     armature = chosen(rig("left"))
     found = find_hand(armature, "left")
-    found.confidence["ring-finger"] = SURE - 0.2
+    found.confidence["ring-finger"] = MIN_CONFIDENCE - 0.2
     assert label(found, "ring-finger") == "Ring? 40%"
 
 

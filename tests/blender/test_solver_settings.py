@@ -11,7 +11,7 @@ import pytest
 
 from knuckle.errors import RecipeError
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
-from knuckle.operators.setting_properties import changed, give, group_of
+from knuckle.operators.setting_properties import assign, changed, group_of
 from knuckle.operators.solver_settings import REGISTRIES
 from knuckle.pipeline.recipe import Recipe, from_dict
 from knuckle.solvers import SOLVER, SOLVERS
@@ -133,13 +133,13 @@ def test_each_kind_of_setting_has_its_kind_of_property(group: Any) -> None:
 def test_each_kind_of_setting_is_given_and_read_and_stays_within_its_range(group: Any) -> None:
     known = settings_of(EveryKind)
     values = {"switch": False, "count": 9, "way": 1e-9, "turn": 1.25, "step": 2e-8, "small": 0.5, "named": "a"}
-    give(group, known, values)
+    assign(group, known, values)
     assert changed(group, known) == values
     group.third = 0.0
     assert changed(group, known)["third"] == 1 / 3
     group.third = 1e9
     assert changed(group, known)["third"] == 2e6 / 3
-    give(group, known, {})
+    assign(group, known, {})
     assert changed(group, known) == {}
 
 
