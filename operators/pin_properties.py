@@ -192,7 +192,7 @@ def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
 
 
 def update_pins(held: RigHand, digits: Collection[str]) -> None:
-    """Move the pins of posed digits to where the tips are now, as pin_again does."""
+    """Move the pins of posed digits to where the tips are now, as update_pin does."""
     armature = held.armature_object()
     pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
     if pinned:

@@ -205,7 +205,7 @@ def test_hands_that_are_recorded_one_after_the_other_lie_together(followed, make
 
 
 def test_a_take_that_is_too_long_for_keys_says_so(followed, port, monkeypatch):
-    monkeypatch.setattr(kept_module, "MOST", 20)
+    monkeypatch.setattr(kept_module, "MAX_FRAMES", 20)
     run = followed()
     play(run, port, moments(60))
     wait_for(lambda: run.step() or len(run.shown) == 2)

@@ -178,5 +178,5 @@ def test_nothing_is_posed_while_nothing_changes(followed, port):
     play(run, port, moments(90))
     wait_for(lambda: not run.step() and all(hand.lost for hand in run.shown))
     assert [run.step() for _ in range(5)] == [False] * 5
-    run.rigs.again()
+    run.rigs.invalidate()
     assert run.step() is True

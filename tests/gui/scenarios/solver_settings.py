@@ -38,7 +38,7 @@ def play(screen: "Screen") -> "Steps":
                 screen.area().tag_redraw()
                 yield 0.4
             screen.picture(f"{what}_settings_{kind}")
-            group, known = settings.of_chosen(screen.scene.knuckle, what)
+            group, known = settings.chosen_settings(screen.scene.knuckle, what)
             shown[f"{what} {kind}"] = sorted(set(known) & set(group.bl_rna.properties.keys()))
         setattr(screen.scene.knuckle, what, before)
     screen.area().tag_redraw()
