@@ -183,7 +183,7 @@ def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, 
         return DisplayedHand(name, "left", Pose(hand, root, hand.neutral[None]), lost, 0)
 
     run.shown = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
-    monkeypatch.setattr(run.rigs, "rest", lambda _name: np.eye(4))
+    monkeypatch.setattr(run.rigs, "rest_transform", lambda _name: np.eye(4))
     run.recentre()
     assert sorted(run.places) == ["Anna", "Ben"]
     assert [run.places[name][:3, 3].tolist() for name in ("Anna", "Ben")] == [[-1.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]
