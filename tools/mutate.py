@@ -87,14 +87,8 @@ NAMED = [
 
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/keyframes.py")
 IN_BLENDER = {
-    "rig/binding.py": (
-        "tests/blender/test_binding.py",
-        "tests/blender/test_carriers.py tests/blender/test_rig_limits.py",
-    ),
-    "rig/keys/keyframes.py": (
-        "tests/blender/test_keyframes.py",
-        "tests/blender/test_binding.py tests/blender/test_arm.py",
-    ),
+    "rig/binding.py": ("tests/blender/test_binding.py", "tests/blender/test_carriers.py"),
+    "rig/keys/keyframes.py": ("tests/blender/test_keyframes.py", "tests/blender/test_arm.py"),
 }
 """Tests of the modules that need Blender."""
 
