@@ -8,7 +8,7 @@ from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.binding import bind, default_binding
+from knuckle.rig.binding import RigBinding, bind, default_binding, joint_points, posed_frames
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, write_take
 from knuckle.rig.mappings import FAMILIES, BoneNaming
@@ -188,3 +188,50 @@ def test_bones_whose_location_is_not_local_are_brought_to_where_they_belong(on_a
         assert away * 1000 < 0.05, f"frame {frame + 1}: the wrist is {away * 1000:.3f} mm > 0.05 mm away"
         worst = worst_direction(armature, solved[frame])
         assert worst < 0.05, f"frame {frame + 1}: {worst:.3f} degrees > 0.05"
+
+
+def posed() -> bpy.types.Object:
+    """A left hand whose wrist and index finger are moved and rotated."""
+    armature = rig("left")
+    armature.pose.bones["wrist"].location = (0.1, 0.2, 0.3)
+    for name in ("wrist", "index-finger-phalanx-proximal", "index-finger-phalanx-distal"):
+        armature.pose.bones[name].rotation_quaternion = (0.9, 0.3, 0.2, 0.1)
+    bpy.context.view_layer.update()
+    return armature
+
+
+def bound(armature: bpy.types.Object) -> RigBinding:
+    (found,) = find_hands(armature)
+    return bind(armature, found.side, found.bones, proportions.build(proportions.adult(found.side)))
+
+
+def test_joints_are_where_their_bones_begin_and_tips_without_a_bone_where_the_last_one_ends() -> None:
+    armature = posed()
+    bones, posed_bones = armature.data.bones, armature.pose.bones
+    points, frames = joint_points(armature, {joint: joint for joint in JOINTS}), posed_frames(armature, bound(armature))
+    for joint in JOINTS:
+        assert np.abs(points[JOINT_INDEX[joint]] - bones[joint].head_local).max() < 1e-6
+        assert np.abs(frames[JOINT_INDEX[joint], :3, 3] - posed_bones[joint].head).max() < 1e-6
+    without(armature, "tip", "ring")
+    named = {joint: joint for joint in JOINTS if joint in bones}
+    points, frames = joint_points(armature, named), posed_frames(armature, bound(armature))
+    for digit, (*_, last, tip) in DIGIT_JOINTS.items():
+        if digit == "ring-finger":
+            assert np.isnan(points[JOINT_INDEX[tip]]).all()
+            assert np.isnan(frames[JOINT_INDEX[tip]]).all()
+        else:
+            assert np.abs(points[JOINT_INDEX[tip]] - bones[last].tail_local).max() < 1e-6
+            assert np.abs(frames[JOINT_INDEX[tip], :3, 3] - posed_bones[last].tail).max() < 1e-6
+            assert np.abs(frames[JOINT_INDEX[tip], :3, :3] - frames[JOINT_INDEX[last], :3, :3]).max() < 1e-6
+
+
+@pytest.mark.parametrize("metre", [1.0, 100.0])
+@pytest.mark.parametrize(("gap", "placed"), [(0.03, False), (0.08, True)])
+def test_a_wrist_stays_on_an_arm_that_ends_near_it_measured_by_the_hand(gap: float, placed: bool, metre: float) -> None:
+    armature = rig("right", arm=True, metre=metre)
+    heads = np.array([armature.data.bones[joint].head_local for joint in JOINTS])
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["fore"].tail.y -= gap * float(np.ptp(heads, axis=0).max())
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bound(armature).placed[0] == placed

@@ -16,6 +16,7 @@ from knuckle.hand.model import HandModel
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.binding import bind
+from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
 from knuckle.rig.limits.bone_limits import angles_between
@@ -238,6 +239,19 @@ def test_the_axis_of_a_hinge_is_the_one_on_which_a_finger_curls(leaning: float, 
         bpy.context.scene.frame_set(frame + 1)
         worst = worst_direction(armature, frames[frame])
         assert worst < 5, f"frame {frame + 1}: {worst:.2f} degrees > 5"
+
+
+def test_hinges_roll_an_armature_of_any_scale_alike() -> None:
+    armature = rig("left", straight=True)
+    hinged(armature, "left", 25.0)
+    hand, found = proportions.build(proportions.adult("left")), find_hand(armature, "left")
+    rolled = []
+    for scale in (0.01, 1.0, 100.0):
+        armature.scale = (scale, scale, scale)
+        bpy.context.view_layer.update()
+        rolled.append(bound_hand(armature, found, hand).rest)
+    np.testing.assert_allclose(rolled, [rolled[1]] * 3, atol=1e-5)
+    assert np.abs(rolled[1] - bind(armature, "left", found.bones, hand).rest).max() > 0.1, "the hinges count"
 
 
 def test_limits_without_any_pose_of_a_hand_are_told_in_one_sentence() -> None:
