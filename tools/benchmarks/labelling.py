@@ -46,9 +46,9 @@ Recording = tuple[Floats, Floats, Truth]
 """(F,) s, (F, M, 3) m, and what is known of its columns."""
 
 
-def recording(file: str) -> Recording:
+def recording(path: Path) -> Recording:
     """A recording, and what its own labels say."""
-    markers = capture.read(CAPTURES / file)
+    markers = capture.read(path)
     return markers.times, markers.positions, truth_of(markers)
 
 
@@ -62,12 +62,14 @@ def told(known: Recording, seed: int, **spoilt: int) -> str:
 
 def spoiled_takes() -> str:
     """Whole recordings, spoiled in four ways, twice each."""
-    rows = []
-    for file in FILES:
-        known = recording(file)
-        cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
-        rows.append([f"{file}, {_counts(known)}", *cells])
-    return table(["capture, markers a hand", *SPOILT], rows)
+    return table(["capture, markers a hand", *SPOILT], [spoiled_row(file, CAPTURES / file) for file in FILES])
+
+
+def spoiled_row(file: str, path: Path) -> list[str]:
+    """The row of one recording."""
+    known = recording(path)
+    cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
+    return [f"{file}, {_counts(known)}", *cells]
 
 
 def _counts(known: Recording) -> str:
@@ -79,8 +81,13 @@ def _counts(known: Recording) -> str:
 
 def stripped_takes() -> str:
     """Recordings with three markers on the palm and some tips, shuffled."""
-    rows = [[file, *(told(stripped(*recording(file), digits), 1) for digits in TIPS.values())] for file in FILES]
-    return table(["capture", *TIPS], rows)
+    return table(["capture", *TIPS], [stripped_row(file, CAPTURES / file) for file in FILES])
+
+
+def stripped_row(file: str, path: Path) -> list[str]:
+    """The row of one recording."""
+    known = recording(path)
+    return [file, *(told(stripped(*known, digits), 1) for digits in TIPS.values())]
 
 
 def sureness() -> str:
@@ -111,7 +118,7 @@ def sureness() -> str:
 def _sets() -> Iterator[tuple[Recording, int]]:
     """The recordings, whole and stripped, and a seed for each."""
     for number, file in enumerate(FILES):
-        known = recording(file)
+        known = recording(CAPTURES / file)
         yield known, 100 + 10 * number
         for more, digits in enumerate(TIPS.values(), 1):
             yield stripped(*known, digits), 100 + 10 * number + more

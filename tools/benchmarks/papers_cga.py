@@ -133,10 +133,11 @@ def rows(rounds: int = ROUNDS) -> list[list[str]]:
         for what, (solver, how, case) in runs.items():
             timed[what].append(how(solver, case))
     made = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
-    return made + [_row(what, timed[what], case) for what, (_, _, case) in runs.items()]
+    return made + [row(what, timed[what], case) for what, (_, _, case) in runs.items()]
 
 
-def _row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
+def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
+    """What one way of solving took, and how far it left the tips from their markers."""
     solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
     middle = statistics.median(placing)
     off = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)

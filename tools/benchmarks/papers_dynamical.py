@@ -120,7 +120,7 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
 
 def recorded() -> tuple[HandModel, Pose, float]:
     """The recorded right hand, as FABRIK solves it, and the seconds between its frames."""
-    take = job.run(Recipe(str(CAPTURE)))
+    take = job.run(Recipe(str(CAPTURE), markers_on="joints"))
     solved = next(hand for hand in take.hands if hand.side == "right")
     return solved.hand, solved.pose, float(np.median(np.diff(take.times)))
 

@@ -35,6 +35,16 @@ WORDS = {
     "viol": "limits",
 }
 
+COLUMNS = {
+    "tip to target mean/max mm": "{tip_mean_mm:.3f} / {tip_max_mm:.2f}",
+    "tip to truth mm": "{tip_true_mean_mm:.2f}",
+    "middle joints mm": "{mid_mean_mm:.2f}",
+    "RMSE all/four fingers °": "{ang_rmse_deg:.2f} / {ang_rmse_fingers_deg:.2f}",
+    "limits violated": "{viol}",
+    "jitter x truth": "{jitter_ratio:.1f}",
+}
+"""How the figures of accuracy are printed."""
+
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table in Markdown."""
@@ -77,23 +87,15 @@ def live(results: Results) -> str:
 
 def exact(results: Results, problem: str) -> str:
     """How far from the truth."""
-    columns = {
-        "tip to target mean/max mm": "{tip_mean_mm:.3f} / {tip_max_mm:.2f}",
-        "tip to truth mm": "{tip_true_mean_mm:.2f}",
-        "middle joints mm": "{mid_mean_mm:.2f}",
-        "RMSE all/four fingers °": "{ang_rmse_deg:.2f} / {ang_rmse_fingers_deg:.2f}",
-        "limits violated": "{viol}",
-        "jitter x truth": "{jitter_ratio:.1f}",
-    }
     rows = [
         [
             entry.name,
-            *(pattern.format_map(results[0][entry]) for pattern in columns.values()),
+            *(pattern.format_map(results[0][entry]) for pattern in COLUMNS.values()),
             judged(results, entry),
         ]
         for entry in of(problem)
     ]
-    return table(["solver", *columns, "target"], rows)
+    return table(["solver", *COLUMNS, "target"], rows)
 
 
 def judged(results: Results, entry: Entry) -> str:

@@ -35,10 +35,15 @@ def rows() -> Iterator[list[str]]:
     """A row for each recording, hand and solver."""
     for name, file in TAKES.items():
         for solver in SOLVERS:
-            take = job.run(Recipe(str(CAPTURES / file), solver=solver))
-            for solved in take.hands:
-                yield [f"{name}, {solved.side}", solver, *figures(take, solved)]
+            yield from rows_of(name, solver, CAPTURES / file)
             print(f"{name}, {solver}: done", flush=True)
+
+
+def rows_of(name: str, solver: str, capture: Path) -> Iterator[list[str]]:
+    """The rows of one recording and solver."""
+    take = job.run(Recipe(str(capture), solver=solver, markers_on="joints"))
+    for solved in take.hands:
+        yield [f"{name}, {solved.side}", solver, *figures(take, solved)]
 
 
 def figures(take: Take, solved: SolvedHand) -> list[str]:

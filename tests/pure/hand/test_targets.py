@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from knuckle.errors import HandError
-from knuckle.hand.targets import ARRAYS, Targets
+from knuckle.hand.marker_sets import Spot
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import ARRAYS, Targets, assign
 
 
 def targets() -> Targets:
@@ -74,3 +76,17 @@ def test_a_quaternion_of_no_length_is_refused_where_it_has_a_weight(length):
     with pytest.raises(HandError, match=r"^targets: rotations of target 1 in frame 2 are of length zero, expected"):
         replace(targets(), rotations=turns)
     replace(targets(), rotations=turns, rotation_weights=with_value("rotation_weights", 0.0, (2, 1)))
+
+
+@pytest.mark.parametrize("known", [(), (0,), (0, 1)])
+def test_rotations_are_targets_where_they_are_known(known):
+    hand, spots = build(adult("right")), {"wrist": Spot("wrist"), "tip": Spot("index-finger-tip")}
+    rotations = np.full((2, 2, 4), np.nan)
+    rotations[0, list(known)] = [0.6, 0.8, 0.0, 0.0]
+    _, found = assign(hand, spots, np.arange(2.0), np.ones((2, 2, 3)), rotations)
+    if not known:
+        assert found.rotations is None
+        assert found.rotation_weights is None
+    else:
+        assert np.argwhere(found.rotation_weights).tolist() == [[0, column] for column in known]
+        np.testing.assert_array_equal(found.rotations[0, list(known)], rotations[0, list(known)])

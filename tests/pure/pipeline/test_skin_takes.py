@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +18,12 @@ from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers.solver import residuals
 from knuckle.tests.pure.hand.skin_people import made, worn_by
+from knuckle.tests.resources import SHARED
 
-SHARED = Path(__file__).parents[4] / "shared" / "data"
-SIG18 = SHARED / "sig18" / "user1"
-GLOVE = SHARED / "captures" / "two_hands_glove.c3d"
-needs_takes = pytest.mark.skipif(not SIG18.exists() or not GLOVE.exists(), reason="the real captures are not here")
+SIG18 = SHARED / "data" / "sig18" / "user1"
+GLOVE = SHARED / "data" / "captures" / "two_hands_glove.c3d"
+needs_takes = pytest.mark.skipif(not SIG18.exists(), reason="no data/sig18 beside the checkout (../shared)")
+needs_glove = pytest.mark.skipif(not GLOVE.exists(), reason="no data/captures beside the checkout (../shared)")
 
 
 @cache
@@ -56,7 +56,7 @@ def test_a_person_may_ask_for_fingertips():
     assert np.nanmean(off(hand)[:, tips]) < 2.0
 
 
-@needs_takes
+@needs_glove
 def test_a_gloves_thumbs_have_no_kink():
     """Where fingertips alone are met, a thumb's middle markers are up to 26 mm from its bones."""
     for one in solved(GLOVE).hands:
