@@ -7,6 +7,10 @@ A break turns an operator around: a sum, a product, a comparison, an `and`, a `n
 expression. Each is tried by quick tests up to the first that fails, in a copy in build/mutants: those named after the
 module, those that import it, then all of its folder in tests/pure. Survivors are printed, and their number is the exit
 status.
+
+A survivor needs a law unless it computes the same: `<` for `>=` where both branches agree at equality and nothing else
+reaches it, the sign or length of a vector that is squared or normalised later, a guard against division by zero, a
+shortcut that only saves work, or a tolerance that both versions meet.
 """
 
 import argparse

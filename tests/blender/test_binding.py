@@ -234,4 +234,4 @@ def test_a_wrist_stays_on_an_arm_that_ends_near_it_measured_by_the_hand(gap: flo
     bpy.ops.object.mode_set(mode="EDIT")
     armature.data.edit_bones["fore"].tail.y -= gap * float(np.ptp(heads, axis=0).max())
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert bound(armature).placed[0] == placed
+    assert bound(armature).location_keyed[0] == placed

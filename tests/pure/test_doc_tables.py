@@ -156,6 +156,12 @@ def test_errors_in_velocity_are_those_of_figure_7(script, glove, monkeypatch):
         check("explanation/dynamical.md", "figure 7", [[*cells[:-1], None]])
 
 
+@pytest.mark.parametrize("solver", ["fabrik", "dynamical"])
+def test_drags_are_as_exact_as_their_page_says(solver, script):
+    cells = script("posing_solvers").measured(solver, 20)
+    check("reference/posing-figures.md", "drag solvers", [[cells[0], None, *cells[2:-1], None]])
+
+
 def test_another_figure_word_or_row_is_a_difference():
     assert differences("| a | 10.6 / 0.50 |", "| a | 10.7 / 0.48 |") == []
     assert differences("| a | 10.6 |", "| a | 24.1 |") == ["| a | 10.6 | -> | a | 24.1 |"]
