@@ -58,13 +58,13 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
     keys = {}
     for curve in _curves(armature, bones):
         key = key_on(curve, frame)
-        had = None if key is None else tuple(_values(key))
-        places, left, right = (key_values(curve, of) for of in ("co", "handle_left", "handle_right"))
-        keys[curve.data_path, curve.array_index] = had, places, left, right
-    there = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
+        values = None if key is None else tuple(_values(key))
+        points, left, right = (key_values(curve, of) for of in ("co", "handle_left", "handle_right"))
+        keys[curve.data_path, curve.array_index] = values, points, left, right
+    slots = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
     slot = bool(animation and animation.action_slot)
     return KeysBefore(
-        frame, animation is not None, action.name if action else "", slot, there, _paths(armature, bones), keys
+        frame, animation is not None, action.name if action else "", slot, slots, _paths(armature, bones), keys
     )
 
 
@@ -111,21 +111,21 @@ def restore_keys(armature: "Object", before: KeysBefore) -> None:
 
 
 def _restore_curve(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
-    name = curve.data_path, curve.array_index
-    if name not in before.keys:
+    channel = curve.data_path, curve.array_index
+    if channel not in before.keys:
         bag.fcurves.remove(curve)
         return
-    had, places, left, right = before.keys[name]
-    for key in [key for key in curve.keyframe_points if np.abs(places[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
+    values, points, left, right = before.keys[channel]
+    for key in [key for key in curve.keyframe_points if np.abs(points[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
         curve.keyframe_points.remove(key)
     key = key_on(curve, before.frame)
-    if key is not None and had is not None:
-        for setting, value in zip(KEY_PROPERTIES, had, strict=True):
-            setattr(key, setting, value)
+    if key is not None and values is not None:
+        for name, value in zip(KEY_PROPERTIES, values, strict=True):
+            setattr(key, name, value)
     curve.update()
-    if len(places) == 2 * len(curve.keyframe_points):
-        for of, values in (("co", places), ("handle_left", left), ("handle_right", right)):
-            curve.keyframe_points.foreach_set(of, values)
+    if len(points) == 2 * len(curve.keyframe_points):
+        for attribute, coordinates in (("co", points), ("handle_left", left), ("handle_right", right)):
+            curve.keyframe_points.foreach_set(attribute, coordinates)
 
 
 def _curves(armature: "Object", bones: Collection[str]) -> "Iterator[FCurve]":
@@ -138,6 +138,6 @@ def _paths(armature: "Object", bones: Collection[str]) -> frozenset[str]:
 
 
 def _values(key: "Keyframe") -> Iterator[Any]:
-    for setting in KEY_PROPERTIES:
-        value = getattr(key, setting)
+    for name in KEY_PROPERTIES:
+        value = getattr(key, name)
         yield value if isinstance(value, str) else tuple(value)

@@ -28,8 +28,8 @@ def drive_property() -> Any:
         name="Follow",
         description="How joint angles are found",
         items=[
-            ("targets", "Solve", "The solver that is chosen finds them from where joints and markers are"),
-            ("joints", "Device", "As the device has solved them, inside the limits"),
+            ("targets", "Solve", "The chosen solver finds them from the positions of joints and markers"),
+            ("joints", "Device", "The device's own angles, within the limits"),
         ],
         options=set(),
     )
@@ -57,14 +57,14 @@ SMALL_UNITS = {1e3: ("m", "10⁻³"), 1e6: ("µ", "10⁻⁶"), 1e9: ("n", "10⁻
 """Factor -> prefix of the unit, and the text for numbers without a unit."""
 
 
-def display_scale(default: float, may_be: SettingRange) -> DisplayScale:
+def display_scale(default: float, allowed: SettingRange) -> DisplayScale:
     """Return how a setting with this default is displayed."""
-    usual = UNITS[may_be.unit]
-    if not 0 < abs(default) * usual.factor < MIN_DISPLAYED:
-        return usual
+    unit_scale = UNITS[allowed.unit]
+    if not 0 < abs(default) * unit_scale.factor < MIN_DISPLAYED:
+        return unit_scale
     factor = next((factor for factor in SMALL_UNITS if abs(default) * factor > 0.99), max(SMALL_UNITS))
-    prefix, alone = SMALL_UNITS[factor]
-    return DisplayScale(factor, suffix=f" ({prefix}{may_be.unit})" if may_be.unit else f" ({alone})")
+    prefix, power = SMALL_UNITS[factor]
+    return DisplayScale(factor, suffix=f" ({prefix}{allowed.unit})" if allowed.unit else f" ({power})")
 
 
 def plain(value: float) -> float:
@@ -77,63 +77,63 @@ def choice_number(name: str) -> int:
     return crc32(name.encode()) >> 1
 
 
-def property_of(name: str, default: Any, may_be: SettingRange) -> Any:
+def property_of(name: str, default: Any, allowed: SettingRange) -> Any:
     """Make the property of a setting, by the type of its default."""
     common: dict[str, Any] = {
         "name": name.replace("_", " ").title(),
-        "description": may_be.about,
+        "description": allowed.about,
         "default": default,
         "options": NOT_ANIMATED,
     }
     if isinstance(default, bool):
         return BoolProperty(**common)
     if isinstance(default, str):
-        return EnumProperty(items=_items(may_be), **common)
+        return EnumProperty(items=_items(allowed), **common)
     if isinstance(default, int):
-        return IntProperty(min=int(may_be.least), max=min(int(may_be.most), MAX_INT), **common)
-    how = display_scale(default, may_be)
+        return IntProperty(min=int(allowed.least), max=min(int(allowed.most), MAX_INT), **common)
+    scale = display_scale(default, allowed)
     common |= {
-        "name": common["name"] + how.suffix,
-        "default": how.factor * default,
-        "min": how.factor * may_be.least,
-        "max": how.factor * may_be.most,
-        "subtype": how.subtype,
+        "name": common["name"] + scale.suffix,
+        "default": scale.factor * default,
+        "min": scale.factor * allowed.least,
+        "max": scale.factor * allowed.most,
+        "subtype": scale.subtype,
     }
     return FloatProperty(precision=3, step=1, **common)
 
 
-def _items(may_be: SettingRange) -> list[tuple[str, str, str, str, int]]:
-    about = may_be.choices if isinstance(may_be.choices, Mapping) else dict.fromkeys(may_be.choices, may_be.about)
+def _items(allowed: SettingRange) -> list[tuple[str, str, str, str, int]]:
+    about = allowed.choices if isinstance(allowed.choices, Mapping) else dict.fromkeys(allowed.choices, allowed.about)
     return [
         (choice, choice.replace("_", " ").title(), text, "NONE", choice_number(choice))
         for choice, text in about.items()
     ]
 
 
-def group_of(name: str, about: str, known: SettingRanges) -> type[bpy.types.PropertyGroup]:
+def group_of(name: str, about: str, ranges: SettingRanges) -> type[bpy.types.PropertyGroup]:
     """Make a class of this name with a property for each setting."""
-    properties = {key: property_of(key, *what) for key, what in known.items()}
+    properties = {key: property_of(key, *what) for key, what in ranges.items()}
     return type(name, (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": properties})
 
 
-def changed(group: Any, known: SettingRanges) -> dict[str, Any]:
+def changed(group: Any, ranges: SettingRanges) -> dict[str, Any]:
     """Return the settings in a group of properties that differ from their defaults."""
     values = {}
-    for name, (default, may_be) in known.items():
-        value, usual = getattr(group, name), default
+    for name, (default, allowed) in ranges.items():
+        value, unchanged = getattr(group, name), default
         if isinstance(default, float):
-            value, usual = plain(value / display_scale(default, may_be).factor), plain(default)
-        if value != usual:
-            values[name] = min(max(value, may_be.least), may_be.most) if isinstance(default, float) else value
+            value, unchanged = plain(value / display_scale(default, allowed).factor), plain(default)
+        if value != unchanged:
+            values[name] = min(max(value, allowed.least), allowed.most) if isinstance(default, float) else value
     return values
 
 
-def assign(group: Any, known: SettingRanges, settings: Mapping[str, Any]) -> None:
+def assign(group: Any, ranges: SettingRanges, settings: Mapping[str, Any]) -> None:
     """Assign settings to a group of properties. Properties that are not named get their defaults."""
-    for name, (default, may_be) in known.items():
+    for name, (default, allowed) in ranges.items():
         if name not in settings:
             group.property_unset(name)
         elif isinstance(default, float):
-            setattr(group, name, display_scale(default, may_be).factor * settings[name])
+            setattr(group, name, display_scale(default, allowed).factor * settings[name])
         else:
             setattr(group, name, settings[name])

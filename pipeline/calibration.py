@@ -134,30 +134,30 @@ class _HandCalibration:
         yield Progress(0.0, f"Measuring the {self.side} hand")
         rows = self._motion_frames()
         motion = self.motion_positions[rows.start : rows.stop]
-        lengths, measures = self._still_lengths(rows)
+        lengths, measurements = self._still_lengths(rows)
         own_still_file = self.choices.motion_capture is not None
         palm_positions = np.concatenate([self.still_positions, motion]) if own_still_file else motion
         proportions, spots = measure_proportions(self.side, self.spots, palm_positions, lengths)
         local = _in_palm_frame(proportions, spots, palm_positions)
-        measures += bone_measurements(proportions, spots, local, lengths)
-        measures += palm_measurements(proportions, spots, local)
+        measurements += bone_measurements(proportions, spots, local, lengths)
+        measurements += palm_measurements(proportions, spots, local)
         local = _in_palm_frame(proportions, spots, motion)
         for number, digit in enumerate(DIGITS):
             yield Progress(0.2 + 0.04 * number, f"Measuring the {self.side} {digit}")
-            measures += self._measure_joints(proportions, spots, local, digit)
-        self._add_notes(measures)
+            measurements += self._measure_joints(proportions, spots, local, digit)
+        self._add_notes(measurements)
         known = self.recipe.performer
         limits = {} if known is None else performer.from_dict(known, "performer").hand(self.side, {}).limits
         radii_mm = [
-            [_measured_value(measures, "radius", joint) for joint in chain[:3]] for chain in CHAIN_JOINTS.values()
+            [_measured_value(measurements, "radius", joint) for joint in chain[:3]] for chain in CHAIN_JOINTS.values()
         ]
         hand = MeasuredHand(
             proportions,
             {label: spots[self.spots.index(spot)] for label, spot in self.label_spots.items()},
-            rho=tuple(_measured_value(measures, "rho", digit) for digit in DIGITS),
+            rho=tuple(_measured_value(measurements, "rho", digit) for digit in DIGITS),
             radii=np.array(radii_mm, float) / 1000,
             limits=limits,
-            measurements=tuple(measures),
+            measurements=tuple(measurements),
         )
         if self.on_skin and self.choices.fit is not False:
             yield Progress(0.4, f"Fitting the {self.side} hand with its skin markers")
@@ -250,19 +250,21 @@ class _HandCalibration:
         entered, joints = self.choices.radii[DIGITS.index(digit)], CHAIN_JOINTS[digit]
         angles, smoothed = None, 1  # the frames that radii are fitted to do not follow each other
         if np.isfinite(entered).all():
-            measures = [Measurement("radius", joints[bone], "typed", 1000 * float(entered[bone])) for bone in range(3)]
+            measurements = [
+                Measurement("radius", joints[bone], "typed", 1000 * float(entered[bone])) for bone in range(3)
+            ]
         else:
-            measures, angles = measure_radii(hand, spots, local, digit)
+            measurements, angles = measure_radii(hand, spots, local, digit)
         if digit != "thumb":
             if angles is None:
                 angles, smoothed = flexions(hand, spots, local, digit), SMOOTHING_FRAMES
-            measures.append(measure_rho(digit, angles[:, 1], angles[:, 2], smoothed))
-        return measures
+            measurements.append(measure_rho(digit, angles[:, 1], angles[:, 2], smoothed))
+        return measurements
 
-    def _add_notes(self, measures: list[Measurement]) -> None:
+    def _add_notes(self, measurements: list[Measurement]) -> None:
         """Add a note for each reason why something was not measured, with all digits that it applies to."""
         reasons: dict[str, list[str]] = {}
-        for entry in measures:
+        for entry in measurements:
             if entry.kind == "rho" and entry.value is None:
                 reason = entry.how.removeprefix("not measured: ")
                 reasons.setdefault(f"rho stays {DIP_PER_PIP:.2f}, {reason}", []).append(entry.of)
@@ -272,9 +274,9 @@ class _HandCalibration:
             self.notes.append(f"{self.side} hand, {', '.join(dict.fromkeys(digits))}: {reason}")
 
 
-def _measured_value(measures: list[Measurement], kind: str, of: str) -> float | None:
+def _measured_value(measurements: list[Measurement], kind: str, of: str) -> float | None:
     """Return the value of the measure of a kind (rho, radius) of a digit or joint; None if it was not measured."""
-    return next((entry.value for entry in measures if entry.kind == kind and entry.of == of), None)
+    return next((entry.value for entry in measurements if entry.kind == kind and entry.of == of), None)
 
 
 def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
