@@ -35,7 +35,7 @@ OF_ALL = {"curl": "all digits", "spread": "all digits"}
 
 def setting(slider: Slider) -> str:
     """Return the name of a slider's property."""
-    return slider.word if slider.digit is None else f"{slider.word}_{slider.digit.split('-')[0]}"
+    return slider.kind if slider.digit is None else f"{slider.kind}_{slider.digit.split('-')[0]}"
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
@@ -92,10 +92,10 @@ def _slider(slider: Slider) -> Any:
                 slide(bpy.context, slider, to)
         forget_values()
 
-    digit = f"the {digit_label(slider.digit)}" if slider.digit else OF_ALL.get(slider.word, "")
+    digit = f"the {digit_label(slider.digit)}" if slider.digit else OF_ALL.get(slider.kind, "")
     return FloatProperty(
-        name=slider.word.capitalize(),
-        description=ABOUT[slider.word].format(digit=digit),
+        name=slider.kind.capitalize(),
+        description=ABOUT[slider.kind].format(digit=digit),
         soft_min=-1.0,
         soft_max=1.0,
         min=-1.5,

@@ -109,7 +109,7 @@ def _pinned(
 ) -> PinnedHand | None:
     """Return a hand with pinned fingertips before a slider moves; None where none is pinned."""
     pins = pins_at_fingertips(held, pins_of(armature, held.hand.side))
-    driven = "thumb" if slider.word == "oppose" else slider.digit
+    driven = "thumb" if slider.kind == "oppose" else slider.digit
     if not pins:
         return None
     return pinned_hand(held, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)

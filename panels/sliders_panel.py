@@ -9,7 +9,7 @@ from ..hand.joints import SIDES, Side
 from ..operators.pose_sliders import forget_values_of_others, setting
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.slider_drag import sliders_of
-from ..posing.sliders import SLIDERS, Slider, Sliders, Word
+from ..posing.sliders import SLIDERS, Slider, SliderKind, Sliders
 from ..rig import detection_cache
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
@@ -19,7 +19,7 @@ from .text_format import DIGIT_NAMES, paragraph, sentence
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
-COLUMNS: tuple[Word, ...] = ("curl", "spread", "tip")
+COLUMNS: tuple[SliderKind, ...] = ("curl", "spread", "tip")
 
 
 class KNUCKLE_PT_posing(bpy.types.Panel):
@@ -37,7 +37,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the choice of hand, its sliders, and the operators on it."""
-        layout, asked, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
+        layout, settings, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
         assert hand is not None, "poll"
         answers = [detected_hands(each) for each in posed_armatures(context)]
         if None in answers:
@@ -48,11 +48,11 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         row = layout.row(align=True)
         row.enabled = both
         for one in SIDES:
-            row.prop_enum(asked, "side", one)
+            row.prop_enum(settings, "side", one)
         known = detection_cache.now(armature)
         forget_values_of_others(known)
         try:
-            held = posable_hand(armature, side, known)
+            rig_hand = posable_hand(armature, side, known)
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "INFO")
             return
@@ -63,26 +63,26 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
             paragraph(body, context, sentence(str(error)), "INFO")
             body = layout.column()
             body.enabled = False
-        _sliders(body, asked, held, sliders_of(held.hand, asked.dip_lock))
+        _sliders(body, settings, rig_hand, sliders_of(rig_hand.hand, settings.dip_lock))
         _buttons(body, side, both)
 
 
-def _sliders(layout: "UILayout", asked: Any, held: RigHand, sliders: Sliders) -> None:
-    words = [word for word in COLUMNS if word != "tip" or not asked.dip_lock]
+def _sliders(layout: "UILayout", settings: Any, rig_hand: RigHand, sliders: Sliders) -> None:
+    kinds = [kind for kind in COLUMNS if kind != "tip" or not settings.dip_lock]
     column = layout.column(align=True)
     cells = _cells(column, "")
-    for word in words:
-        cells.label(text=word.capitalize())
-    for digit in (None, *held.digits):
+    for kind in kinds:
+        cells.label(text=kind.capitalize())
+    for digit in (None, *rig_hand.digits):
         cells = _cells(column, DIGIT_NAMES[digit] if digit else "All")
-        for word in words:
-            _slider(cells, asked, sliders, Slider(word, digit), "")
+        for kind in kinds:
+            _slider(cells, settings, sliders, Slider(kind, digit), "")
         if digit is None:
             column.separator(factor=0.5)
     column = layout.column(align=True)
-    for word in ("oppose", "cup"):
-        _slider(column, asked, sliders, Slider(word), word.capitalize())
-    layout.prop(asked, "dip_lock")
+    for kind in ("oppose", "cup"):
+        _slider(column, settings, sliders, Slider(kind), kind.capitalize())
+    layout.prop(settings, "dip_lock")
 
 
 def _cells(layout: "UILayout", name: str) -> "UILayout":
@@ -91,13 +91,13 @@ def _cells(layout: "UILayout", name: str) -> "UILayout":
     return split.row(align=True)
 
 
-def _slider(layout: "UILayout", asked: Any, sliders: Sliders, slider: Slider, text: str) -> None:
+def _slider(layout: "UILayout", settings: Any, sliders: Sliders, slider: Slider, text: str) -> None:
     if slider not in SLIDERS:
         layout.label(text="")
         return
     cell = layout.row(align=True)
     cell.enabled = bool(sliders.moves(slider))
-    cell.prop(asked, setting(slider), text=text, slider=True)
+    cell.prop(settings, setting(slider), text=text, slider=True)
 
 
 def _buttons(layout: "UILayout", side: Side, both: bool) -> None:

@@ -1,7 +1,8 @@
-"""Posing one frame: sliders, dragging, touching, grasping. Knows no Blender.
+"""Pose one frame: sliders, dragging, touching, grasping. Knows no Blender.
 
-sliders.py  curl, spread, oppose, cup: read of a hand's angles, and written to them
-dragging/   dragging a fingertip, a knuckle or the palm, with fingertips pinned
-following/  touching a point, and following a line or a sphere with a fingertip or the wrist: CGA-arm section 5
-trace/      what the solvers make in the algebra while they pose a hand, as shapes to be drawn
+sliders.py        curl, spread, oppose, cup: read from a hand's angles, and written to them
+dragging/         dragging a fingertip, a knuckle or the palm, with fingertips pinned
+following/        touching a point, and following a line or a sphere with a fingertip or the wrist (CGA-arm 5)
+grasping/         grasps of an object: candidates, closing the fingers, the way there
+algebra_shapes/   what the solvers compute in conformal geometric algebra, as shapes to draw
 """

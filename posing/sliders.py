@@ -1,18 +1,17 @@
-"""What an artist says of a hand, as numbers that are read of its angles and written to them: curl, spread, oppose, cup.
+"""Sliders for posing a hand: curl, spread, oppose and cup, read from its joint angles and written to them.
 
-A slider speaks of some angles of a hand and has a way for them: where each is at −1, at 0 and at 1, straight between.
-How far a hand is on the way is told by a weighted sum of the angles, so that a finger that is bent in one joint only is
-half closed as well. With weights w and the way a(v), the value of angles x is
+A slider moves some angles of a hand along a path: it gives each angle at the values -1, 0 and 1, with straight lines
+between. A hand that is not on the path is given the value of a weighted sum of the angles, so that a finger bent in one
+joint only counts as partly curled. With weights w and the path a(v), the value of angles x is
 
-    v = h⁻¹(w · x),  h(v) = w · a(v)          one v, since h rises: each w is how far its angle goes on the way
+    v = h⁻¹(w · x),  h(v) = w · a(v)          unique, since h increases: each weight is the span of its angle
 
-and another value u moves them along the way. How they stood beside it, r = x − a(v), stays as far as there is room for
-it between a(−1) and a(1), so that a fist is a fist wherever it began:
+Writing another value u moves the angles along the path. Their distance from it, r = x - a(v), is kept as far as the
+range between a(-1) and a(1) allows, so that a fist is a fist from every start:
 
-    x' = a(u) + k r,  the greatest k in 0..1 with x' in there           then w · x' = h(u), since w · r = 0
+    x' = a(u) + k r,  the greatest k in 0..1 with x' in that range      then w · x' = h(u), since w · r = 0
 
-What is written is thus what is read again, nothing jumps where a slider is touched, and angles of which a slider does
-not speak do not move.
+So a value that is written is read again, nothing jumps when a slider is touched, and other angles do not move.
 """
 
 from collections.abc import Collection
@@ -31,22 +30,22 @@ from ..hand.poses import POSES
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Word = Literal["curl", "spread", "tip", "oppose", "cup"]
-Way = dict[tuple[str, Movement], tuple[float, float, float]]
-"""(joint, movement) -> degrees at −1, 0 and 1; each goes one way."""
-
+SliderKind = Literal["curl", "spread", "tip", "oppose", "cup"]
+AnglePath = dict[tuple[str, Movement], tuple[float, float, float]]
+"""(joint, movement) -> degrees at -1, 0 and 1, increasing or decreasing."""
 
 _THUMB, _INDEX, _MIDDLE, _RING, _PINKY = DIGITS
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
 VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
-"""Ways end at the limits of their angles: a hand can stand further than its sliders usually go."""
-STILL = np.deg2rad(4.5)
-"""What moves by less on its whole way does not move: bones that are locked have a play of two degrees either way."""
-RISING = 1e-9
+"""Values at the knots of a path. The outermost ones are the limits of the angles, beyond the usual range."""
+MIN_SPAN = np.deg2rad(4.5)
+"""rad. An angle whose path is shorter does not move: locked bones have two degrees of play each way."""
+MIN_RISE = 1e-9
+"""rad², smallest increase of h between two knots; also guards divisions."""
 
 
-def _curl(digit: str) -> Way:
-    """From bent back over straight to a fist, in which the thumb goes over the fingers by itself."""
+def _curl(digit: str) -> AnglePath:
+    """Return the path from bent back through straight to the fist, in which the thumb lies over the fingers."""
     back = dict(zip(CHAIN_JOINTS[digit], (0.0, 0.0, -25.0) if digit == _THUMB else (-30.0, 0.0, -10.0), strict=False))
     return {
         (joint, movement): (back[joint] if movement == "flexion" else 0.0, 0.0, closed)
@@ -55,11 +54,11 @@ def _curl(digit: str) -> Way:
     }
 
 
-def _lean(digit: str, together: float, apart: float) -> Way:
+def _lean(digit: str, together: float, apart: float) -> AnglePath:
     return {(CHAIN_JOINTS[digit][0], "abduction"): (together, 0.0, apart)}
 
 
-WAYS: dict[tuple[Word, str], Way] = {
+DIGIT_PATHS: dict[tuple[SliderKind, str], AnglePath] = {
     **{("curl", digit): _curl(digit) for digit in DIGITS},
     ("spread", _THUMB): {(_CMC, "abduction"): (-22, 0, 0), (_CMC, "flexion"): (30, 0, -20)},
     ("spread", _INDEX): _lean(_INDEX, -6, 13),
@@ -76,9 +75,9 @@ WAYS: dict[tuple[Word, str], Way] = {
         (_IP, "flexion"): (0, 0, 15),
     },
 }
-"""The sliders of a digit. The middle finger has no side to spread to: its slider leans it to the thumb."""
+"""The paths of each digit's sliders. The middle finger cannot spread: its slider leans it towards the thumb."""
 
-CUPS: tuple[tuple[Way, Movement], ...] = (
+CUP_PATHS: tuple[tuple[AnglePath, Movement], ...] = (
     ({(f"{_RING}-metacarpal", "flexion"): (-4, 0, 10), (f"{_PINKY}-metacarpal", "flexion"): (-8, 0, 22)}, "flexion"),
     (
         {
@@ -90,26 +89,26 @@ CUPS: tuple[tuple[Way, Movement], ...] = (
         "twist",
     ),
 )
-"""How a palm becomes hollow: by the metacarpals of ring and little finger, and on a hand whose palm is of one piece by
-their knuckles, which bend and turn to the thumb. With each the movement that tells how far: a knuckle is bent by a curl
-as well, and turned by a cup alone."""
+"""How a palm is cupped: by the metacarpals of ring and little finger or, if the palm is rigid, by their knuckles, which
+flex and twist towards the thumb. With each path, the movement from which the value is read: curl flexes a knuckle too,
+but only cup twists it."""
 
-ARCH: AngleLimits = {joint: (low, high) for joint, (low, _, high) in CUPS[0][0].items()}
-"""What a hand with such metacarpals is given as further limits, `MeasuredHand(limits=ARCH)`."""
+ARCH: AngleLimits = {joint: (low, high) for joint, (low, _, high) in CUP_PATHS[0][0].items()}
+"""Limits of the metacarpals that cup the palm, for `MeasuredHand(limits=ARCH)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A word for a digit, or for the whole hand."""
+    """A slider of one digit, or of the whole hand."""
 
-    word: Word
+    kind: SliderKind
     digit: str | None = None
 
 
 SLIDERS = (
     Slider("curl"),
     Slider("spread"),
-    *(Slider(word, digit) for word, digit in WAYS if word != "oppose"),
+    *(Slider(kind, digit) for kind, digit in DIGIT_PATHS if kind != "oppose"),
     Slider("oppose"),
     Slider("cup"),
 )
@@ -121,23 +120,23 @@ class Sliders:
 
     hand: HandModel
     locked: bool = True
-    """Whether the last joint of a finger follows its middle one: then it has no slider, and is no part of its curl."""
+    """Whether each DIP joint follows its PIP joint; it then has no slider of its own and is not part of the curl."""
 
     def moves(self, slider: Slider) -> tuple[int, ...]:
-        """The angles that writing a slider may change; none where the hand cannot do what it says."""
+        """Return the degrees of freedom that writing a slider may change; none if the hand lacks the movement."""
         path = self._paths.get(slider)
         if path is None:
             return ()
-        after = [last for last, (middle, _) in self._followers.items() if middle in path.dofs]
-        return tuple(sorted({*path.dofs.tolist(), *after}))
+        followers = [dip for dip, (pip, _) in self._followers.items() if pip in path.dofs]
+        return tuple(sorted({*path.dofs.tolist(), *followers}))
 
     def read(self, angles: Floats, slider: Slider) -> float:
-        """Where a hand stands by a slider, −1.5..1.5; 0 where it cannot do what it says."""
+        """Return a slider's value for angles (D,) rad, -1.5..1.5; 0 if the hand lacks the movement."""
         path = self._paths.get(slider)
         return path.value(angles[path.dofs]) if path else 0.0
 
     def write(self, angles: Floats, slider: Slider, value: float) -> Floats:
-        """(D,) rad, a hand brought to where a slider reads `value`."""
+        """Return the angles (D,) rad changed so that a slider reads `value`."""
         path = self._paths.get(slider)
         if path is None:
             return angles
@@ -145,107 +144,112 @@ class Sliders:
         result[path.dofs] = path.moved(angles[path.dofs], value)
         end = angles.copy()
         end[path.dofs] = path.at(np.copysign(1.0, value - path.value(angles[path.dofs])))
-        return self._followed(angles, result, end, path.dofs.tolist())
+        return self._follow(angles, result, end, path.dofs.tolist())
 
-    def _followed(self, before: Floats, after: Floats, end: Floats, dofs: Collection[int]) -> Floats:
-        """(D,) rad, with the last joints where their middle ones, if those are among `dofs`, want them. One that stood
-        elsewhere comes there as its middle one moves, so that it does not leap: as fast as that, or faster where it
-        would not be there at the end (D,) of the way.
+    def _follow(self, before: Floats, after: Floats, end: Floats, dofs: Collection[int]) -> Floats:
+        """Return angles `after` (D,) rad with each DIP joint coupled to its PIP joint again, if that is among `dofs`.
+
+        A DIP joint that was elsewhere does not jump: it comes back by as much as its PIP joint moves, or faster if it
+        would otherwise not have arrived at `end` (D,) rad, the end of the slider's path.
         """
         result = after.copy()
-        for last, (middle, slope) in self._followers.items():
-            if middle in dofs:
-                limits = self.hand.limits[last]
-                wanted, now = np.clip(slope * np.array([before[middle], after[middle]]), *limits)
-                astray = before[last] - wanted
-                moved, room = abs(after[middle] - before[middle]), abs(end[middle] - before[middle])
-                left = max(abs(astray) - moved * max(1.0, abs(astray) / max(room, RISING)), 0.0)
-                result[last] = np.clip(now + np.copysign(left, astray), *limits)
+        for dip, (pip, slope) in self._followers.items():
+            if pip in dofs:
+                limits = self.hand.limits[dip]
+                coupled_before, coupled_after = np.clip(slope * np.array([before[pip], after[pip]]), *limits)
+                offset = before[dip] - coupled_before
+                moved, room = abs(after[pip] - before[pip]), abs(end[pip] - before[pip])
+                remaining = max(abs(offset) - moved * max(1.0, abs(offset) / max(room, MIN_RISE)), 0.0)
+                result[dip] = np.clip(coupled_after + np.copysign(remaining, offset), *limits)
         return result
 
     @cached_property
     def _followers(self) -> dict[int, tuple[int, float]]:
-        """Last joint -> the middle one that it follows, and by how much: of the couplings θ_dip = ρ θ_pip."""
-        found = {}
+        """Return DIP -> (PIP, ρ) as degrees of freedom, from the couplings θ_dip = ρ θ_pip."""
+        followers = {}
         for row in self.hand.couplings if self.locked else ():
             coupled = np.flatnonzero(row.coefficients).tolist()
             if len(coupled) == 2 and row.lower == row.upper == 0.0:
-                middle, last = coupled
-                found[last] = middle, float(-row.coefficients[middle] / row.coefficients[last])
-        return found
+                pip, dip = coupled
+                followers[dip] = pip, float(-row.coefficients[pip] / row.coefficients[dip])
+        return followers
 
     @cached_property
-    def _paths(self) -> dict[Slider, "_Path"]:
-        """Of the sliders that move anything."""
-        found = {slider: [self._path(*way) for way in _ways(slider)] for slider in SLIDERS}
-        return {slider: next(filter(None, paths)) for slider, paths in found.items() if any(paths)}
+    def _paths(self) -> dict[Slider, "_HandPath"]:
+        """Return the path of each slider that moves anything on this hand."""
+        candidates = {slider: [self._path(*path) for path in _candidate_paths(slider)] for slider in SLIDERS}
+        return {slider: next(filter(None, paths)) for slider, paths in candidates.items() if any(paths)}
 
-    def _path(self, way: Way, told_by: Movement | None) -> "_Path | None":
-        known = ((self.hand.dof(*joint), ends) for joint, ends in way.items())
+    def _path(self, path: AnglePath, read_from: Movement | None) -> "_HandPath | None":
+        """Return a path within this hand's limits; None if the hand cannot move along it."""
+        known = ((self.hand.dof(*joint), ends) for joint, ends in path.items())
         rows = [(dof, ends) for dof, ends in known if dof is not None and dof not in self._followers]
         if not rows:
             return None
         dofs = np.array([dof for dof, _ in rows])
         limits = self.hand.limits[dofs]
-        # How a rig's fingers are twisted at rest says nothing.
-        built = [self.hand.neutral[dof] if self.hand.movements[dof] == "twist" else 0.0 for dof in dofs]
-        ends = np.clip(np.deg2rad([ends for _, ends in rows]).T + built, *limits.T)
+        # A rig's fingers may be twisted at rest.
+        rest = [self.hand.neutral[dof] if self.hand.movements[dof] == "twist" else 0.0 for dof in dofs]
+        ends = np.clip(np.deg2rad([ends for _, ends in rows]).T + rest, *limits.T)
         span = ends[2] - ends[0]
-        tells = [told_by in (None, self.hand.movements[dof]) for dof in dofs]
-        moving = np.abs(span) > STILL
-        if not np.any(moving & tells):
+        is_read = [read_from in (None, self.hand.movements[dof]) for dof in dofs]
+        moving = np.abs(span) > MIN_SPAN
+        if not np.any(moving & is_read):
             return None
         knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
         digits = [self.hand.joints[self.hand.axis_joint[dof]].split("-")[0] for dof in dofs]
-        each = np.array([np.sum(span[[own == digit for own in digits]] ** 2) for digit in digits])
-        # The slider of all digits is about the mean of theirs: one that moves by larger angles counts no more.
-        weights = np.where(tells, span / np.maximum(each, RISING), 0.0)[moving]
-        rises = np.diff(knots @ weights) > RISING
-        # What a rig leaves no room for is no part of the way; zero always is.
-        there = np.array([*rises[:2], True, *rises[2:]])
-        return _Path(dofs[moving], VALUES[there], knots[there], weights)
+        squared_spans = np.array([np.sum(span[[other == digit for other in digits]] ** 2) for digit in digits])
+        # The slider of all digits is about their mean: a digit with larger angles does not count more.
+        weights = np.where(is_read, span / np.maximum(squared_spans, MIN_RISE), 0.0)[moving]
+        rises = np.diff(knots @ weights) > MIN_RISE
+        # Knots beyond the rig's limits are left out; zero always stays.
+        used = np.array([*rises[:2], True, *rises[2:]])
+        return _HandPath(dofs[moving], VALUES[used], knots[used], weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Path:
-    """The way of a slider for N angles of one hand."""
+class _HandPath:
+    """The path of a slider for N angles of one hand."""
 
     dofs: Ints
     """(N,)"""
     values: Floats
     """(K,) ascending"""
     knots: Floats
-    """(K, N) rad inside the limits, where each value is; every angle goes one way."""
+    """(K, N) rad within the limits, the angles at each value; each column is monotonic."""
     weights: Floats
     """(N,)"""
 
     def at(self, value: float) -> Floats:
-        """(N,) rad"""
+        """Return the angles (N,) rad on the path at a value."""
         return np.array([np.interp(value, self.values, column) for column in self.knots.T])
 
     def moved(self, angles: Floats, value: float) -> Floats:
-        """(N,) rad, angles (N,) brought to a value along the way."""
-        beside, goal = angles - self.at(self.value(angles)), self.at(value)
-        # Where it stands already there is room as well.
+        """Return angles (N,) rad moved along the path to a value."""
+        offset, goal = angles - self.at(self.value(angles)), self.at(value)
+        # The present angles are allowed even if they are outside the range.
         ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
-        room = np.maximum(np.where(beside > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
-        apart = np.abs(beside) > 1e-12
-        kept = np.min(room[apart] / np.abs(beside[apart]), initial=1.0)
-        moved: Floats = goal + kept * beside
+        room = np.maximum(np.where(offset > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
+        apart = np.abs(offset) > 1e-12
+        share = np.min(room[apart] / np.abs(offset[apart]), initial=1.0)
+        moved: Floats = goal + share * offset
         return moved
 
     def value(self, angles: Floats) -> float:
-        """Of angles (N,)."""
+        """Return the value of angles (N,) rad."""
         return float(np.interp(self.weights @ angles, self.knots @ self.weights, self.values))
 
 
-def _ways(slider: Slider) -> tuple[tuple[Way, Movement | None], ...]:
-    """The first of these that a hand can go is its slider's; with each the movement that tells its value, None: all."""
-    if slider.word == "cup":
-        return CUPS
-    if slider.word == "oppose":
-        return ((WAYS["oppose", _THUMB], None),)
+def _candidate_paths(slider: Slider) -> tuple[tuple[AnglePath, Movement | None], ...]:
+    """Return a slider's paths, of which a hand uses the first that it can move along.
+
+    With each, the movement from which the value is read; None for all.
+    """
+    if slider.kind == "cup":
+        return CUP_PATHS
+    if slider.kind == "oppose":
+        return ((DIGIT_PATHS["oppose", _THUMB], None),)
     if slider.digit is not None:
-        return ((WAYS[slider.word, slider.digit], None),)
-    digits = [digit for digit in DIGITS if (slider.word, digit) != ("spread", _MIDDLE)]
-    return (({joint: ends for digit in digits for joint, ends in WAYS[slider.word, digit].items()}, None),)
+        return ((DIGIT_PATHS[slider.kind, slider.digit], None),)
+    digits = [digit for digit in DIGITS if (slider.kind, digit) != ("spread", _MIDDLE)]
+    return (({joint: ends for digit in digits for joint, ends in DIGIT_PATHS[slider.kind, digit].items()}, None),)

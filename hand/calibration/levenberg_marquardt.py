@@ -90,7 +90,7 @@ def _total(costs: tuple[Floats, float]) -> float:
 
 
 def _with_fixed(equations: NormalEquations, fixed: Bools) -> tuple[Floats, Floats, Floats]:
-    """Blocks `poses`, `mixed` and `down_poses` of the normal equations, with variables held by a limit fixed."""
+    """Blocks `poses`, `mixed` and `rhs_poses` of the normal equations, with variables held by a limit fixed."""
     free = ~fixed
     poses = np.where(free[:, :, None] & free[:, None, :], equations.poses, 0.0)
     rows = np.arange(fixed.shape[1])

@@ -46,7 +46,7 @@ def measure_proportions(
 
     Raises:
         HandError: no frame shows three palm markers, so the hand's position is unknown; or the hand's size is outside
-            SMALLEST..LARGEST.
+            MIN_SIZE..MAX_SIZE.
     """
     positions = positions[:: max(1, len(positions) // MAX_FRAMES)]
     hand = scaled_mean_hand(side, spots, positions)

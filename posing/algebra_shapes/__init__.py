@@ -1,6 +1,6 @@
 """The objects of conformal geometric algebra that the solvers use to pose a hand, as shapes to draw.
 
-See docs/how-to/posing.md.
+See docs/how-to/see-the-algebra.md.
 
     shapes.py          spheres, circles, planes, lines, pairs, points, arcs and chains of bones, each with its name
     cga_recorder.py    the steps of the solver `cga`, with their inputs and outputs recorded

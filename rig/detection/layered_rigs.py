@@ -79,7 +79,7 @@ def _deforming_ancestor(
 
 
 def _root(name: str, roots: dict[str, str]) -> str:
-    """Return a bone's root, by a union-find search with path compression in `tops`, bone -> an ancestor."""
+    """Return a bone's root, by a union-find search with path compression in `roots`, bone -> an ancestor."""
     while (parent := roots.get(name)) is not None:
         roots[name] = roots.get(parent, parent)
         name = parent

@@ -105,7 +105,7 @@ def test_a_small_step_is_a_small_movement(case: tuple[str, bool, Slider, int, fl
     assert np.abs(other - one).max() < 1e-3
 
 
-@pytest.mark.parametrize("slider", SLIDERS, ids=lambda slider: f"{slider.word} {slider.digit or 'all'}")
+@pytest.mark.parametrize("slider", SLIDERS, ids=lambda slider: f"{slider.kind} {slider.digit or 'all'}")
 def test_the_slider_of_one_digit_moves_that_one_only(slider: Slider) -> None:
     for name in HANDS:
         hand = hand_of(name)
@@ -113,7 +113,7 @@ def test_the_slider_of_one_digit_moves_that_one_only(slider: Slider) -> None:
         digits = {joint.rsplit("-", 1)[0].split("-")[0] for joint in joints}
         words = {"oppose": {"thumb"}, "cup": {"ring", "pinky"}}
         own = {slider.digit.split("-")[0]} if slider.digit else {digit.split("-")[0] for digit in DIGITS}
-        assert digits <= words.get(slider.word, own)
+        assert digits <= words.get(slider.kind, own)
 
 
 def test_a_left_hand_has_the_angles_of_the_right_one() -> None:
