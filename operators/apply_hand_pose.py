@@ -52,10 +52,10 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Pose each requested hand."""
-        for held in self._requested_hands(context):
-            before = channels_before(held)
-            apply_pose(held, self.pose, self.factor)
-            finish_posing(context, held, before)
+        for rig_hand in self._requested_hands(context):
+            before = channels_before(rig_hand)
+            apply_pose(rig_hand, self.pose, self.factor)
+            finish_posing(context, rig_hand, before)
         return ""
 
     def _requested_hands(self, context: "Context") -> list[RigHand]:
@@ -63,15 +63,15 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         if self.side != "SELECTED":
             return hands_to_pose(context, self.side)
         selected = {(bone.id_data.name, bone.name) for bone in context.selected_pose_bones or ()}
-        hands = [held for held in hands_to_pose(context, "BOTH") if selected.intersection(_bones(held))]
+        hands = [rig_hand for rig_hand in hands_to_pose(context, "BOTH") if selected.intersection(_bones(rig_hand))]
         if not hands:
             raise RigError("no bone of a hand is selected, select one in Pose Mode")
         return hands
 
 
-def _bones(held: RigHand) -> Iterator[tuple[str, str]]:
+def _bones(rig_hand: RigHand) -> Iterator[tuple[str, str]]:
     """Yield the names of armature and bone of each joint that has a bone."""
-    binding, armature = held.binding, held.armature_object().name
+    binding, armature = rig_hand.binding, rig_hand.armature_object().name
     return ((armature, str(binding.bones[joint])) for joint in binding.mapped)
 
 

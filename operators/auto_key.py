@@ -17,17 +17,17 @@ VALUE_TOLERANCE = 1e-6
 """A channel whose value differs by less from its F-curve needs no key."""
 
 
-def key_hand(context: "Context", held: RigHand, joints: Collection[int]) -> bool:
+def key_hand(context: "Context", rig_hand: RigHand, joints: Collection[int]) -> bool:
     """Key the bones of some joints of a hand as auto-keying would. Returns whether it did.
 
     Raises RigError if the hand is gone.
     """
-    return key_posed(context, held.armature_object(), *bones_of(held, joints))
+    return key_posed(context, rig_hand.armature_object(), *bones_of(rig_hand, joints))
 
 
-def bones_of(held: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
+def bones_of(rig_hand: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
     """Return the names of the joints' bones, and of those among them that are translated as well as rotated."""
-    binding = held.binding
+    binding = rig_hand.binding
     posed = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed]
     return names, [str(binding.bones[joint]) for joint in posed if binding.location_keyed[joint]]

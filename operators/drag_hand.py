@@ -146,7 +146,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if not self.properties.is_property_set("solver"):
             self.solver = scene.solver
         who = posable_follower(armature, self.side)
-        pins = pins_at_fingertips(who.held, pins_of(armature, self.side))
+        pins = pins_at_fingertips(who.rig_hand, pins_of(armature, self.side))
         return begin(who, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 
     def _follow(self, context: "Context", event: "Event") -> None:
@@ -197,7 +197,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            update_pin(armature, drag.follower.held, digit)
+            update_pin(armature, drag.follower.rig_hand, digit)
         key_posed(context, armature, moved, placed)
         return {"FINISHED"}
 

@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 from ..errors import RigError
 from ..rig import detection_cache
 from ..rig.posing import grasping
-from ..rig.posing.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
+from ..rig.posing.attaching import attach, attached_objects, check_attachable, check_loose, has_keys, let_go
 from ..rig.posing.grasping import Grasped, grasp
 from ..rig.posing.pins import check_there
 from ..rig.posing.posable_cache import posable_follower
@@ -136,13 +136,13 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Detach the objects that the hand holds."""
         armature, side = hand_to_pose(context)
-        held = list(held_by(posable_follower(armature, side)))
-        if not held:
+        attached = list(attached_objects(posable_follower(armature, side)))
+        if not attached:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
         now = context.scene.frame_current_final
-        for obj, constraint in held:
+        for obj, constraint in attached:
             check_loose(obj, constraint, now)
-        for obj, constraint in held:
+        for obj, constraint in attached:
             let_go(obj, constraint, now)
         return ""
 
@@ -202,7 +202,7 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
     """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
-        keyed = finish_posing(context, done.who.held, done.before)
+        keyed = finish_posing(context, done.who.rig_hand, done.before)
         if obj is not None:
             attach(done.who, obj, (now - 1, now) if keyed or has_keys(obj) else None)
         return

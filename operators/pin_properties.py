@@ -128,10 +128,10 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
     return found
 
 
-def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
+def pin_digit(armature: "Object", rig_hand: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
     """Pin a fingertip where it is now. to: the object, or the other digit."""
-    side = held.hand.side
-    frames = held.seen_frames()
+    side = rig_hand.hand.side
+    frames = rig_hand.seen_frames()
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
     kept: Any = armature
     # A released pin of a linked file is used again.
@@ -148,11 +148,11 @@ def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Obj
         pin.home, pin.vertices = anchor.home, anchor.vertices
 
 
-def update_pin(armature: "Object", held: RigHand, digit: str) -> None:
+def update_pin(armature: "Object", rig_hand: RigHand, digit: str) -> None:
     """Move the pin of a dragged fingertip to where the tip is now. A pin to a deleted object stays."""
-    pin = pin_of(armature, held.hand.side, digit)
+    pin = pin_of(armature, rig_hand.hand.side, digit)
     if pin is not None and pin.kind != "DIGIT" and has_target(pin):
-        pin_digit(armature, held, digit, pin.kind, pin.target)
+        pin_digit(armature, rig_hand, digit, pin.kind, pin.target)
 
 
 def pin_values(armature: "Object") -> PinValues:
@@ -191,14 +191,14 @@ def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
     return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
-def update_pins(held: RigHand, digits: Collection[str]) -> None:
+def update_pins(rig_hand: RigHand, digits: Collection[str]) -> None:
     """Move the pins of posed digits to where the tips are now, as update_pin does."""
-    armature = held.armature_object()
-    pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
+    armature = rig_hand.armature_object()
+    pinned = [digit for digit in digits if pin_of(armature, rig_hand.hand.side, digit) is not None]
     if pinned:
         bpy.context.view_layer.update()
     for digit in pinned:
-        update_pin(armature, held, digit)
+        update_pin(armature, rig_hand, digit)
 
 
 def _scale(armature: "Object") -> float:

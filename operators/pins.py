@@ -125,16 +125,18 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         """Pin the fingertip. Raises RigError if there is nothing to pin it to."""
         if self.toggle and unpin_digit(armature, self.side, self.digit):
             return True
-        held = posable_follower(armature, self.side).held
-        if self.digit not in held.digits:
+        rig_hand = posable_follower(armature, self.side).rig_hand
+        if self.digit not in rig_hand.digits:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.digit)} on its {self.side} hand")
-        kind, to = self._target_of(context, armature, held)
-        pin_digit(armature, held, self.digit, kind, to)
+        kind, to = self._target_of(context, armature, rig_hand)
+        pin_digit(armature, rig_hand, self.digit, kind, to)
         return True
 
-    def _target_of(self, context: "Context", armature: "Object", held: RigHand) -> "tuple[str, Object | str | None]":
-        frames = held.seen_frames()
-        tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
+    def _target_of(
+        self, context: "Context", armature: "Object", rig_hand: RigHand
+    ) -> "tuple[str, Object | str | None]":
+        frames = rig_hand.seen_frames()
+        tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
         own = tips[self.digit]
         if self.to in DIGITS and self.to not in tips:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.to)} on its {self.side} hand")
@@ -144,14 +146,14 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
                 raise RigError(f"there is no digit beside the {digit_label(self.digit)}, pin it to something else")
             return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
         if self.to in ("TOUCHED", "OBJECT"):
-            found = self._surface(context, armature, frames, held)
+            found = self._surface(context, armature, frames, rig_hand)
             if found is not None:
                 return "OBJECT", found
             if self.to == "OBJECT":
                 raise RigError("there is no other object with a surface in this view layer, add one")
         return "WORLD", None
 
-    def _surface(self, context: "Context", armature: "Object", frames: Floats, held: RigHand) -> "Object | None":
+    def _surface(self, context: "Context", armature: "Object", frames: Floats, rig_hand: RigHand) -> "Object | None":
         if self.target and self.to == "OBJECT":
             named: Object | None = context.view_layer.objects.get(self.target)
             if named is None:
@@ -162,7 +164,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
         if self.to == "OBJECT":
             return nearest_surface(touchable_objects(context, armature), tip, np.inf)
-        size, back = hand_length(held.hand), last - tip
+        size, back = hand_length(rig_hand.hand), last - tip
         along = back / max(float(np.linalg.norm(back)), 1e-9 * size)
         middle = tip + size * (
             PAD_CENTRE[0] * along - PAD_CENTRE[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2]
@@ -260,10 +262,13 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         key_posed(context, armature, bones, placed)
     else:
         put_back(dragged)
-    of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * hand_length(who.held.hand)
+    of, enough = (
+        f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "",
+        MET * hand_length(who.rig_hand.hand),
+    )
     return bool(bones), [
         f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
-        for digit, far in pin_distances(who.held, pins).items()
+        for digit, far in pin_distances(who.rig_hand, pins).items()
         if far > enough
     ]
 

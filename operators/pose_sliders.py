@@ -70,8 +70,8 @@ def value(context: "Context", slider: Slider) -> float:
     return shown.values[slider]
 
 
-def _values(held: RigHand, locked: bool) -> dict[Slider, float]:
-    sliders, angles = sliders_of(held.hand, locked), held.read_pose().angles[0]
+def _values(rig_hand: RigHand, locked: bool) -> dict[Slider, float]:
+    sliders, angles = sliders_of(rig_hand.hand, locked), rig_hand.read_pose().angles[0]
     return {slider: snapped(sliders.read(angles, slider)) for slider in SLIDERS}
 
 

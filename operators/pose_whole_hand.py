@@ -26,9 +26,9 @@ def _digits() -> Any:
     )
 
 
-def _joints(held: RigHand, digit: str) -> list[int]:
+def _joints(rig_hand: RigHand, digit: str) -> list[int]:
     """Return the joints of a digit, or of the whole hand."""
-    return digit_joints(held, DIGITS if digit == ALL_DIGITS else (digit,))
+    return digit_joints(rig_hand, DIGITS if digit == ALL_DIGITS else (digit,))
 
 
 class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
@@ -50,15 +50,15 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Mirror the pose. Both hands are read before one is posed."""
-        left, right = ((held, held.read()) for side in SIDES for held in requested_hands(context, side))
+        left, right = ((rig_hand, rig_hand.read()) for side in SIDES for rig_hand in requested_hands(context, side))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         wanted = [(other, mirrored(*one, *other)) for one, other in ways]
-        for (held, _), _ in wanted:
-            check_posable(held.armature_object())
-        for (held, _), stands in wanted:
-            before = channels_before(held)
-            held.only(digit_joints(held)).write(stands)
-            finish_posing(context, held, before)
+        for (rig_hand, _), _ in wanted:
+            check_posable(rig_hand.armature_object())
+        for (rig_hand, _), state in wanted:
+            before = channels_before(rig_hand)
+            rig_hand.only(digit_joints(rig_hand)).write(state)
+            finish_posing(context, rig_hand, before)
         return ""
 
 
@@ -81,11 +81,11 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Blend the angles of the requested joints to the neutral pose."""
-        for held in hands_to_pose(context, self.side):
-            joints, before = _joints(held, self.digit), channels_before(held)
+        for rig_hand in hands_to_pose(context, self.side):
+            joints, before = _joints(rig_hand, self.digit), channels_before(rig_hand)
             if self.factor > 0:
-                held.only(joints).write(held.read().toward(held.hand.neutral, self.factor, joints))
-                finish_posing(context, held, before)
+                rig_hand.only(joints).write(rig_hand.read().toward(rig_hand.hand.neutral, self.factor, joints))
+                finish_posing(context, rig_hand, before)
         return ""
 
 
@@ -100,11 +100,11 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Reset all unlocked channels of the hand's bones."""
-        for held in hands_to_pose(context, self.side):
-            armature, before = held.armature_object(), channels_before(held)
-            for joint in _joints(held, self.digit):
-                to_rest(armature.pose.bones[str(held.binding.bones[joint])])
-            finish_posing(context, held, before)
+        for rig_hand in hands_to_pose(context, self.side):
+            armature, before = rig_hand.armature_object(), channels_before(rig_hand)
+            for joint in _joints(rig_hand, self.digit):
+                to_rest(armature.pose.bones[str(rig_hand.binding.bones[joint])])
+            finish_posing(context, rig_hand, before)
         return ""
 
 
@@ -134,7 +134,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Select the bones. Those in a hidden bone collection cannot be selected."""
         hands = requested_hands(context, self.side)
-        wanted = {(held.armature_object().name, name) for held in hands for name in self._names(held)}
+        wanted = {(rig_hand.armature_object().name, name) for rig_hand in hands for name in self._names(rig_hand)}
         for armature in posed_armatures(context):
             for bone in armature.pose.bones:
                 _select(bone, (armature.name, bone.name) in wanted, self.extend)
@@ -144,11 +144,11 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
             first.data.bones.active = first.data.bones[there[0]]
         return ""
 
-    def _names(self, held: RigHand) -> Iterator[str]:
-        moving: Collection[int] = {int(joint) for joint in held.hand.axis_joint}
-        bones = held.binding.bones
-        for joint in _joints(held, self.digit):
-            if joint in moving or (self.tips and held.hand.joints[joint].endswith("-tip")):
+    def _names(self, rig_hand: RigHand) -> Iterator[str]:
+        moving: Collection[int] = {int(joint) for joint in rig_hand.hand.axis_joint}
+        bones = rig_hand.binding.bones
+        for joint in _joints(rig_hand, self.digit):
+            if joint in moving or (self.tips and rig_hand.hand.joints[joint].endswith("-tip")):
                 yield str(bones[joint])
         if self.wrist and self.digit == ALL_DIGITS:
             yield str(bones[0])

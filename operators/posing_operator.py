@@ -71,21 +71,23 @@ def _unkeyed(context: "Context") -> str:
 def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
     """Return the hands of a side, or of BOTH. Raises RigError where there is none, or one cannot be posed."""
     hands = requested_hands(context, side)
-    for held in hands:
-        check_posable(held.armature_object())
+    for rig_hand in hands:
+        check_posable(rig_hand.armature_object())
     return hands
 
 
-def channels_before(held: RigHand) -> dict[str, Channels]:
+def channels_before(rig_hand: RigHand) -> dict[str, Channels]:
     """Return the channels of a hand's bones, to be read before posing and passed to finish_posing.
 
     Raises RigError where the hand is gone.
     """
-    binding = held.binding
-    return channels_of(held.armature_object(), [str(binding.bones[joint]) for joint in binding.mapped])
+    binding = rig_hand.binding
+    return channels_of(rig_hand.armature_object(), [str(binding.bones[joint]) for joint in binding.mapped])
 
 
-def finish_posing(context: "Context", held: RigHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
+def finish_posing(
+    context: "Context", rig_hand: RigHand, before: Mapping[str, Channels], *, led: str | None = None
+) -> bool:
     """Finish posing a hand regardless of its pins: move the pins of the digits that moved, and auto-key the bones.
 
     Args:
@@ -96,8 +98,8 @@ def finish_posing(context: "Context", held: RigHand, before: Mapping[str, Channe
 
     Returns whether bones were keyed. Raises RigError where the hand is gone.
     """
-    armature, binding = held.armature_object(), held.binding
+    armature, binding = rig_hand.armature_object(), rig_hand.binding
     bones, placed = moved_since(armature, before)
-    joints = [held.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
-    update_pins(held, {led, *map(digit_of, joints)} - {None})
+    joints = [rig_hand.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
+    update_pins(rig_hand, {led, *map(digit_of, joints)} - {None})
     return key_posed(context, armature, bones, placed, scaled_since(armature, before))

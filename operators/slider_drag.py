@@ -52,30 +52,30 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     Raises RigError where there is no such hand, or it cannot be posed.
     """
     armature, side = hand_to_pose(context)
-    held, drag = posable_hand(armature, side), SESSION.slider_drag
-    if drag is None or drag.slider != slider or drag.left != _fingerprint(context, armature, held):
-        drag = _begun(context, armature, held, slider)
+    rig_hand, drag = posable_hand(armature, side), SESSION.slider_drag
+    if drag is None or drag.slider != slider or drag.left != _fingerprint(context, armature, rig_hand):
+        drag = _begun(context, armature, rig_hand, slider)
     elif to == drag.at:
         # Escape sets the value at the beginning, which is all that Blender tells of it.
         channel_diff.restore_channels(armature, drag.channels)
         restore_pins(armature, drag.pins)
         if drag.keys is not None:
             restore_keys(armature, drag.keys)
-        SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, held))
+        SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, rig_hand))
         return
-    joints = _pose(context, held, drag, to)
-    key_hand(context, held, joints)
-    SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, held))
+    joints = _pose(context, rig_hand, drag, to)
+    key_hand(context, rig_hand, joints)
+    SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, rig_hand))
 
 
-def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider) -> SliderDrag:
-    state, dip_lock = held.read(), context.scene.knuckle_posing.dip_lock
-    at = float(np.float32(snapped(sliders_of(held.hand, dip_lock).read(state.pose.angles[0], slider))))
-    bones = bones_of(held, held.binding.mapped)[0]
+def _begun(context: "Context", armature: "Object", rig_hand: RigHand, slider: Slider) -> SliderDrag:
+    state, dip_lock = rig_hand.read(), context.scene.knuckle_posing.dip_lock
+    at = float(np.float32(snapped(sliders_of(rig_hand.hand, dip_lock).read(state.pose.angles[0], slider))))
+    bones = bones_of(rig_hand, rig_hand.binding.mapped)[0]
     return SliderDrag(
         slider,
         state,
-        _pinned(context, armature, held, state, slider),
+        _pinned(context, armature, rig_hand, state, slider),
         at,
         channel_diff.channels_of(armature, bones),
         pin_values(armature),
@@ -83,42 +83,42 @@ def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider
     )
 
 
-def _pose(context: "Context", held: RigHand, drag: SliderDrag, to: float) -> frozenset[int]:
+def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, to: float) -> frozenset[int]:
     """Pose the hand; return the joints that were posed."""
-    sliders, began = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), drag.began
+    sliders, began = sliders_of(rig_hand.hand, context.scene.knuckle_posing.dip_lock), drag.began
     angles = sliders.write(began.pose.angles[0], drag.slider, to)[None]
     # The arm may have moved since the drag began.
-    root = held.seen_frames()[:1]
-    joints = frozenset(held.reached({int(held.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)}))
+    root = rig_hand.seen_frames()[:1]
+    joints = frozenset(rig_hand.reached({int(rig_hand.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)}))
     if drag.pinned is None:
-        _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond))
+        _only(rig_hand, joints).write(HandState(Pose(rig_hand.hand, root, angles), began.beyond))
         return joints
-    posed = pose_pinned(drag.pinned, Pose(drag.pinned.held.hand, root, angles), joints)
-    update_pins(held, [drag.pinned.driven] if drag.pinned.driven else [])
+    posed = pose_pinned(drag.pinned, Pose(drag.pinned.rig_hand.hand, root, angles), joints)
+    update_pins(rig_hand, [drag.pinned.driven] if drag.pinned.driven else [])
     return posed
 
 
 @lru_cache(maxsize=8)
-def _only(held: RigHand, joints: frozenset[int]) -> RigHand:
+def _only(rig_hand: RigHand, joints: frozenset[int]) -> RigHand:
     """Return RigHand.only, cached for the steps of a drag."""
-    return held.only(joints)
+    return rig_hand.only(joints)
 
 
 def _pinned(
-    context: "Context", armature: "Object", held: RigHand, state: HandState, slider: Slider
+    context: "Context", armature: "Object", rig_hand: RigHand, state: HandState, slider: Slider
 ) -> PinnedHand | None:
     """Return a hand with pinned fingertips before a slider moves; None where none is pinned."""
-    pins = pins_at_fingertips(held, pins_of(armature, held.hand.side))
+    pins = pins_at_fingertips(rig_hand, pins_of(armature, rig_hand.hand.side))
     driven = "thumb" if slider.kind == "oppose" else slider.digit
     if not pins:
         return None
-    return pinned_hand(held, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
+    return pinned_hand(rig_hand, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
-def _fingerprint(context: "Context", armature: "Object", held: RigHand) -> Hashable:
+def _fingerprint(context: "Context", armature: "Object", rig_hand: RigHand) -> Hashable:
     """Return what differs once somebody else has changed the hand: its bones, pins, frame or keys."""
-    names = bones_of(held, held.binding.mapped)[0]
+    names = bones_of(rig_hand, rig_hand.binding.mapped)[0]
     bases = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
     keys = keys_now(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
     pins = tuple(sorted(pin_values(armature).items()))
-    return armature.session_uid, held.hand.side, context.scene.frame_current_final, bases, pins, keys
+    return armature.session_uid, rig_hand.hand.side, context.scene.frame_current_final, bases, pins, keys

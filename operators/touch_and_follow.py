@@ -135,10 +135,10 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, even in a pose that the arm's solver would change.
         who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
-        armature = who.held.armature_object()
+        armature = who.rig_hand.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
-        finish_posing(context, who.held, before, led=digit_of(chosen.end))
+        finish_posing(context, who.rig_hand, before, led=digit_of(chosen.end))
         return followed.brought
 
 

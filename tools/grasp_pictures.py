@@ -78,7 +78,7 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
     arm = following.shoulder(who, None)
     assert arm is not None
     obj = THINGS[thing]()
-    scale = contact_frames.hand_length(who.held.hand) / 0.185
+    scale = contact_frames.hand_length(who.rig_hand.hand) / 0.185
     obj.scale = (scale, scale, scale)
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
@@ -121,7 +121,7 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
 
 def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
     """Views of the hand and the object that it holds, in the hand's frame."""
-    held = done.who.held
+    held = done.who.rig_hand
     armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
     seen = held.read().pose
@@ -134,7 +134,7 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
     """(1, J, 4, 4) joint frames of a hand."""
-    frames: Doubles = joint_frames(done.who.held.hand, Pose(done.who.held.hand, root, angles))
+    frames: Doubles = joint_frames(done.who.rig_hand.hand, Pose(done.who.rig_hand.hand, root, angles))
     return frames
 
 

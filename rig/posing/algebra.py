@@ -71,38 +71,40 @@ class TraceCache:
             RigError, HandError: the hand cannot be posed or solved.
         """
         who = self._taken(armature, known, side)
-        pose, seen = who.held.read_pose(), who.held.seen_frames()[:, :3, 3]
+        pose, seen = who.rig_hand.read_pose(), who.rig_hand.seen_frames()[:, :3, 3]
         goals = targets or {}
         elbow = standing_arm(who) if "arm" in parts else None
         told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
         told += [place.tobytes() for place in (elbow or ())[1:]]
         of = (id(who), tuple(sorted(parts)), tuple(goals), *told)
         if self._answer is None or self._answer.of != of:
-            stands = with_rigid_palm(pose, seen)
-            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.held.digits)]
-            made = [self._trace(stands, seen, part, goals.get(part)) for part in shown if part != "arm"]
+            rigid_pose = with_rigid_palm(pose, seen)
+            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.rig_hand.digits)]
+            made = [self._trace(rigid_pose, seen, part, goals.get(part)) for part in shown if part != "arm"]
             if elbow is not None:
-                made.insert(0, _arm(*elbow, stands, next((part for part in shown if part in DIGITS), "middle-finger")))
+                made.insert(
+                    0, _arm(*elbow, rigid_pose, next((part for part in shown if part in DIGITS), "middle-finger"))
+                )
             self._answer = _Answer(of, tuple(made))
         return self._answer.traces
 
     def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> Follower:
         """Return the hand with its arm, which is searched only if the hand is another one than before."""
-        held = posable_hand(armature, side, known)
-        if self._hand is None or self._hand[0] is not held:
+        rig_hand = posable_hand(armature, side, known)
+        if self._hand is None or self._hand[0] is not rig_hand:
             who = posable_follower(armature, side, known)
             # An arm in IK is drawn too.
-            self._hand = held, replace(who, arm=who.arm or arm_following(armature, known.hands[side]))
+            self._hand = rig_hand, replace(who, arm=who.arm or arm_following(armature, known.hands[side]))
             self._tracer = None
         return self._hand[1]
 
-    def _trace(self, stands: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
+    def _trace(self, rigid_pose: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
         if part == "palm":
-            return trace_palm(stands.hand, stands)
-        hand, tracer = stands.hand, self._tracer
+            return trace_palm(rigid_pose.hand, rigid_pose)
+        hand, tracer = rigid_pose.hand, self._tracer
         if tracer is None or not _same_palm(hand, tracer.hand):
             tracer = self._tracer = Tracer(hand)
-        return tracer.digit(Pose(tracer.hand, stands.root, stands.angles), part, goal, seen)
+        return tracer.digit(Pose(tracer.hand, rigid_pose.root, rigid_pose.angles), part, goal, seen)
 
 
 def _same_palm(hand: HandModel, other: HandModel) -> bool:

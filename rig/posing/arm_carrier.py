@@ -35,40 +35,40 @@ def carrier(who: Follower, found: FoundHand, near: Floats) -> CarryingArm | None
     around this point to sample it, and back. Raises RigError where the hand is gone.
     """
     if who.arm is None:
-        led = arm_following(who.held.armature_object(), found)
+        led = arm_following(who.rig_hand.armature_object(), found)
         return _sampled(who, led, near) if led else None
     shoulder = following.shoulder(who, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
-    return CarryingArm(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
+    return CarryingArm(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.rig_hand.hand.side)
 
 
 def _sampled(who: Follower, bones: ArmBones, near: Floats) -> CarryingArm | None:
-    armature, wrist = who.held.armature_object(), who.held.binding.rest[0, :3, 3]
+    armature, wrist = who.rig_hand.armature_object(), who.rig_hand.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
     base = _heads(armature, bones)[0]
-    far = (near - base + AROUND * hand_length(who.held.hand) * _directions()).reshape(-1, 3)
+    far = (near - base + AROUND * hand_length(who.rig_hand.hand) * _directions()).reshape(-1, 3)
     size = np.maximum(np.linalg.norm(far, axis=1, keepdims=True), 1e-9)
     ways = far / size
     wrists = base + ways * np.clip(size, *((upper + fore) * np.array(REACHED)))
     out = _seen_elbows(who, bones, wrists) - base
     # Only the direction of each elbow: its distance follows from that of the wrist.
     sides = base + out - (out * ways).sum(axis=1, keepdims=True) * ways
-    return CarryingArm(base, float(upper), float(fore), sides, who.held.hand.side, wrists, NO_SWIVEL)
+    return CarryingArm(base, float(upper), float(fore), sides, who.rig_hand.hand.side, wrists, NO_SWIVEL)
 
 
 def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
     """Return the rig's elbow (K, 3) m for wrist positions (K, 3). The hand's pose is restored."""
-    armature, stands = who.held.armature_object(), who.held.read()
+    armature, state = who.rig_hand.armature_object(), who.rig_hand.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
-    elbows, wrist = np.empty_like(wrists), who.held.only([0])
+    elbows, wrist = np.empty_like(wrists), who.rig_hand.only([0])
     try:
         for row, place in enumerate(wrists):
-            root = stands.pose.root.copy()
+            root = state.pose.root.copy()
             root[0, :3, 3] = place
-            wrist.write(HandState(Pose(who.held.hand, root, stands.pose.angles), stands.beyond))
+            wrist.write(HandState(Pose(who.rig_hand.hand, root, state.pose.angles), state.beyond))
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
     finally:

@@ -20,7 +20,7 @@ NAME = "Held"
 
 def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
     """Raise RigError for an object that cannot follow a hand from a frame on, or that something else moves as well."""
-    armature = who.held.armature_object()
+    armature = who.rig_hand.armature_object()
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
     if obj in _above(armature):
@@ -28,8 +28,10 @@ def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
     if _bone_of(who) is None:
         raise RigError(f"'{armature.name}' has no bone of this hand's wrist to which '{obj.name}' could be attached")
     holds = _holds(obj)
-    later = {_path(held) for held in holds} & {curve.data_path for curve in played(obj) if changes(curve, frame)}
-    if later or any(held.influence > 0 for held in holds):
+    later = {_path(constraint) for constraint in holds} & {
+        curve.data_path for curve in played(obj) if changes(curve, frame)
+    }
+    if later or any(constraint.influence > 0 for constraint in holds):
         raise RigError(f"'{obj.name}' is attached to a hand already, let go of it first")
     check_still(obj, frame, holds)
     now = bpy.context.scene.frame_current_final
@@ -53,48 +55,48 @@ def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = No
     frames: the last one on which it is not attached yet, and the first one on which it is; always by default. Raises
     RigError where the hand is gone.
     """
-    armature, bone = who.held.armature_object(), _bone_of(who)
+    armature, bone = who.rig_hand.armature_object(), _bone_of(who)
     assert bone is not None, "check_attachable"
     seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    held: Any = obj.constraints.new("CHILD_OF")
-    held.name = f"{NAME} by {bone}"
-    held.target, held.subtarget = armature, bone
-    held.inverse_matrix = (seen.matrix_world @ seen.pose.bones[bone].matrix).inverted_safe()
+    constraint: Any = obj.constraints.new("CHILD_OF")
+    constraint.name = f"{NAME} by {bone}"
+    constraint.target, constraint.subtarget = armature, bone
+    constraint.inverse_matrix = (seen.matrix_world @ seen.pose.bones[bone].matrix).inverted_safe()
     if frames:
         for influence, frame in enumerate(frames):
-            held.influence = influence
-            _key_held(obj, held, frame)
-    return held  # type: ignore[no-any-return]
+            constraint.influence = influence
+            _key_constraint(obj, constraint, frame)
+    return constraint  # type: ignore[no-any-return]
 
 
-def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
+def attached_objects(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
     """Yield the objects that are attached to a hand with their constraints. Raises RigError where the hand is gone."""
-    armature, bone = who.held.armature_object(), _bone_of(who)
+    armature, bone = who.rig_hand.armature_object(), _bone_of(who)
     for obj in bpy.context.view_layer.objects:
-        for held in _holds(obj):
-            if held.target == armature and held.subtarget == bone and held.influence > 0:
-                yield obj, held
+        for constraint in _holds(obj):
+            if constraint.target == armature and constraint.subtarget == bone and constraint.influence > 0:
+                yield obj, constraint
 
 
-def check_loose(obj: "Object", held: "Constraint", frame: float) -> None:
+def check_loose(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Raise RigError for an object that would not stay where it is if it were released on a frame."""
-    if _path(held) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
+    if _path(constraint) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
         raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
     check_still(obj, frame, _holds(obj))
 
 
-def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
+def let_go(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Release an object that passes check_loose, so that it stays where it is.
 
     If it was attached by keys or has keys of its own, it is released on a frame, and earlier keys stay.
     """
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
-    if not (_is_keyed(obj, held) or transform_curves(obj)):
-        obj.constraints.remove(held)
+    if not (_is_keyed(obj, constraint) or transform_curves(obj)):
+        obj.constraints.remove(constraint)
         obj.matrix_world = world
         return
-    if not _is_keyed(obj, held):
-        _key_held(obj, held, frame - 1)
+    if not _is_keyed(obj, constraint):
+        _key_constraint(obj, constraint, frame - 1)
     paths = ("location", channel(obj.rotation_mode), "scale")
     for path in paths:
         _keep_before(obj, path, frame)
@@ -102,13 +104,13 @@ def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
     for path in paths:
         obj.keyframe_insert(path, frame=frame)
         _hold_key(obj, path, frame)
-    held.influence = 0.0
-    _key_held(obj, held, frame)
+    constraint.influence = 0.0
+    _key_constraint(obj, constraint, frame)
 
 
 def _bone_of(who: Follower) -> str | None:
     """Return the bone that carries a hand: not its control, which stays aside where another one moves the hand."""
-    binding = who.held.binding
+    binding = who.rig_hand.binding
     return binding.carrier or binding.bones[0]
 
 
@@ -123,25 +125,25 @@ def _above(armature: "Object") -> "set[Object]":
     while left:
         one = left.pop()
         bones = one.pose.bones if one.pose else ()
-        constraints = [*one.constraints, *(held for bone in bones for held in bone.constraints)]
-        near = [one.parent, *(getattr(held, "target", None) for held in constraints)]
-        near += [target.target for held in constraints for target in getattr(held, "targets", ())]
+        constraints = [*one.constraints, *(constraint for bone in bones for constraint in bone.constraints)]
+        near = [one.parent, *(getattr(constraint, "target", None) for constraint in constraints)]
+        near += [target.target for constraint in constraints for target in getattr(constraint, "targets", ())]
         fresh = {other for other in near if other is not None} - found
         found |= fresh
         left += fresh
     return found
 
 
-def _path(held: "Constraint") -> str:
-    return f"{held.path_from_id()}.influence"
+def _path(constraint: "Constraint") -> str:
+    return f"{constraint.path_from_id()}.influence"
 
 
 def _value(obj: "Object", curve: "FCurve") -> float:
     return float(getattr(obj, curve.data_path)[curve.array_index])
 
 
-def _is_keyed(obj: "Object", held: "Constraint") -> bool:
-    return any(curve.data_path == _path(held) for curve in played(obj))
+def _is_keyed(obj: "Object", constraint: "Constraint") -> bool:
+    return any(curve.data_path == _path(constraint) for curve in played(obj))
 
 
 def _keep_before(obj: "Object", path: str, frame: float) -> None:
@@ -163,9 +165,9 @@ def _keep_before(obj: "Object", path: str, frame: float) -> None:
     _hold_key(obj, path, frame - 1)
 
 
-def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
-    obj.keyframe_insert(_path(held), frame=frame)
-    _hold_key(obj, _path(held), frame)
+def _key_constraint(obj: "Object", constraint: "Constraint", frame: float) -> None:
+    obj.keyframe_insert(_path(constraint), frame=frame)
+    _hold_key(obj, _path(constraint), frame)
 
 
 def _hold_key(obj: "Object", path: str, frame: float) -> None:

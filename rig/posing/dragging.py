@@ -48,7 +48,7 @@ class RigDrag:
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are posed."""
-        return self.follower.held.posed
+        return self.follower.rig_hand.posed
 
 
 def begin(
@@ -66,20 +66,20 @@ def begin(
     Raises:
         RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
     """
-    held, digit = who.held, digit_of(joint)
-    armature = held.armature_object()
-    if digit is not None and digit not in held.digits:
+    rig_hand, digit = who.rig_hand, digit_of(joint)
+    armature = rig_hand.armature_object()
+    if digit is not None and digit not in rig_hand.digits:
         raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
     if joint == WRIST and who.fixed:
         raise RigError(who.fixed)
-    state = held.read()
-    whole, start = bent_as_seen(held, state)
-    own = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, held.seen_frames()[:, :3, 3]).hand)
+    state = rig_hand.read()
+    whole, start = bent_as_seen(rig_hand, state)
+    own = [pin for pin in pins if pin.digit in rig_hand.digits and (pin.other is None or pin.other in rig_hand.digits)]
+    by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, rig_hand.seen_frames()[:, :3, 3]).hand)
     of = drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
     arm = with_present_pole(who) if who.arm and joint == WRIST else None
-    follower = replace(who, held=hand, arm=arm)
+    follower = replace(who, rig_hand=hand, arm=arm)
     names = [str(hand.binding.bones[index]) for index in hand.posed]
     names += [arm.upper, arm.fore] if arm else []
     beyond = {index: extra for index, extra in start.beyond.items() if _exceeds_rounding(*extra)}
@@ -116,7 +116,7 @@ def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None) -> DragSt
     if of.joints is None and of.pins:
         # Where the arm or the rig's limits keep the wrist elsewhere, the pinned fingers compensate for it.
         bpy.context.view_layer.update()
-        seen = follower.held.seen_frames()[0]
+        seen = follower.rig_hand.seen_frames()[0]
         if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or follower.arm is not None:
             step = of.hold_pins(seen, step)
             _write(dragged, step.pose)
@@ -131,23 +131,23 @@ def hold_pins(dragged: RigDrag) -> None:
 
 def put_back(dragged: RigDrag) -> None:
     """Restore the bones exactly as they were, where they are still there."""
-    armature = dragged.follower.held.find_armature()
+    armature = dragged.follower.rig_hand.find_armature()
     if armature is not None:
         restore_channels(armature, dragged.channels)
 
 
 def moved_bones(dragged: RigDrag) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from those before, and those of them whose location does."""
-    return moved_since(dragged.follower.held.armature_object(), dragged.channels)
+    return moved_since(dragged.follower.rig_hand.armature_object(), dragged.channels)
 
 
 def _write(dragged: RigDrag, pose: Pose) -> None:
-    dragged.follower.held.write(HandState(pose, dragged.start.beyond), dragged.parents)
+    dragged.follower.rig_hand.write(HandState(pose, dragged.start.beyond), dragged.parents)
 
 
-def _moved_with_wrist(held: RigHand, digits: Collection[str]) -> frozenset[int]:
+def _moved_with_wrist(rig_hand: RigHand, digits: Collection[str]) -> frozenset[int]:
     """The joints whose bones are posed as the wrist moves: its own, those that bend, those that it does not carry."""
-    binding = held.binding
+    binding = rig_hand.binding
     bends = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
 
     def carried(joint: int) -> bool:

@@ -46,7 +46,7 @@ FAR = 20.0
 class Follower:
     """A hand of an armature with its arm. Holds names and numbers, so that it stays valid after undo."""
 
-    held: RigHand
+    rig_hand: RigHand
     arm: ArmBones | None
     """The arm that carries its wrist; None without one that keys move."""
     fixed: str
@@ -58,26 +58,28 @@ class Followed:
     """A hand's poses on its course."""
 
     brought: FollowedCourse
-    stands: HandState
+    state: HandState
     """The state before."""
 
 
-def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: RigHand | None = None) -> Follower:
+def follower(
+    armature: "Object", found: FoundHand, *, limited: bool = True, rig_hand: RigHand | None = None
+) -> Follower:
     """Return a detected hand with its arm; held: its RigHand, if there is one already.
 
     Raises RigError and HandError as make_rig_hand does.
     """
-    held = held or make_rig_hand(armature, found, limited=limited)
+    rig_hand = rig_hand or make_rig_hand(armature, found, limited=limited)
     try:
         arm = find_arm(armature, found)
     except RigError as error:
-        return Follower(held, None, "" if held.binding.location_keyed[0] else str(error))
+        return Follower(rig_hand, None, "" if rig_hand.binding.location_keyed[0] else str(error))
     if arm is None:
-        binding = held.binding
+        binding = rig_hand.binding
         placed = binding.location_keyed.copy()
         placed[JOINT_INDEX["wrist"]] = True
-        held = replace(held, binding=replace(binding, location_keyed=placed))
-    return Follower(held, arm, "")
+        rig_hand = replace(rig_hand, binding=replace(binding, location_keyed=placed))
+    return Follower(rig_hand, arm, "")
 
 
 def follow_course(
@@ -96,18 +98,18 @@ def follow_course(
         RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
         SolverError, HandError: as courses and solvers do.
     """
-    held, digit = who.held, digit_of(joint)
-    if digit is not None and digit not in held.digits:
-        raise RigError(f"armature '{held.binding.armature}' has no {joint} on this hand, choose another digit")
-    stands = held.read()
-    root, angles = stands.pose.root[0], stands.pose.angles[0]
-    tool, end = _as_seen(held, stands, joint)
+    rig_hand, digit = who.rig_hand, digit_of(joint)
+    if digit is not None and digit not in rig_hand.digits:
+        raise RigError(f"armature '{rig_hand.binding.armature}' has no {joint} on this hand, choose another digit")
+    state = rig_hand.read()
+    root, angles = state.pose.root[0], state.pose.angles[0]
+    tool, end = _as_seen(rig_hand, state, joint)
     way = course(tool)
     if digit is not None and (alone or who.fixed):
-        return Followed(reach_with_digit(held.hand, root, angles, end, way.ends), stands)
+        return Followed(reach_with_digit(rig_hand.hand, root, angles, end, way.ends), state)
     if who.fixed:
         raise RigError(who.fixed)
-    return Followed(solve_course(held.hand, angles, end, way, shoulder(who, frames)), stands)
+    return Followed(solve_course(rig_hand.hand, angles, end, way, shoulder(who, frames)), state)
 
 
 def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
@@ -120,36 +122,38 @@ def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
 
 def pose(who: Follower, followed: Followed) -> None:
     """Pose arm and hand at the first step, without keys. Raises RigError where the hand is gone."""
-    held, first = who.held, followed.brought.pose
-    wanted = Pose(held.hand, first.root[:1], first.angles[:1])
+    rig_hand, first = who.rig_hand, followed.brought.pose
+    wanted = Pose(rig_hand.hand, first.root[:1], first.angles[:1])
     if who.arm:
         # The hand stays on the arm, even if that does not quite reach the goal.
-        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, with_present_pole(who), wanted)), wanted.angles)
-    held.write(HandState(wanted, followed.stands.beyond))
+        wanted = Pose(
+            rig_hand.hand, _with_place(wanted.root, pose_arm(who, with_present_pole(who), wanted)), wanted.angles
+        )
+    rig_hand.write(HandState(wanted, followed.state.beyond))
     bpy.context.view_layer.update()
 
 
 def posed_bones(who: Follower) -> list[tuple[str, bool]]:
     """Return the bones of hand and arm that `pose` poses, and whether their locations are posed too."""
-    binding = who.held.binding
+    binding = who.rig_hand.binding
     bones = [(str(binding.bones[joint]), bool(binding.location_keyed[joint])) for joint in binding.mapped]
     return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
 
 
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
     """Key a course at scene frames (N,) in a new action, as key_hands does. Raises RigError."""
-    held, arm = who.held, with_present_pole(who) if who.arm else None
-    keyed = KeyedHand(held.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
-    return key_hands(held.armature_object(), [keyed], frames, name)
+    rig_hand, arm = who.rig_hand, with_present_pole(who) if who.arm else None
+    keyed = KeyedHand(rig_hand.binding, rig_hand.hand, followed.brought.pose, arm, followed.state.beyond)
+    return key_hands(rig_hand.armature_object(), [keyed], frames, name)
 
 
-def _as_seen(held: RigHand, stands: HandState, joint: str) -> tuple[Tool, End]:
+def _as_seen(rig_hand: RigHand, state: HandState, joint: str) -> tuple[Tool, End]:
     """Return the hand as a tool in its present pose, and its end; a tip is the end of the rig's last bone."""
-    root, angles = stands.pose.root[0], stands.pose.angles
-    model = joint_position(Pose.at_origin(held.hand, angles), joint)[0]
-    armature = held.armature_object()
+    root, angles = state.pose.root[0], state.pose.angles
+    model = joint_position(Pose.at_origin(rig_hand.hand, angles), joint)[0]
+    armature = rig_hand.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[JOINT_INDEX[joint], :, 3]
+    seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, rig_hand.binding)[JOINT_INDEX[joint], :, 3]
     end = root[:3, :3].T @ (seen[:3] - root[:3, 3]) if joint != "wrist" else model
     return Tool(root, end), End(joint, end - model)
 
@@ -159,8 +163,8 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
     if who.arm is None:
         return None
     world, carried = _carried(who, frames)
-    armature = who.held.armature_object()
-    fitted = rest_arm(armature, who.arm, who.held.binding, world)
+    armature = who.rig_hand.armature_object()
+    fitted = rest_arm(armature, who.arm, who.rig_hand.binding, world)
     size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
     arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
     return Shoulder(arm, (world @ carried)[..., :3, 3])
@@ -169,7 +173,7 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
 def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Floats]:
     """Return T_world_armature and the upper arm's rest as its parents carry it: (4, 4), or (N, 4, 4) if they move."""
     assert who.arm is not None
-    armature, name = who.held.armature_object(), who.arm.upper
+    armature, name = who.rig_hand.armature_object(), who.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
     if frames is None:
         world, carried = parent_motion.standing_now(armature, [name])
@@ -188,12 +192,12 @@ def with_present_pole(who: Follower) -> ArmBones:
     assert who.arm is not None
     if who.arm.pole is not None:
         return who.arm
-    armature, (world, carried) = who.held.armature_object(), _carried(who)
-    fitted = rest_arm(armature, who.arm, who.held.binding, world)
+    armature, (world, carried) = who.rig_hand.armature_object(), _carried(who)
+    fitted = rest_arm(armature, who.arm, who.rig_hand.binding, world)
     unrest: Floats = np.linalg.inv(np.array(armature.data.bones[who.arm.upper].matrix_local, float))
     base = carried @ unrest @ fitted.base
     own: Floats = base[:3, :3] @ np.array(fitted.arm.pole, float)
-    wrist = (np.linalg.inv(world) @ np.array([*_seen_wrist(who.held), 1.0]))[:3]
+    wrist = (np.linalg.inv(world) @ np.array([*_seen_wrist(who.rig_hand), 1.0]))[:3]
     way, out = rot.unit_vector(wrist - base[:3, 3]), elbow(who)[0] - base[:3, 3]
     aside, length = out - (out @ way) * way, fitted.arm.upper + fitted.arm.fore
     if np.linalg.norm(aside) > BENT * length:
@@ -206,7 +210,7 @@ def with_present_pole(who: Follower) -> ArmBones:
 def elbow(who: Follower) -> tuple[Floats, Floats]:
     """Return the present elbow (3,) in armature space, and (3,) m in the world."""
     assert who.arm is not None
-    armature = who.held.armature_object()
+    armature = who.rig_hand.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     place = evaluated.pose.bones[who.arm.fore].head
     return np.array(place), np.array(evaluated.matrix_world @ place)
@@ -217,12 +221,12 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
 
     beyond: bone -> (4,) wxyz, its rotation on top of that.
     """
-    held, armature = who.held, who.held.armature_object()
+    rig_hand, armature = who.rig_hand, who.rig_hand.armature_object()
     world, carried = _carried(who)
     goal = wanted.root[0, :3, 3].copy()
     for _ in range(ROUNDS):
-        asked = Pose(held.hand, _with_place(wanted.root, goal), wanted.angles)
-        motion = move_arm(armature, arm, held.binding, asked, world=world, shoulder_rest=carried)
+        asked = Pose(rig_hand.hand, _with_place(wanted.root, goal), wanted.angles)
+        motion = move_arm(armature, arm, rig_hand.binding, asked, world=world, shoulder_rest=carried)
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
             turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
@@ -233,7 +237,7 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
                 rotation_channels.nearest_values(turned[0], bone.rotation_mode, np.array(getattr(bone, path))),
             )
         bpy.context.view_layer.update()
-        seen = _seen_wrist(held)
+        seen = _seen_wrist(rig_hand)
         off = wanted.root[0, :3, 3] - seen
         if np.linalg.norm(off) < NEAR:
             break
@@ -243,20 +247,20 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
 
 def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
     """Return bone -> (4,) wxyz, the rotation of an arm's bone on top of what brings the wrist to a pose."""
-    armature = who.held.armature_object()
+    armature = who.rig_hand.armature_object()
     world, carried = _carried(who)
-    motion = move_arm(armature, arm, who.held.binding, pose, world=world, shoulder_rest=carried)
+    motion = move_arm(armature, arm, who.rig_hand.binding, pose, world=world, shoulder_rest=carried)
     return {
         name: rot.multiply(rot.conjugate(turned[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion()))
         for name, turned in motion.rotations.items()
     }
 
 
-def _seen_wrist(held: RigHand) -> Floats:
+def _seen_wrist(rig_hand: RigHand) -> Floats:
     """Return the evaluated wrist (3,) m in the world."""
-    armature = held.armature_object()
+    armature = rig_hand.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[0, :, 3])[:3]
+    place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, rig_hand.binding)[0, :, 3])[:3]
     return place
 
 

@@ -82,11 +82,11 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     if obj == armature or obj in skins(armature):
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
-    stands = who.held.read()
+    start = who.rig_hand.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbow = following.with_present_pole(who).pole if who.arm else None
-    root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
-    holder = GraspingHand(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
+    root, flesh = start.pose.root[0], flesh_of(armature, found, who.rig_hand)
+    holder = GraspingHand(who.rig_hand.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
     whole = object_shape.surface_of(solid.vertices, solid.triangles)
     thing = GraspedObject(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
     hold = grasp_planning.plan(holder, thing, grip)
@@ -97,12 +97,12 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     if obj.matrix_world != place:
         restore_channels(armature, before)
         raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
-    there = route(holder, thing, stands.pose.angles[0], hold, steps)
-    way, parts = approach(stands.pose, hold, there)
+    there = route(holder, thing, start.pose.angles[0], hold, steps)
+    way, parts = approach(start.pose, hold, there)
     return Grasped(who, hold, way, parts, deepest, before, elbow)
 
 
-def approach(stands: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
+def approach(start: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
     """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
 
     The open hand moves along wrist poses `there` (M, 4, 4) to the front of the object, then straight on until it
@@ -112,7 +112,7 @@ def approach(stands: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
     last = max(1, steps // 3)
     straight = screw_path(hold.approach_start, hold.root, last)[1:]
     closing = np.repeat(hold.root[None], last, axis=0)
-    opened = stands.angles[0] + np.linspace(0.0, 1.0, steps + 1)[:, None] * (hold.opened - stands.angles[0])
+    opened = start.angles[0] + np.linspace(0.0, 1.0, steps + 1)[:, None] * (hold.opened - start.angles[0])
     closed = hold.opened + np.linspace(0.0, 1.0, last + 1)[1:, None] * (hold.angles - hold.opened)
     angles = np.concatenate([opened, np.repeat(hold.opened[None], last, axis=0), closed])
     first = 1.0 - STRAIGHT - CLOSING
@@ -121,7 +121,7 @@ def approach(stands: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
         np.linspace(first, first + STRAIGHT, last + 1)[1:],
         np.linspace(first + STRAIGHT, 1.0, last + 1)[1:],
     ]
-    return Pose(stands.hand, np.concatenate([there, straight, closing]), angles), np.concatenate(parts)
+    return Pose(start.hand, np.concatenate([there, straight, closing]), angles), np.concatenate(parts)
 
 
 def pose(grasped: Grasped, step: int) -> None:
@@ -130,7 +130,7 @@ def pose(grasped: Grasped, step: int) -> None:
     Raises RigError where the hand is gone.
     """
     if step == 0:
-        restore_channels(grasped.who.held.armature_object(), grasped.before)
+        restore_channels(grasped.who.rig_hand.armature_object(), grasped.before)
         bpy.context.view_layer.update()
         return
     who, way = grasped.who, grasped.way
@@ -146,7 +146,7 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
 
     Other keys of its bones between the first frame and the last are removed. Raises RigError where the hand is gone.
     """
-    armature = grasped.who.held.armature_object()
+    armature = grasped.who.rig_hand.armature_object()
     _clear_between(grasped, min(frames.values()), max(frames.values()))
     for step, frame in frames.items():
         pose(grasped, step)
@@ -158,7 +158,7 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
 
 
 def _clear_between(grasped: Grasped, first: float, last: float) -> None:
-    armature = grasped.who.held.armature_object()
+    armature = grasped.who.rig_hand.armature_object()
     bones = [(armature.pose.bones[name], placed) for name, placed in following.posed_bones(grasped.who)]
     paths = {bone.path_from_id(channel(bone.rotation_mode)) for bone, _ in bones}
     paths |= {bone.path_from_id("location") for bone, placed in bones if placed}
@@ -172,7 +172,7 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
 
 
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:
-    wanted = Pose(who.held.hand, root[None], angles[None])
+    wanted = Pose(who.rig_hand.hand, root[None], angles[None])
     nothing = np.zeros((1, 3))
     following.pose(who, Followed(FollowedCourse(wanted, (), nothing, nothing[:, 0]), HandState(wanted)))
 
@@ -183,13 +183,13 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: GraspTask, hol
     The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the skin
     that is seen there.
     """
-    armature = who.held.armature_object()
+    armature = who.rig_hand.armature_object()
     deepest = -np.inf
     for _ in range(ROUNDS):
         _pose(who, hold.root, hold.angles)
-        root = who.held.read().pose.root[0]
-        seen = flesh_of(armature, found, who.held)
-        frames = joint_frames(who.held.hand, who.held.read().pose)
+        root = who.rig_hand.read().pose.root[0]
+        seen = flesh_of(armature, found, who.rig_hand)
+        frames = joint_frames(who.rig_hand.hand, who.rig_hand.read().pose)
         deepest = float(solid.distance(seen.posed(frames)[0]).min())
         if deepest > -DEEPEST:
             break
@@ -205,7 +205,7 @@ def _with_elbow(who: Follower, carrier: CarryingArm | None, root: Floats) -> Fol
     if carrier is None or who.arm is None:
         return who
     place = carrier.strain(root[None])[1][0]
-    armature = who.held.armature_object()
+    armature = who.rig_hand.armature_object()
     x, y, z = points_to_armature(np.array(armature.matrix_world), place[None])[0].tolist()
     return replace(who, arm=replace(who.arm, pole=(x, y, z)))
 

@@ -24,44 +24,44 @@ FRAME = np.ones(1)
 """(1,) scene frame on which a pose is keyed."""
 
 
-def posed_joints(held: RigHand) -> list[int]:
+def posed_joints(rig_hand: RigHand) -> list[int]:
     """Return the joints that a named pose moves: those that bend, and tips whose bones have no parent.
 
     The wrist and the palm stay.
     """
-    binding = held.binding
+    binding = rig_hand.binding
     joints = [JOINT_INDEX[joint] for chain in CHAIN_JOINTS.values() for joint in chain]
-    bending = set(held.hand.axis_joint.tolist())
+    bending = set(rig_hand.hand.axis_joint.tolist())
     return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.location_keyed[joint])]
 
 
-def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
+def apply_pose(rig_hand: RigHand, name: str, factor: float = 1.0) -> None:
     """Pose the bones, without keys, between their present pose at a factor of 0 and the named pose at 1.
 
     Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError where the
     hand is gone.
     """
-    angles, joints = poses.angles(held.hand, name), posed_joints(held)
+    angles, joints = poses.angles(rig_hand.hand, name), posed_joints(rig_hand)
     if factor > 0:
-        held.only(joints).write(held.read().toward(angles, factor, joints))
+        rig_hand.only(joints).write(rig_hand.read().toward(angles, factor, joints))
 
 
-def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves]:
+def pose_curves(armature: "Object", rig_hand: RigHand, name: str) -> list[BoneCurves]:
     """Return the keys of a named pose in the bones' present rotation modes, independent of the armature's pose.
 
     The wrist and the palm are assumed to be at rest, which does not matter for fingers that are their children. Bones
     without a parent are keyed where they are then.
     """
-    binding = held.binding
+    binding = rig_hand.binding
     world = np.array(armature.matrix_world)
     seen = world[:3, :3] @ binding.rest[0, :3, :3]
     root = np.eye(4)
     root[:3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
-    pose = Pose(held.hand, root[None], poses.angles(held.hand, name)[None])
-    motion = transfer(binding, held.hand, pose, world, {}, hierarchy=held.wiring)
+    pose = Pose(rig_hand.hand, root[None], poses.angles(rig_hand.hand, name)[None])
+    motion = transfer(binding, rig_hand.hand, pose, world, {}, hierarchy=rig_hand.wiring)
     curves = []
-    for joint in posed_joints(held):
+    for joint in posed_joints(rig_hand):
         bone = armature.pose.bones[str(binding.bones[joint])]
         path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].'
         if binding.location_keyed[joint]:

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 class PinnedHand:
     """A hand with pinned fingertips before its angles change."""
 
-    held: RigHand
+    rig_hand: RigHand
     """With a model bent as the bones are, so that its fingertips are those of the rig."""
-    stands: HandState
+    state: HandState
     pins: tuple[Pin, ...]
     driven: str | None
     """The digit that is posed, whose pin moves with it; None for the whole hand, of which pinned digits stay."""
@@ -30,11 +30,13 @@ class PinnedHand:
 
 
 def pinned_hand(
-    held: RigHand, stands: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool
+    rig_hand: RigHand, state: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool
 ) -> PinnedHand:
     """Return a hand with the pins that hold while it is posed. Raises RigError where the hand is gone."""
-    there = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    taken, stood = bent_as_seen(held, stands)
+    there = [
+        pin for pin in pins if pin.digit in rig_hand.digits and (pin.other is None or pin.other in rig_hand.digits)
+    ]
+    taken, stood = bent_as_seen(rig_hand, state)
     return PinnedHand(taken, stood, tuple(pin for pin in there if pin.other or pin.digit != driven), driven, coupled)
 
 
@@ -43,21 +45,21 @@ def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> froz
 
     Returns the joints that were posed. Raises RigError where the hand is gone.
     """
-    hand, before = pinned.held.hand, pinned.stands.pose.angles
+    hand, before = pinned.rig_hand.hand, pinned.state.pose.angles
     staying = set() if pinned.driven else {pin.digit for pin in pinned.pins}
     stays = np.isin(hand.axis_joint, _joints(staying))
     begun = Pose(hand, pose.root, np.where(stays, before, pose.angles))
     compensating = _compensating_digits(pinned, begun)
     asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
     of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(compensating))
-    posed = pinned.held.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
-    posed.write(HandState(of.hold_pins(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond))
+    posed = pinned.rig_hand.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
+    posed.write(HandState(of.hold_pins(begun.root[0], DragStep(begun)).pose, pinned.state.beyond))
     return frozenset(posed.posed)
 
 
 def _compensating_digits(pinned: PinnedHand, begun: Pose) -> set[str]:
     """Return the digits whose pins would break; of two pinned to each other, the one that is not posed itself."""
-    turned = np.abs(begun.angles - pinned.stands.pose.angles)[0] > 0
+    turned = np.abs(begun.angles - pinned.state.pose.angles)[0] > 0
     moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(begun.hand.axis_joint, _carriers(digit)))}
     result: set[str] = set()
     while True:

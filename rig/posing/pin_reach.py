@@ -25,21 +25,21 @@ ROUNDS = 4
 """Times that the palm is dragged on from where it came: each time it stops where pins and its own goal balance."""
 
 
-def pin_distances(held: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
+def pin_distances(rig_hand: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
     """Return digit -> m from its evaluated fingertip to its pin. Raises RigError where the hand is gone."""
-    places = _places(held, pins)
+    places = _places(rig_hand, pins)
     return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
 
 
-def pins_at_fingertips(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
+def pins_at_fingertips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     """Return the pins of a hand, moved to their fingertips where these are away, so that the hand does not jump.
 
     Raises RigError where the hand is gone.
     """
-    most = HELD * hand_length(held.hand)
+    most = HELD * hand_length(rig_hand.hand)
     return [
         replace(pin, place=place) if np.linalg.norm(place - pin.place) > most else pin
-        for pin, place in _places(held, pins)
+        for pin, place in _places(rig_hand, pins)
     ]
 
 
@@ -49,11 +49,11 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> R
     Their digits move alone if that is enough; otherwise the palm moves too, as if it was dragged. Raises RigError where
     the hand is gone, and restores the pose.
     """
-    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
+    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.rig_hand.digits)
     dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
     try:
         hold_pins(dragged)
-        if _missed(who, pins) <= MET * hand_length(who.held.hand) or who.fixed:
+        if _missed(who, pins) <= MET * hand_length(who.rig_hand.hand) or who.fixed:
             return dragged
         put_back(dragged)
         bpy.context.view_layer.update()
@@ -71,20 +71,20 @@ def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
         last = move(dragged, goal, last)
         now = _missed(who, pins)
         goal = last.pose.root[0, :3, 3]
-        if now <= MET * hand_length(who.held.hand) or now > 0.9 * before:
+        if now <= MET * hand_length(who.rig_hand.hand) or now > 0.9 * before:
             return
         before = now
 
 
 def _missed(who: Follower, pins: Sequence[Pin]) -> float:
     bpy.context.view_layer.update()
-    return max(pin_distances(who.held, pins).values(), default=0.0)
+    return max(pin_distances(who.rig_hand, pins).values(), default=0.0)
 
 
-def _places(held: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
+def _places(rig_hand: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
     """Return each pin of a digit that the hand has, with its fingertip's present position (3,) in the pin's space."""
-    frames = held.seen_frames()
-    tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
+    frames = rig_hand.seen_frames()
+    tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in rig_hand.digits}
     return [
         (pin, (tips[pin.digit] - tips[pin.other]) @ frames[0, :3, :3] if pin.other else tips[pin.digit])
         for pin in pins

@@ -66,8 +66,8 @@ def forget() -> None:
 def posable_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
     """Return the same hand with what carries it. Raises RigError as posable_hand does."""
     known = known or detection_cache.now(armature)
-    held = posable_hand(armature, side, known)
-    return follower(armature, known.hands[side], held=held)
+    rig_hand = posable_hand(armature, side, known)
+    return follower(armature, known.hands[side], rig_hand=rig_hand)
 
 
 def _made(armature: "Object", found: FoundHand) -> RigHand | str:

@@ -15,14 +15,14 @@ from .rig_hand import HandState, RigHand
 Floats = NDArray[np.float64]
 
 
-def bent_as_seen(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
+def bent_as_seen(rig_hand: RigHand, state: HandState) -> tuple[RigHand, HandState]:
     """The hand with a model whose rest frames are such that, at the same angles, each joint is exactly where it is
     seen, whatever a person posed on top. Raises RigError where it is gone.
 
     With A a joint's frame as seen, P its parent's and R the rotation of its angles, A = P · rest · R, so
     rest = P^-1 · A · R^-1.
     """
-    hand, pose, seen = held.hand, stands.pose, held.seen_frames()
+    hand, pose, seen = rig_hand.hand, state.pose, rig_hand.seen_frames()
     model = kinematics.joint_frames(hand, pose)[0]
     frames, rest = model.copy(), np.array(hand.rest)
     turned = np.tile(np.eye(4), (len(JOINTS), 1, 1))
@@ -35,18 +35,18 @@ def bent_as_seen(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
         if parent >= 0:
             rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(turned[joint])
     own = replace(hand, rest=rest)
-    taken = replace(held, hand=own, wiring=_wired_as(held, frames))
+    taken = replace(rig_hand, hand=own, wiring=_wired_as(rig_hand, frames))
     posed = Pose(own, pose.root, pose.angles)
     return taken, HandState(posed, taken.beyond(posed))
 
 
-def _wired_as(held: RigHand, frames: Floats) -> RigHierarchy:
+def _wired_as(rig_hand: RigHand, frames: Floats) -> RigHierarchy:
     """The wiring of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
-    wiring, world = held.wiring, np.array(held.armature_object().matrix_world)
+    wiring, world = rig_hand.wiring, np.array(rig_hand.armature_object().matrix_world)
     turned = rot.transformed(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
     points = points_to_armature(world, frames[:, :3, 3])
     offsets = wiring.offsets.copy()
-    for joint in held.binding.mapped:
+    for joint in rig_hand.binding.mapped:
         before = wiring.hand_parents[joint]
         if before >= 0:
             offsets[joint] = turned[before].T @ (points[joint] - points[before])

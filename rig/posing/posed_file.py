@@ -61,26 +61,26 @@ def new_file_posed(
     scene = bpy.context.scene
     with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
         if armature is not None:
-            hands = {armature.name: held_hands(armature, sides)}
+            hands = {armature.name: posable_hands_of(armature, sides)}
         else:
-            hands = {built.name: held_hands(built, sides) for built in _built(sides)}
-        for of, held in hands.items():
-            _pose(bpy.data.objects[of], held, name, all_assets)
+            hands = {built.name: posable_hands_of(built, sides) for built in _built(sides)}
+        for owner, rig_hands in hands.items():
+            _pose(bpy.data.objects[owner], rig_hands, name, all_assets)
     if rig == DEFAULT_RIG:
         add_surroundings(scene)
     scene.frame_set(scene.frame_current)
-    return PosedFile(tuple((of, one.hand.side) for of, held in hands.items() for one in held), notes)
+    return PosedFile(tuple((owner, one.hand.side) for owner, rig_hands in hands.items() for one in rig_hands), notes)
 
 
-def held_hands(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
+def posable_hands_of(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
     """Return the hands of an armature that can be posed. Raises RigError if it has none of them."""
     check_keyable(armature)
     found = find_hands(armature, sides)
-    held = [make_rig_hand(armature, hand) for hand in found if hand.side in sides]
-    if not held:
+    rig_hands = [make_rig_hand(armature, hand) for hand in found if hand.side in sides]
+    if not rig_hands:
         has = " and a ".join(hand.side for hand in found)
         raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {has} one")
-    return held
+    return rig_hands
 
 
 def _built(sides: Sequence[Side]) -> "list[Object]":
@@ -96,11 +96,11 @@ def _built(sides: Sequence[Side]) -> "list[Object]":
     return built
 
 
-def _pose(armature: "Object", held: Sequence[RigHand], name: str | None, all_assets: bool) -> None:
+def _pose(armature: "Object", rig_hands: Sequence[RigHand], name: str | None, all_assets: bool) -> None:
     if all_assets:
-        add_pose_assets(armature, held)
+        add_pose_assets(armature, rig_hands)
     elif name is not None:
-        add_pose_assets(armature, held, [name])
+        add_pose_assets(armature, rig_hands, [name])
     if name is not None:
-        curves = [curve for hand in held for curve in pose_curves(armature, hand, name)]
+        curves = [curve for hand in rig_hands for curve in pose_curves(armature, hand, name)]
         new_action(armature, curves, named(name).label)

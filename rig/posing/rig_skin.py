@@ -28,12 +28,12 @@ LEAST = 100
 """Least number of vertices of a skin that can be used."""
 
 
-def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> SkinPoints:
+def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoints:
     """Return the evaluated skin of a hand from all meshes that the armature deforms.
 
     Without one it is Knuckle's own skin, fitted to the bones. Raises RigError where the hand is gone.
     """
-    frames = joint_frames(held.hand, held.read_pose())[0]
+    frames = joint_frames(rig_hand.hand, rig_hand.read_pose())[0]
     bones = _joints_of_bones(armature, found)
     points, weights, dual = [], [], False
     for mesh in skins(armature):
@@ -42,11 +42,11 @@ def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> SkinPoints:
         weights.append(shares)
         dual = dual or _preserves_volume(mesh, armature)
     if sum(map(len, points)) < LEAST:
-        return fitted_skin(held.hand)
-    rest = _rest_in_world(armature, held, frames)
+        return fitted_skin(rig_hand.hand)
+    rest = _rest_in_world(armature, rig_hand, frames)
     all_points = np.concatenate(points)
     flesh = skin_points(
-        all_points, weights_of_moving_joints(np.concatenate(weights), held.hand), rest, dual_quaternions=dual
+        all_points, weights_of_moving_joints(np.concatenate(weights), rig_hand.hand), rest, dual_quaternions=dual
     )
     return flesh.rebound(all_points, frames)
 
@@ -140,9 +140,9 @@ def _beside(point: Floats, start: Floats, end: Floats) -> float:
     return float(np.linalg.norm(point - start - part * along))
 
 
-def _rest_in_world(armature: "Object", held: RigHand, frames: Floats) -> Floats:
+def _rest_in_world(armature: "Object", rig_hand: RigHand, frames: Floats) -> Floats:
     """Return the joints' rest frames (J, 4, 4) in the world; those of `frames` where the rig has no bone."""
-    binding = held.binding
+    binding = rig_hand.binding
     world = np.array(armature.matrix_world)
     rest = frames.copy()
     for joint in binding.mapped:

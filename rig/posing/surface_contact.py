@@ -119,12 +119,12 @@ def _ground(on: SurfaceHit) -> _Ground | None:
 
 def padded(dragged: RigDrag, found: FoundHand) -> Padded:
     """Return a dragged point with its evaluated skin. Raises RigError where the hand is gone."""
-    held, joint = dragged.follower.held, dragged.drag.joint
-    flesh, digit = flesh_of(held.armature_object(), found, held), str(digit_of(joint))
+    rig_hand, joint = dragged.follower.rig_hand, dragged.drag.joint
+    flesh, digit = flesh_of(rig_hand.armature_object(), found, rig_hand), str(digit_of(joint))
     if joint in KNUCKLES:
-        points = flesh.posed(joint_frames(held.hand, dragged.start.pose))[0]
-        about = np.linalg.norm(points - dragged.position, axis=-1) < ABOUT * hand_length(held.hand)
+        points = flesh.posed(joint_frames(rig_hand.hand, dragged.start.pose))[0]
+        about = np.linalg.norm(points - dragged.position, axis=-1) < ABOUT * hand_length(rig_hand.hand)
         own = (flesh.digit < 0) & about
     else:
         own = (flesh.digit == DIGITS.index(digit)) & (flesh.link == CHAIN_JOINTS[digit].index(joint) - 1)
-    return Padded(dragged, thinned(flesh.subset(np.flatnonzero(own)), SPACING * hand_length(held.hand)))
+    return Padded(dragged, thinned(flesh.subset(np.flatnonzero(own)), SPACING * hand_length(rig_hand.hand)))

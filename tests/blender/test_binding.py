@@ -210,8 +210,8 @@ def test_joints_are_where_their_bones_begin_and_tips_without_a_bone_where_the_la
     bones, posed_bones = armature.data.bones, armature.pose.bones
     points, frames = joint_points(armature, {joint: joint for joint in JOINTS}), posed_frames(armature, bound(armature))
     for joint in JOINTS:
-        assert np.abs(points[JOINT_INDEX[joint]] - bones[joint].head_local).max() < 1e-6
-        assert np.abs(frames[JOINT_INDEX[joint], :3, 3] - posed_bones[joint].head).max() < 1e-6
+        assert np.abs(points[JOINT_INDEX[joint]] - np.array(bones[joint].head_local)).max() < 1e-6
+        assert np.abs(frames[JOINT_INDEX[joint], :3, 3] - np.array(posed_bones[joint].head)).max() < 1e-6
     without(armature, "tip", "ring")
     named = {joint: joint for joint in JOINTS if joint in bones}
     points, frames = joint_points(armature, named), posed_frames(armature, bound(armature))
@@ -220,8 +220,8 @@ def test_joints_are_where_their_bones_begin_and_tips_without_a_bone_where_the_la
             assert np.isnan(points[JOINT_INDEX[tip]]).all()
             assert np.isnan(frames[JOINT_INDEX[tip]]).all()
         else:
-            assert np.abs(points[JOINT_INDEX[tip]] - bones[last].tail_local).max() < 1e-6
-            assert np.abs(frames[JOINT_INDEX[tip], :3, 3] - posed_bones[last].tail).max() < 1e-6
+            assert np.abs(points[JOINT_INDEX[tip]] - np.array(bones[last].tail_local)).max() < 1e-6
+            assert np.abs(frames[JOINT_INDEX[tip], :3, 3] - np.array(posed_bones[last].tail)).max() < 1e-6
             assert np.abs(frames[JOINT_INDEX[tip], :3, :3] - frames[JOINT_INDEX[last], :3, :3]).max() < 1e-6
 
 

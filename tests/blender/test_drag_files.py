@@ -51,7 +51,7 @@ def test_a_step_of_a_dragged_fingertip_enters_ten_files_at_most(rig: str) -> Non
     bpy.context.view_layer.update()
     detection_cache.look(armature)
     who = posable_follower(armature, "right")
-    hand, state = who.held, who.held.read()
+    hand, state = who.rig_hand, who.rig_hand.read()
     hand.write(HandState(Pose(hand.hand, state.pose.root, hand.hand.neutral[None]), state.beyond))
     bpy.context.view_layer.update()
     dragged = begin(who, "index-finger-tip")

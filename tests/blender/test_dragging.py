@@ -30,14 +30,14 @@ def who(armature: bpy.types.Object) -> Follower:
     """A hand somewhat bent, and each bone that a person may turn turned a little as no hand moves."""
     bpy.context.view_layer.update()
     who = follower(armature, find_hands(armature)[-1])
-    stands = who.held.read()
-    bends = np.array(who.held.hand.movements) == "flexion"
-    low, high = who.held.hand.limits.T
+    stands = who.rig_hand.read()
+    bends = np.array(who.rig_hand.hand.movements) == "flexion"
+    low, high = who.rig_hand.hand.limits.T
     angles = np.where(bends, np.clip(0.35, low, high), 0.0)[None]
-    who.held.write(HandState(Pose(who.held.hand, stands.pose.root, angles), stands.beyond))
+    who.rig_hand.write(HandState(Pose(who.rig_hand.hand, stands.pose.root, angles), stands.beyond))
     rng = np.random.default_rng(1)
-    for joint in who.held.binding.mapped[1:]:
-        bone = armature.pose.bones[str(who.held.binding.bones[joint])]
+    for joint in who.rig_hand.binding.mapped[1:]:
+        bone = armature.pose.bones[str(who.rig_hand.binding.bones[joint])]
         if all(bone.lock_rotation):
             continue
         turn = rot.multiply(np.array(bone.matrix_basis.to_quaternion()), _small(rng))
@@ -56,7 +56,7 @@ def _small(rng: np.random.Generator) -> Floats:
 def place(who: Follower, joint: str) -> Floats:
     """(3,) m, where the rig has a joint."""
     bpy.context.view_layer.update()
-    seen: Floats = who.held.seen_frames()[JOINT_INDEX[joint], :3, 3]
+    seen: Floats = who.rig_hand.seen_frames()[JOINT_INDEX[joint], :3, 3]
     return seen
 
 
@@ -71,14 +71,14 @@ def dragged_to(of: RigDrag, goal: Floats, steps: int = 8) -> Pose:
 
 def inwards(who: Follower, way: tuple[float, float, float]) -> Floats:
     """A way in the wrist's frame, in hands of 100 mm, in the world."""
-    hand = who.held.hand
+    hand = who.rig_hand.hand
     size = float(np.linalg.norm([hand.rest[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS["middle-finger"][1:]]))
-    turned: Floats = who.held.seen_frames()[0, :3, :3] @ np.array(way) * size
+    turned: Floats = who.rig_hand.seen_frames()[0, :3, :3] @ np.array(way) * size
     return turned
 
 
 def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(who: Follower) -> None:
-    rig = bpy.data.objects[who.held.binding.armature]
+    rig = bpy.data.objects[who.rig_hand.binding.armature]
     before, exact = np.array([bone.matrix for bone in rig.pose.bones]), channels(rig)
     for joint in (WRIST, KNUCKLES[1], "index-finger-phalanx-intermediate", *TIPS.values()):
         if joint == WRIST and who.fixed:
@@ -99,11 +99,11 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(who: Foll
 
 @pytest.mark.parametrize("solver", [NEAREST, "cga", "whole-hand"])
 def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(who: Follower, solver: str) -> None:
-    low, high = who.held.hand.limits.T
+    low, high = who.rig_hand.hand.limits.T
     for digit in DIGITS:
         of = begin(who, TIPS[digit], solver=solver)
         own = np.isin(of.drag.hand.axis_joint, list(of.joints))
-        bends = own & (np.array(who.held.hand.movements) == "flexion")
+        bends = own & (np.array(who.rig_hand.hand.movements) == "flexion")
         angles = of.start.pose.angles + np.where(bends, 0.3, 0.0)
         there = Pose(of.drag.hand, of.start.pose.root, np.clip(angles, low, high))
         goal = kinematics.joint_frames(of.drag.hand, there)[0, JOINT_INDEX[TIPS[digit]], :3, 3]
@@ -127,26 +127,26 @@ def test_pinned_fingertips_of_the_rig_stay_while_the_hand_moves(who: Follower) -
 def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(who: Follower) -> None:
     if who.fixed:
         pytest.skip("nothing moves its wrist")
-    bones = bpy.data.objects[who.held.binding.armature].pose.bones
-    turn = who.held.seen_frames()[0, :3, :3]
+    bones = bpy.data.objects[who.rig_hand.binding.armature].pose.bones
+    turn = who.rig_hand.seen_frames()[0, :3, :3]
     shoulder = bones[who.arm.upper].matrix.translation.copy() if who.arm else None
     of = begin(who, WRIST)
     goal = of.position + inwards(who, (-0.3, -0.4, 0.2))
     dragged_to(of, goal)
     assert 1000 * np.linalg.norm(place(who, WRIST) - goal) < 0.5
-    np.testing.assert_allclose(who.held.seen_frames()[0, :3, :3], turn, atol=2e-3)
+    np.testing.assert_allclose(who.rig_hand.seen_frames()[0, :3, :3], turn, atol=2e-3)
     if who.arm and shoulder:
         assert (bones[who.arm.upper].matrix.translation - shoulder).length < 1e-5
 
 
 def test_a_hand_bent_as_it_stands_is_where_the_bones_are(who: Follower) -> None:
-    held, stands = bent_as_seen(who.held, who.held.read())
+    held, stands = bent_as_seen(who.rig_hand, who.rig_hand.read())
     there = [JOINT_INDEX[TIPS[digit]] for digit in held.digits]
     for angles in (stands.pose.angles[0], *motion(held.hand, 3).angles):
         pose = Pose(held.hand, stands.pose.root, angles[None])
         held.write(HandState(pose, stands.beyond))
         bpy.context.view_layer.update()
-        frames, seen = kinematics.joint_frames(held.hand, pose)[0], who.held.seen_frames()
+        frames, seen = kinematics.joint_frames(held.hand, pose)[0], who.rig_hand.seen_frames()
         np.testing.assert_allclose(frames[there, :3, 3], seen[there, :3, 3], atol=1e-5)
 
 

@@ -22,15 +22,15 @@ __all__ = ["armature", "who"]
 
 
 def pinned(who: Follower, pins: Sequence[Pin], driven: str | None = None) -> PinnedHand:
-    return pinned_hand(who.held, who.held.read(), pins, driven, coupled=True)
+    return pinned_hand(who.rig_hand, who.rig_hand.read(), pins, driven, coupled=True)
 
 
 def slid(of: PinnedHand, slider: Slider, value: float) -> frozenset[int]:
     """The joints that were posed."""
-    sliders, stands = Sliders(of.held.hand), of.stands.pose
+    sliders, stands = Sliders(of.rig_hand.hand), of.state.pose
     angles = sliders.write(stands.angles[0], slider, value)
-    joints = {int(of.held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}
-    return pose_pinned(of, Pose(of.held.hand, stands.root, angles[None]), joints)
+    joints = {int(of.rig_hand.hand.axis_joint[dof]) for dof in sliders.moves(slider)}
+    return pose_pinned(of, Pose(of.rig_hand.hand, stands.root, angles[None]), joints)
 
 
 def world(who: Follower, *digits: str) -> list[Pin]:
@@ -38,7 +38,7 @@ def world(who: Follower, *digits: str) -> list[Pin]:
 
 
 def rig_of(who: Follower) -> bpy.types.Object:
-    return bpy.data.objects[who.held.binding.armature]
+    return bpy.data.objects[who.rig_hand.binding.armature]
 
 
 def off(who: Follower, pin: Pin) -> float:
@@ -48,10 +48,10 @@ def off(who: Follower, pin: Pin) -> float:
 
 def test_all_digits_are_curled_but_those_that_are_pinned(who: Follower) -> None:
     pins = world(who, "thumb", "index-finger")
-    before = who.held.read_pose().angles[0]
+    before = who.rig_hand.read_pose().angles[0]
     slid(pinned(who, pins), Slider("curl"), 0.8)
     assert max(off(who, pin) for pin in pins) < 1e-2
-    after, sliders = who.held.read_pose().angles[0], Sliders(who.held.hand)
+    after, sliders = who.rig_hand.read_pose().angles[0], Sliders(who.rig_hand.hand)
     for digit in ("middle-finger", "ring-finger", "pinky-finger"):
         if sliders.moves(Slider("curl", digit)):
             was, now = (sliders.read(angles, Slider("curl", digit)) for angles in (before, after))
@@ -73,22 +73,22 @@ def test_a_pinned_finger_makes_up_for_the_palm_that_is_cupped(who: Follower) -> 
 def test_a_finger_goes_along_with_the_one_that_it_is_pinned_to(who: Follower, digit: str, other: str) -> None:
     def gap() -> Floats:
         apart = place(who, TIPS[digit]) - place(who, TIPS[other])
-        turned: Floats = apart @ who.held.seen_frames()[0, :3, :3]
+        turned: Floats = apart @ who.rig_hand.seen_frames()[0, :3, :3]
         return turned
 
     before = gap()
     of = pinned(who, [Pin(digit, before, other)], "index-finger")
-    slider, sliders = Slider("curl", "index-finger"), Sliders(who.held.hand)
-    was = sliders.read(of.stands.pose.angles[0], slider)
+    slider, sliders = Slider("curl", "index-finger"), Sliders(who.rig_hand.hand)
+    was = sliders.read(of.state.pose.angles[0], slider)
     slid(of, slider, was + 0.05)
     assert 1000 * np.linalg.norm(gap() - before) < 0.5
-    assert sliders.read(who.held.read_pose().angles[0], slider) == pytest.approx(was + 0.05, abs=2e-3)
+    assert sliders.read(who.rig_hand.read_pose().angles[0], slider) == pytest.approx(was + 0.05, abs=2e-3)
 
 
 def test_what_is_posed_takes_its_own_pin_along_and_touches_no_other_digit(who: Follower) -> None:
     pins = world(who, "thumb", "index-finger")
     joints = slid(pinned(who, pins, "index-finger"), Slider("curl", "index-finger"), 0.9)
-    assert joints <= {who.held.hand.joints.index(joint) for joint in CHAIN_JOINTS["index-finger"]}
+    assert joints <= {who.rig_hand.hand.joints.index(joint) for joint in CHAIN_JOINTS["index-finger"]}
     assert off(who, pins[0]) < 1e-2
     assert off(who, pins[1]) > 1.0
 
@@ -96,7 +96,7 @@ def test_what_is_posed_takes_its_own_pin_along_and_touches_no_other_digit(who: F
 def test_a_slider_that_comes_back_leaves_no_trace(who: Follower) -> None:
     rig = rig_of(who)
     of = pinned(who, world(who, "ring-finger", "thumb"))
-    before = Sliders(of.held.hand).read(of.stands.pose.angles[0], Slider("curl"))
+    before = Sliders(of.rig_hand.hand).read(of.state.pose.angles[0], Slider("curl"))
     slid(of, Slider("curl"), before)
     exact = channels(rig)
     for value in (0.9, -0.5, before):

@@ -44,9 +44,9 @@ def mostly_of(armature: bpy.types.Object, bones: set[str]) -> Floats:
 
 def bend(who: Follower) -> None:
     """Somewhat, so that there is room to all sides."""
-    hand, stands = who.held.hand, who.held.read()
+    hand, stands = who.rig_hand.hand, who.rig_hand.read()
     angles = np.where(np.array(hand.movements) == "flexion", np.clip(0.5, *hand.limits.T), 0.0)[None]
-    who.held.write(HandState(Pose(hand, stands.pose.root, angles), stands.beyond))
+    who.rig_hand.write(HandState(Pose(hand, stands.pose.root, angles), stands.beyond))
     bpy.context.view_layer.update()
 
 
@@ -80,14 +80,14 @@ def test_skin_lies_on_the_surface_and_not_in_it(rig: str, side: Side, joint: str
     found = next(found for found in find_hands(armature) if found.side == side)
     who = follower(armature, found)
     bend(who)
-    frames, at = who.held.seen_frames(), JOINT_INDEX[joint]
+    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX[joint]
     along, back = frames[at - 1, :3, 1], frames[at - 1, :3, 2]
     normal = (back + tilt * along) / np.hypot(1.0, tilt)
     size = np.linalg.norm(frames[at, :3, 3] - frames[at - 1, :3, 3])
     place = frames[at, :3, 3] - 0.3 * size * normal - 0.15 * size * along
     _, goal = padded(begin(who, joint), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    tip = who.held.seen_frames()[at, :3, 3]
+    tip = who.rig_hand.seen_frames()[at, :3, 3]
     np.testing.assert_allclose(tip, goal, atol=0.1 * MM)
     chain = CHAIN_JOINTS[str(digit_of(joint))]
     bone = found.bones[chain[chain.index(joint) - 1]]
@@ -104,7 +104,7 @@ def test_skin_lies_on_a_ball_and_not_on_its_tangent(side: Side) -> None:
     found = next(found for found in find_hands(armature) if found.side == side)
     who = follower(armature, found)
     bend(who)
-    frames, at = who.held.seen_frames(), JOINT_INDEX["index-finger-tip"]
+    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX["index-finger-tip"]
     normal = frames[at, :3, 2] - 0.5 * frames[at, :3, 1]
     normal /= np.linalg.norm(normal)
     place = frames[at, :3, 3] - 8 * MM * normal
@@ -142,7 +142,7 @@ def index() -> tuple[bpy.types.Object, FoundHand, Follower, Floats]:
     found = find_hands(armature)[0]
     who = follower(armature, found)
     bend(who)
-    frame = who.held.seen_frames()[JOINT_INDEX["index-finger-tip"]].copy()
+    frame = who.rig_hand.seen_frames()[JOINT_INDEX["index-finger-tip"]].copy()
     frame[:3, :3] = frame[:3, :3] @ Matrix.Rotation(0.4, 3, "X")
     frame[:3, 3] -= 8 * MM * frame[:3, 2]
     return armature, found, who, frame
@@ -210,12 +210,12 @@ def test_a_knuckle_lies_on_a_surface_by_the_skin_of_the_palm(side: Side) -> None
     bpy.context.view_layer.update()
     found = find_hands(armature)[0]
     who, knuckle = follower(armature, found), "middle-finger-phalanx-proximal"
-    frames, at = who.held.seen_frames(), JOINT_INDEX[knuckle]
+    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX[knuckle]
     wrist, normal = frames[0, :3, 3], -frames[0, :3, 2]
     place = frames[at, :3, 3] - 10 * MM * normal
     _, goal = padded(begin(who, knuckle), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    seen = who.held.seen_frames()[at, :3, 3]
+    seen = who.rig_hand.seen_frames()[at, :3, 3]
     reach = np.linalg.norm(frames[at, :3, 3] - wrist)
     np.testing.assert_allclose(seen, wrist + reach * (goal - wrist) / np.linalg.norm(goal - wrist), atol=0.2 * MM)
     palm = mostly_of(

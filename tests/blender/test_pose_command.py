@@ -7,7 +7,7 @@ import pytest
 
 from knuckle.cli.main import main
 from knuckle.hand import poses
-from knuckle.rig.posing.posed_file import held_hands
+from knuckle.rig.posing.posed_file import posable_hands_of
 from knuckle.tests.blender.test_hand_poses import worst
 
 MAKEHUMAN = "data/rigs/makehuman_default.blend"
@@ -21,7 +21,7 @@ def test_the_saved_file_shows_a_rig_in_the_pose_on_every_frame(shared: Path, tmp
     armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     for frame in (1, 40):
         bpy.context.scene.frame_set(frame)
-        hands = held_hands(armature, ("left", "right"))
+        hands = posable_hands_of(armature, ("left", "right"))
         assert [held.hand.side for held in hands] == ["left", "right"]
         for held in hands:
             off = worst(armature, held, "letter-y")

@@ -50,7 +50,7 @@ def right(armature: bpy.types.Object) -> Follower:
 def seen(armature: bpy.types.Object, who: Follower, joint: str) -> Floats:
     """(3,) m, where the bones have it: a tip is where the last bone of its digit ends."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    binding = who.held.binding
+    binding = who.rig_hand.binding
     name = binding.bones[JOINT_INDEX[joint]]
     if name is None:
         last = binding.bones[JOINT_INDEX[CHAIN_JOINTS[str(digit_of(joint))][2]]]
@@ -79,9 +79,9 @@ def touching(goal: Floats, tool: Tool) -> Course:
 
 def near(who: Follower, joint: str) -> tuple[Floats, float]:
     """Where the hand's end is, and the hand's length."""
-    stands = who.held.read().pose
-    frames = posed_frames(bpy.data.objects[who.held.binding.armature], who.held.binding)
-    world = np.array(bpy.data.objects[who.held.binding.armature].matrix_world)
+    stands = who.rig_hand.read().pose
+    frames = posed_frames(bpy.data.objects[who.rig_hand.binding.armature], who.rig_hand.binding)
+    world = np.array(bpy.data.objects[who.rig_hand.binding.armature].matrix_world)
     place = (world @ frames[JOINT_INDEX[joint], :, 3])[:3]
     middle = (world @ frames[JOINT_INDEX["middle-finger-tip"], :, 3])[:3]
     return place, float(np.linalg.norm(middle - stands.root[0, :3, 3]))
@@ -97,8 +97,8 @@ def test_a_point_in_reach_is_touched(armature: bpy.types.Object, joint: str) -> 
     pose(who, followed)
     off = float(np.linalg.norm(seen(armature, who, joint) - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
-    stands = who.held.read()
-    assert limit_excess(who.held.hand, stands.pose.angles).max() < np.deg2rad(0.05)
+    stands = who.rig_hand.read()
+    assert limit_excess(who.rig_hand.hand, stands.pose.angles).max() < np.deg2rad(0.05)
 
 
 @pytest.mark.parametrize("name", ARMED)
@@ -143,7 +143,7 @@ def test_a_line_and_a_sphere_are_followed_in_an_action_of_their_own(armature: bp
 
 def test_a_finger_that_was_posed_as_no_finger_bends_touches_where_it_is_seen(armature: bpy.types.Object) -> None:
     who = right(armature)
-    binding = who.held.binding
+    binding = who.rig_hand.binding
     bone = armature.pose.bones[str(binding.bones[JOINT_INDEX["index-finger-phalanx-intermediate"]])]
     bone.rotation_mode = "QUATERNION"
     bone.rotation_quaternion = Quaternion((0.3, 0.5, 0.8), 0.4)
@@ -178,14 +178,14 @@ def test_the_elbow_stays_behind_wherever_the_wrist_has_been() -> None:
 def test_alone_the_digit_reaches_and_nothing_else_moves(armature: bpy.types.Object) -> None:
     who = right(armature)
     place, size = near(who, "index-finger-tip")
-    stands = who.held.read().pose
+    stands = who.rig_hand.read().pose
     goal = place + 0.15 * size * (stands.root[0, :3, 3] - place) / np.linalg.norm(stands.root[0, :3, 3] - place)
     goal = goal - 0.1 * size * stands.root[0, :3, 2]
     followed = follow_course(who, "index-finger-tip", lambda tool: touching(goal, tool), alone=True)
     pose(who, followed)
     off = float(np.linalg.norm(seen(armature, who, "index-finger-tip") - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
-    after = who.held.read().pose
+    after = who.rig_hand.read().pose
     np.testing.assert_allclose(after.root, stands.root, atol=1e-5)
-    others = [d for d, j in enumerate(who.held.hand.axis_joint) if "index" not in who.held.hand.joints[int(j)]]
+    others = [d for d, j in enumerate(who.rig_hand.hand.axis_joint) if "index" not in who.rig_hand.hand.joints[int(j)]]
     np.testing.assert_allclose(after.angles[:, others], stands.angles[:, others], atol=1e-4)

@@ -293,7 +293,7 @@ def test_a_pinch_is_kept_while_one_of_its_fingers_is_slid(armature: Object) -> N
     (still,) = pins_of(armature, "right")
     assert still.other == "index-finger"
     np.testing.assert_array_equal(still.place, wanted)
-    assert max(pin_distances(posable_follower(armature, "right").held, [still]).values()) < 5e-4
+    assert max(pin_distances(posable_follower(armature, "right").rig_hand, [still]).values()) < 5e-4
 
 
 def test_a_slider_dragged_back_in_one_go_leaves_pins_and_bones_as_they_were(armature: Object) -> None:

@@ -24,7 +24,7 @@ PINNED = ("thumb", "index-finger", "ring-finger")
 
 def pins_at(who: Follower, way: Floats) -> list[Pin]:
     """On the fingertips, and then moved."""
-    return [Pin(digit, place(who, TIPS[digit]) + way) for digit in PINNED if digit in who.held.digits]
+    return [Pin(digit, place(who, TIPS[digit]) + way) for digit in PINNED if digit in who.rig_hand.digits]
 
 
 def off(who: Follower, pin: Pin) -> float:
@@ -34,10 +34,10 @@ def off(who: Follower, pin: Pin) -> float:
 
 def test_fingers_that_reach_their_pins_leave_the_palm(who: Follower) -> None:
     pins = pins_at(who, inwards(who, (0.0, -0.03, -0.04)))
-    wrist = who.held.seen_frames()[0]
+    wrist = who.rig_hand.seen_frames()[0]
     reach_pins(who, pins)
     assert max(off(who, pin) for pin in pins) < 0.5
-    np.testing.assert_allclose(who.held.seen_frames()[0], wrist, atol=1e-5)
+    np.testing.assert_allclose(who.rig_hand.seen_frames()[0], wrist, atol=1e-5)
 
 
 def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(who: Follower) -> None:
@@ -51,14 +51,14 @@ def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(who: Foll
     pins = pins_at(who, way)
     reach_pins(who, pins)
     assert max(off(who, pin) for pin in pins) < 0.5
-    assert max(pin_distances(who.held, pins).values()) < 5e-4
+    assert max(pin_distances(who.rig_hand, pins).values()) < 5e-4
 
 
 def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
     way = inwards(who, (30.0, -40.0, 0.0))
     before, pins = place(who, "wrist"), pins_at(who, way)
     dragged = reach_pins(who, pins)
-    told = pin_distances(who.held, pins)
+    told = pin_distances(who.rig_hand, pins)
     for pin in pins:
         assert 1000 * told[pin.digit] == pytest.approx(off(who, pin), abs=1e-3)
     if who.arm is None and not who.fixed:
@@ -71,7 +71,7 @@ def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
         straight = np.linalg.norm(place(who, "wrist") - arm[1])
         assert straight > 0.97 * (arm[0].upper + arm[0].fore), "the arm stretches"
         assert (place(who, "wrist") - before) @ way > 0
-    rig = bpy.data.objects[who.held.binding.armature]
+    rig = bpy.data.objects[who.rig_hand.binding.armature]
     exact = channels(rig)
     put_back(dragged)
     assert np.abs(channels(rig) - exact).max() > 1e-3 or not moved_bones(dragged)[0]
@@ -80,7 +80,7 @@ def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
 def test_a_hand_that_cannot_be_brought_is_left_as_it_was(who: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     if who.fixed:
         pytest.skip("its wrist stays")
-    rig = bpy.data.objects[who.held.binding.armature]
+    rig = bpy.data.objects[who.rig_hand.binding.armature]
     exact = channels(rig)
 
     def gone(*_: object) -> None:
@@ -96,13 +96,13 @@ def test_pins_that_are_not_met_hold_fingertips_where_they_are(who: Follower) -> 
     near, far = inwards(who, (0.0, 0.005, 0.0)), inwards(who, (0.0, 0.2, 0.0))
     pins = pins_at(who, near)[:1] + pins_at(who, far)[1:]
     pins.append(Pin("middle-finger", np.array([0.3, 0.0, 0.0]), "index-finger"))
-    stand = pins_at_fingertips(who.held, pins)
+    stand = pins_at_fingertips(who.rig_hand, pins)
     np.testing.assert_array_equal(stand[0].place, pins[0].place)
     for pin in stand[1:-1]:
         np.testing.assert_allclose(pin.place, place(who, TIPS[pin.digit]), atol=1e-9)
-    assert max(pin_distances(who.held, stand[1:]).values()) < 1e-9
+    assert max(pin_distances(who.rig_hand, stand[1:]).values()) < 1e-9
     middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
-    seen = who.held.seen_frames()
+    seen = who.rig_hand.seen_frames()
     np.testing.assert_allclose(seen[0, :3, :3] @ stand[-1].place, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9)
-    fewer = replace(who.held, digits=("thumb",))
+    fewer = replace(who.rig_hand, digits=("thumb",))
     assert [pin.digit for pin in pins_at_fingertips(fewer, pins)] == ["thumb"]

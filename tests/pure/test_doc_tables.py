@@ -66,7 +66,7 @@ def check(page: str, section: str, rows: Iterable[Iterable[str | None]]) -> None
         matches = [line for line in printed if line[: len(names)] == names and len(line) == len(cells)]
         assert matches, f"{page}: no row {names}"
         old, new = ([cell for cell, found in zip(line, cells, strict=True) if found] for line in (matches[0], cells))
-        assert differences(" | ".join(old), " | ".join(filter(None, new))) == []
+        assert differences(" | ".join(filter(None, old)), " | ".join(filter(None, new))) == []
 
 
 @pytest.mark.parametrize("name", ["precision", "skin", "left", "right"])

@@ -107,7 +107,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
         solved.append(ended - began)
         evaluated.append(ended - posed)
     put_back(dragged)
-    binding = who.held.binding
+    binding = who.rig_hand.binding
     from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 
     bone = armature.pose.bones[str(binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][2]]])]

@@ -109,14 +109,14 @@ def informative_frames(positions: Floats, count: int) -> Ints:
     known = np.isfinite(distances)
     mean = np.where(known, distances, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     distances = np.where(known, distances - mean, 0.0)
-    result = [int(np.argmin(np.einsum("fp,fp->f", distances, distances)))]
+    picked = [int(np.argmin(np.einsum("fp,fp->f", distances, distances)))]
     nearest = np.full(len(candidates), np.inf)
     for _ in range(count - 1):
-        differences = distances - distances[result[-1]]
+        differences = distances - distances[picked[-1]]
         nearest = np.minimum(nearest, np.einsum("fp,fp->f", differences, differences))
-        result.append(int(nearest.argmax()))
-    result: Ints = candidates[np.sort(result)]
-    return result
+        picked.append(int(nearest.argmax()))
+    frames: Ints = candidates[np.sort(picked)]
+    return frames
 
 
 def _subsample(markers: VisibleMarkers, count: int) -> VisibleMarkers:

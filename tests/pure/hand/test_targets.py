@@ -88,5 +88,6 @@ def test_rotations_are_targets_where_they_are_known(known):
         assert found.rotations is None
         assert found.rotation_weights is None
     else:
+        assert found.rotations is not None and found.rotation_weights is not None
         assert np.argwhere(found.rotation_weights).tolist() == [[0, column] for column in known]
         np.testing.assert_array_equal(found.rotations[0, list(known)], rotations[0, list(known)])
