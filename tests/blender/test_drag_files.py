@@ -39,8 +39,9 @@ def entered(call: Callable[[], Any]) -> set[str]:
         call()
     finally:
         sys.setprofile(None)
-    own = (Path(file) for file in files if file.startswith(str(ROOT)))
-    return {str(file.relative_to(ROOT)) for file in own if file != Path(__file__)}
+    paths = (Path(file).relative_to(ROOT) for file in files if file.startswith(str(ROOT)) and file != __file__)
+    # Environments lie in .venv.
+    return {str(path) for path in paths if not path.parts[0].startswith(".")}
 
 
 @pytest.mark.parametrize("rig", HANDS)
