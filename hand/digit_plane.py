@@ -12,20 +12,20 @@ from .scalar_math import ARRAY, Floats, N, NumberFunctions, Pick, Point
 Bounds = tuple[float, float]
 """Lower and upper limit, rad."""
 
-AHEAD = 0.0001
+AHEAD_DISTANCE_M = 0.0001
 """m. A fingertip right below its knuckle does not determine abduction. The digit's other joints then do; without them
 the finger points straight ahead."""
-UPRIGHT = 0.012
+UPRIGHT_DISTANCE_M = 0.012
 """m. Collinear joints do not determine twist. The plane then stands perpendicular to the palm, as in (3.8)."""
-ABDUCTION_SD, TWIST_SD = 8.0, 2.0
+ABDUCTION_SD_DEGREES, TWIST_SD_DEGREES = 8.0, 2.0
 """Standard deviations in degrees of a bent finger's abduction and twist: in ten headset hands (npm handy-work) 2 to 5
 and 0.2 to 2.6, with more abduction in spread hands."""
 END_WEIGHT = 100.0
 """Weight of the digit's end relative to its other points, which leaves it a tenth of their distance to the plane."""
-STEPS = 4
+GAUSS_NEWTON_STEPS = 4
 
 
-def plane_of(
+def fit_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
     """Fit a digit's plane to all points that are seen; to the end alone where no other is.
@@ -39,10 +39,10 @@ def plane_of(
     Returns:
         Abduction and twist, rad.
     """
-    return with_inner(m, tip_plane(m, points[0], limits), points, weights, limits)
+    return fit_inner_points(m, tip_plane(m, points[0], limits), points, weights, limits)
 
 
-def with_inner(
+def fit_inner_points(
     m: NumberFunctions[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
     """Return the plane `alone` of the end, or the plane nearest to all points where others have a weight."""
@@ -54,7 +54,7 @@ def with_inner(
 
     def nearest(pick: Pick) -> tuple[N, N]:
         picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
-        return points_plane(m, picked, [pick(weight) for weight in weights], limits)
+        return nearest_plane(m, picked, [pick(weight) for weight in weights], limits)
 
     found: tuple[N, N] = m.recompute_where(others > 0, alone, nearest)
     return found
@@ -75,13 +75,13 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
     across = x * x + y * y
     s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
     wanted = m.atan2(k * y - s * x, k * x + s * y)
-    wanted = wanted * (across / (across + AHEAD * AHEAD))
+    wanted = wanted * (across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M))
     abduction = m.clip(wanted, *abduction_limits)
     if twists:
         aside = x * m.cos(abduction) + y * m.sin(abduction)
         deep = m.where(z < 0.0, -z, z)
         through = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), deep), *twist_limits)
-        twist = m.where((abduction == wanted) | (deep <= UPRIGHT), twist, through)
+        twist = m.where((abduction == wanted) | (deep <= UPRIGHT_DISTANCE_M), twist, through)
     return abduction, twist
 
 
@@ -89,16 +89,16 @@ def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
     """The most likely twist among the pairs of abduction and twist that bring a tip into the plane.
 
     For small angles the plane contains the tip where x + abduction · y = twist · z. The most likely of these pairs has
-    the least (abduction / ABDUCTION_SD)² + (twist / TWIST_SD)². A tip straight ahead then determines abduction, a tip
-    below the knuckle determines twist, and nothing jumps as the tip passes from one to the other.
+    the least (abduction / ABDUCTION_SD_DEGREES)² + (twist / TWIST_SD_DEGREES)². A tip straight ahead then determines
+    abduction, a tip below the knuckle determines twist, and nothing jumps as the tip passes from one to the other.
     """
     x, y, z = tip
-    by_twist = z * (TWIST_SD * TWIST_SD)
-    both = y * y * (ABDUCTION_SD * ABDUCTION_SD) + z * by_twist
+    by_twist = z * (TWIST_SD_DEGREES * TWIST_SD_DEGREES)
+    both = y * y * (ABDUCTION_SD_DEGREES * ABDUCTION_SD_DEGREES) + z * by_twist
     return m.clip(x * by_twist / m.where(both > 1e-12, both, 1e-12), *limits)
 
 
-def points_plane(
+def nearest_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
     """Abduction and twist of the plane nearest to all points of a digit, within the limits.
@@ -116,7 +116,7 @@ def points_plane(
     p, q = (yz * xz - zz * xy) / both, (yz * xy - yy * xz) / both
     abduction = m.clip(m.atan2(p, 1.0 + 0.0 * p), *abduction_limits)
     twist = m.clip(m.atan2(-q * m.cos(abduction), 1.0 + 0.0 * p), *twist_limits)
-    for _ in range(STEPS):
+    for _ in range(GAUSS_NEWTON_STEPS):
         ca, sa, ct, st = m.cos(abduction), m.sin(abduction), m.cos(twist), m.sin(twist)
         # Scatter times the normal (ca ct, sa ct, -st), then half the gradient and Hessian of their product.
         nx, ny = ca * ct, sa * ct
@@ -145,7 +145,14 @@ def points_plane(
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:
     """Weighted second moments of the points, with the regularisation towards upright and straight ahead."""
     zero = 0.0 * weights[0]
-    xx, xy, xz, yy, yz, zz = zero, zero, zero, zero + AHEAD * AHEAD, zero, zero + UPRIGHT * UPRIGHT
+    xx, xy, xz, yy, yz, zz = (
+        zero,
+        zero,
+        zero,
+        zero + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M,
+        zero,
+        zero + UPRIGHT_DISTANCE_M * UPRIGHT_DISTANCE_M,
+    )
     for index, ((x, y, z), weight) in enumerate(zip(points, weights, strict=True)):
         w = weight * END_WEIGHT if index == 0 else weight
         wx, wy, wz = w * x, w * y, w * z
@@ -154,7 +161,7 @@ def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N
     return xx, xy, xz, yy, yz, zz
 
 
-def planes_of(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
+def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
     """Abduction and twist (N,) rad of a digit's plane in N frames.
 
     Args:
@@ -163,7 +170,7 @@ def planes_of(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) ->
         limits: bounds of abduction and of twist, rad.
     """
     each = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
-    return plane_of(ARRAY, each, list(weights.T), limits)
+    return fit_plane(ARRAY, each, list(weights.T), limits)
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:

@@ -24,7 +24,7 @@ class Spot:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """m: towards the little finger, along the bone, out of the back of the hand; the same axes for both hands."""
 
-    def on(self, side: Side) -> tuple[float, float, float]:
+    def offset_on(self, side: Side) -> tuple[float, float, float]:
         """Return the offset in the joint's frame, whose X points towards the little finger on a right hand only."""
         x, y, z = self.offset
         return (x if side == "right" else -x, y, z)
@@ -38,7 +38,7 @@ class MarkerSet:
     """Display name."""
     labels: dict[str, Spot]
     """Label, as `plain` normalises it and without the side, -> where the marker sits."""
-    sided: str = ""
+    side_pattern: str = ""
     """A regular expression with the groups `side` and `label`; empty where the labels have no side."""
     side: Side | None = None
     """The side of labels that name none."""
@@ -50,11 +50,11 @@ def _chain(digit: str, labels: Iterable[str]) -> dict[str, Spot]:
     return {label: Spot(joint) for label, joint in zip(labels, CHAIN_JOINTS[digit], strict=True)}
 
 
-_INNER_OUTER = {"if": "index-finger", "mf": "middle-finger", "rf": "ring-finger"}
+_GLOVE_PREFIXES = {"if": "index-finger", "mf": "middle-finger", "rf": "ring-finger"}
 _GLOVE_LABELS = {
     **{
         f"{letters}{part}": Spot(joint)
-        for letters, digit in _INNER_OUTER.items()
+        for letters, digit in _GLOVE_PREFIXES.items()
         for part, joint in zip("imot", CHAIN_JOINTS[digit], strict=True)
     },
     **_chain("pinky-finger", ("pin", "pmi", "pou", "pti")),
@@ -62,27 +62,27 @@ _GLOVE_LABELS = {
     "han": Spot("wrist"),
 }
 
-_BACK_OF_FINGER = 0.015
+_FINGER_MARKER_HEIGHT_M = 0.015
 """m from a bone's axis to the centre of a marker on a glove's back: half a finger, the glove and half a marker."""
-_BACK_OF_HAND = 0.022
-_BACK_OF_NAIL = 0.009
+_HAND_MARKER_HEIGHT_M = 0.022
+_NAIL_MARKER_HEIGHT_M = 0.009
 
 
 def _on_proximal(digit: str, along: float) -> Spot:
-    return Spot(CHAIN_JOINTS[digit][1 if digit == "thumb" else 0], (0.0, along, _BACK_OF_FINGER))
+    return Spot(CHAIN_JOINTS[digit][1 if digit == "thumb" else 0], (0.0, along, _FINGER_MARKER_HEIGHT_M))
 
 
 _TIP_AND_MIDDLE = {
-    "handleft": Spot("wrist", (-0.009, 0.022, _BACK_OF_HAND)),
-    "handright": Spot("wrist", (0.021, 0.022, _BACK_OF_HAND)),
-    "handtop": Spot("wrist", (0.019, 0.066, _BACK_OF_HAND)),
+    "handleft": Spot("wrist", (-0.009, 0.022, _HAND_MARKER_HEIGHT_M)),
+    "handright": Spot("wrist", (0.021, 0.022, _HAND_MARKER_HEIGHT_M)),
+    "handtop": Spot("wrist", (0.019, 0.066, _HAND_MARKER_HEIGHT_M)),
     "thumbmiddle": _on_proximal("thumb", 0.016),
     "indexmiddle": _on_proximal("index-finger", 0.030),
     "middlemiddle": _on_proximal("middle-finger", 0.035),
     "ringmiddle": _on_proximal("ring-finger", 0.032),
     "littlemiddle": _on_proximal("pinky-finger", 0.026),
     **{
-        f"{word}tip": Spot(tip, (0.0, 0.0, _BACK_OF_NAIL))
+        f"{word}tip": Spot(tip, (0.0, 0.0, _NAIL_MARKER_HEIGHT_M))
         for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)
     },
 }
@@ -95,7 +95,7 @@ _WRIST_AND_KNUCKLES = {
     **{f"{word}tip": Spot(tip) for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)},
 }
 
-_NINETEEN = {
+_NINETEEN_ON_SKIN = {
     f"{word}{part}": Spot(joint)
     for digit, word in zip(DIGITS, ("thumb", "index", "middle", "ring", "pinky"), strict=True)
     for part, joint in zip(
@@ -103,15 +103,15 @@ _NINETEEN = {
     )
     if part
 } | {
-    "backhand1": Spot("wrist", (0.022, 0.062, _BACK_OF_HAND)),
-    "backhand2": Spot("wrist", (0.022, 0.030, _BACK_OF_HAND)),
-    "backhand3": Spot("wrist", (-0.012, 0.046, _BACK_OF_HAND)),
+    "backhand1": Spot("wrist", (0.022, 0.062, _HAND_MARKER_HEIGHT_M)),
+    "backhand2": Spot("wrist", (0.022, 0.030, _HAND_MARKER_HEIGHT_M)),
+    "backhand3": Spot("wrist", (-0.012, 0.046, _HAND_MARKER_HEIGHT_M)),
 }
 
 MARKER_SETS: tuple[MarkerSet, ...] = (
     MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)", on_skin=True),
     MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right", on_skin=True),
-    MarkerSet("19 markers on the skin (Han et al. 2018)", _NINETEEN, on_skin=True),
+    MarkerSet("19 markers on the skin (Han et al. 2018)", _NINETEEN_ON_SKIN, on_skin=True),
     MarkerSet(
         "FABRIK-CGA, 8 markers",
         {
@@ -157,20 +157,20 @@ _THUMB_NUMBERS = {"1": "metacarpal", "01": "metacarpal", "2": "phalanx-proximal"
 _WRIST_WORDS = ("wrist", "hand", "carpus")
 
 
-def plain(label: str) -> str:
+def normalise_label(label: str) -> str:
     """Normalise a label: without subject prefix, case and separators: 'Human4:LIFT' -> 'lift'."""
     return re.sub(r"[^a-z0-9]", "", label.rsplit(":", 1)[-1].lower())
 
 
-def words(label: str) -> list[str]:
+def split_label(label: str) -> list[str]:
     """Split a label into words: 'LeftHandIndex1_end' -> left, hand, index, 1, end. 'right:' counts as a word."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
     return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
 
 
-def read_words(label: str) -> tuple[Side | None, Spot] | None:
+def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    found = words(label)
+    found = split_label(label)
     side = next((_SIDE_WORDS[word] for word in found if word in _SIDE_WORDS), None)
     digit = next((_DIGIT_WORDS[word] for word in found if word in _DIGIT_WORDS), None)
     if digit is None:
@@ -211,8 +211,8 @@ def suggest(names: Iterable[str]) -> Suggestion:
         MarkerMapError: fewer than three labels of any group name points of a hand.
     """
     names = tuple(names)
-    found = [(known.name, _match(known, names)) for known in MARKER_SETS]
-    found.append(("joint names", _by_words(names)))
+    found = [(known.name, _match_set(known, names)) for known in MARKER_SETS]
+    found.append(("joint names", _match_words(names)))
     name, groups = max(found, key=lambda entry: sum(map(len, entry[1].values())))
     named = [label for spots in groups.values() for label in spots]
     groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
@@ -229,50 +229,50 @@ def suggest(names: Iterable[str]) -> Suggestion:
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
-def claimed_side(group: str) -> Side | None:
+def side_in_name(group: str) -> Side | None:
     """Return the side that a group's name contains, if any."""
-    return next((_SIDE_WORDS[word] for word in reversed(words(group)) if word in _SIDE_WORDS), None)
+    return next((_SIDE_WORDS[word] for word in reversed(split_label(group)) if word in _SIDE_WORDS), None)
 
 
-def person_of(group: str) -> str:
+def subject_of(group: str) -> str:
     """Return the performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
     first, _, last = group.rpartition(" ")
     side, mark, number = last.partition("#")
-    return f"{first}{mark}{number}" if claimed_side(side) else ""
+    return f"{first}{mark}{number}" if side_in_name(side) else ""
 
 
-def _group(label: str, side: Side | None) -> str:
+def _group_of_label(label: str, side: Side | None) -> str:
     """Return the group of a label: 'LeftHandIndex1' -> 'left'.
 
     With a subject: 'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2'.
     """
     subject = label.rpartition(":")[0]
-    if not subject or side is None or claimed_side(subject) == side:
+    if not subject or side is None or side_in_name(subject) == side:
         return subject or side or "hand"
     return f"{subject} {side}"
 
 
-def _match(known: MarkerSet, names: tuple[str, ...]) -> Groups:
+def _match_set(known: MarkerSet, names: tuple[str, ...]) -> Groups:
     result: Groups = {}
     for name in names:
-        text, side = plain(name), claimed_side(name.rpartition(":")[0]) or known.side
-        if known.sided:
-            match = re.fullmatch(known.sided, text)
+        text, side = normalise_label(name), side_in_name(name.rpartition(":")[0]) or known.side
+        if known.side_pattern:
+            match = re.fullmatch(known.side_pattern, text)
             if match is None:
                 continue
             text, side = match["label"], _SIDE_WORDS[match["side"]]
         if text in known.labels:
-            _add(result, _group(name, side), name, known.labels[text])
+            _add(result, _group_of_label(name, side), name, known.labels[text])
     return result
 
 
-def _by_words(names: tuple[str, ...]) -> Groups:
+def _match_words(names: tuple[str, ...]) -> Groups:
     result: Groups = {}
     for name in names:
-        read = read_words(name)
+        read = parse_label(name)
         if read is not None:
             side, spot = read
-            _add(result, _group(name, side), name, spot)
+            _add(result, _group_of_label(name, side), name, spot)
     return result
 
 
@@ -302,7 +302,7 @@ def on_palm(spot: Spot) -> bool:
     return spot.joint in _PALM and not (spot.joint in _KNUCKLES and any(spot.offset))
 
 
-def palm_together(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Frames (F,) in which at least three palm markers are seen.
 
     Args:
@@ -334,7 +334,9 @@ def from_json(data: object, where: str) -> Groups:
             continue
         if not isinstance(data[side], dict):
             raise MarkerMapError(f"{where}, {side}: expected an object of labels and joints")
-        result[side] = {label: _spot(value, f"{where}, {side}, {label}") for label, value in data[side].items()}
+        result[side] = {
+            label: _spot_from_json(value, f"{where}, {side}, {label}") for label, value in data[side].items()
+        }
     for group, spots in result.items():
         if len(set(spots.values())) < len(spots):
             twice = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)
@@ -342,7 +344,7 @@ def from_json(data: object, where: str) -> Groups:
     return result
 
 
-def _spot(value: Any, where: str) -> Spot:
+def _spot_from_json(value: Any, where: str) -> Spot:
     entry = {"joint": value} if isinstance(value, str) else value
     if not isinstance(entry, dict) or not {"joint"} <= set(entry) <= {"joint", "offset"}:
         raise MarkerMapError(f"{where}: expected a joint's name or an object with 'joint' and 'offset'")

@@ -164,7 +164,7 @@ def rest_frames(proportions: Proportions) -> Floats:
 def site_positions(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
     """Return the positions (M, 3) m of spots in the wrist's frame at zero angles."""
     world = rest_frames_in_wrist(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
-    offsets = np.array([spot.on(proportions.side) for spot in spots]).reshape(-1, 3)
+    offsets = np.array([spot.offset_on(proportions.side) for spot in spots]).reshape(-1, 3)
     placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
     return placed
 

@@ -63,15 +63,15 @@ class Targets:
                 raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
             # A sum of squares is a cheap test, which matters in a live frame.
             if not math.isfinite(np.vdot(array, array)) or (not weights and array.size and array.min() < 0):
-                self._mend(array, name, weights)
+                self._check_values(array, name, weights)
         if (self.rotations is None) != (self.rotation_weights is None):
             raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
         if self.rotations is not None:
             squares = np.einsum("ftk,ftk->ft", self.rotations, self.rotations)
             if not squares.all():
-                self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
+                self._raise_if_weighted(squares == 0, "rotations", "rotation_weights", "of length zero")
 
-    def _mend(self, array: Floats, name: str, weights: str) -> None:
+    def _check_values(self, array: Floats, name: str, weights: str) -> None:
         """Reject invalid weights and weighted values that are not finite; set the other such values to zero."""
         if not weights:
             if not np.all(array >= 0) or not np.all(np.isfinite(array)):
@@ -81,10 +81,10 @@ class Targets:
                     "expected a number of at least zero"
                 )
             return
-        self._refuse(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
+        self._raise_if_weighted(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
         object.__setattr__(self, name, np.where(np.isfinite(array), array, 0.0))
 
-    def _refuse(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
+    def _raise_if_weighted(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
         """Raise HandError for the first entry that is bad (F, T) and has a weight."""
         asked = getattr(self, weights)
         if asked is not None and np.any(bad & (asked > 0)):
@@ -132,7 +132,7 @@ def assign(
         The hand with the further sites, and the targets.
     """
     beside = tuple(
-        Site(label, hand.joints.index(spot.joint), spot.on(hand.side))
+        Site(label, hand.joints.index(spot.joint), spot.offset_on(hand.side))
         for label, spot in spots.items()
         if any(spot.offset)
     )

@@ -17,7 +17,7 @@ from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from ..hand.limits import RigLimits
-from ..hand.marker_sets import person_of
+from ..hand.marker_sets import subject_of
 from ..pipeline.live.session import DisplayedHand, DrivenHand, Session
 from ..pipeline.live.take_buffer import TakeBuffer
 from ..pipeline.performer import from_dict
@@ -132,8 +132,8 @@ class LiveRun:
     def recentre(self) -> None:
         """Move the visible hands of each performer to the rest position of their rig's hands."""
         seen = [(shown, self.rigs.rest_transform(shown.name)) for shown in self.shown if not shown.lost]
-        for performer in {person_of(shown.name) for shown, _ in seen}:
-            own = [(one, rest) for one, rest in seen if rest is not None and person_of(one.name) == performer]
+        for performer in {subject_of(shown.name) for shown, _ in seen}:
+            own = [(one, rest) for one, rest in seen if rest is not None and subject_of(one.name) == performer]
             if own:
                 poses, rests = {one.side: one.pose for one, _ in own}, {one.side: rest for one, rest in own}
                 self.places[performer] = apply_pose.recentred(poses, rests)
@@ -157,7 +157,7 @@ class LiveRun:
     def _driven(self, hand: str) -> DrivenHand:
         """Return what a hand drives, for measuring it."""
         self.rigs.add_performers(self.session.appeared)
-        armature = self.rigs.armature_of(person_of(hand))
+        armature = self.rigs.armature_of(subject_of(hand))
         return DrivenHand(needs_skin=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
 
 

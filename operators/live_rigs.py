@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
-from ..hand.marker_sets import person_of
+from ..hand.marker_sets import subject_of
 from ..pipeline.live.live_hand import LiveHand
 from ..pipeline.live.session import DisplayedHand
 from ..rig.armature_hands import find_hands
@@ -49,7 +49,7 @@ class LiveRigs:
 
     def add_performers(self, hands: Iterable[str]) -> None:
         """Add the performers of hands, in order of appearance."""
-        self.performers = list(dict.fromkeys([*self.performers, *map(person_of, hands)]))
+        self.performers = list(dict.fromkeys([*self.performers, *map(subject_of, hands)]))
 
     def armature_of(self, performer: str) -> DataReference | None:
         """Return the armature that a performer's hands drive; None for new hands."""
@@ -59,7 +59,7 @@ class LiveRigs:
         """Assign armatures to performers. Armatures that are no longer driven get their earlier pose back."""
         changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
         self._people = dict(people)
-        for hand in [hand for hand in self._posed if person_of(hand) in changed]:
+        for hand in [hand for hand in self._posed if subject_of(hand) in changed]:
             posed = self._posed.pop(hand)
             self._shown.pop(hand, None)
             self.problems.pop(hand, None)
@@ -78,7 +78,7 @@ class LiveRigs:
             posed = self._rig_hand(one, hands[one.name])
             self._shown[one.name] = one.pose
             if posed is not None:
-                pairs.append((posed, _placed(one.pose, places.get(person_of(one.name)))))
+                pairs.append((posed, _placed(one.pose, places.get(subject_of(one.name)))))
         return bool(pairs) and apply_pose.pose(pairs)
 
     def invalidate(self) -> None:
@@ -133,7 +133,7 @@ class LiveRigs:
 
     def _bind(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
         """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
-        chosen = self.armature_of(person_of(one.name))
+        chosen = self.armature_of(subject_of(one.name))
         if chosen is None and before is not None and before.hand is one.pose.hand:
             # The user has edited the bones of a new hand: from now on it is an armature like others.
             chosen = before.armature

@@ -13,9 +13,9 @@ from ..hand.calibration import measuring
 from ..hand.calibration.skin_markers import fit
 from ..hand.generators import Steps, run_to_end
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
-from ..hand.labelling.few_markers import few_of
+from ..hand.labelling.few_markers import find_few_markers
 from ..hand.labelling.handedness import handedness
-from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
+from ..hand.marker_sets import Groups, Spot, Suggestion, completeness, from_json, side_in_name, subject_of, suggest
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
 from .labelling import LabelledMarkers, keep_labels, label_by_shape
@@ -105,7 +105,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
         if side not in hands:
             hands[side] = spots
             continue
-        person = person_of(group)
+        person = subject_of(group)
         hint = f": choose the subject {quoted(person)} to solve it" if person else ""
         warnings.append(f"'{group}' is a second {side} hand and was left out{hint}")
     on_skin = marker_set.on_skin if recipe.markers_on == "auto" else recipe.markers_on == "skin"
@@ -115,9 +115,9 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
 
 def _groups_of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
     """Select the groups of the recipe's subject. Raises MarkerMapError if there is none."""
-    own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
+    own = {group: spots for group, spots in groups.items() if recipe.subject in ("", subject_of(group))}
     if not own:
-        people = sorted({person_of(group) for group in groups} - {""})
+        people = sorted({subject_of(group) for group in groups} - {""})
         names = ", ".join(map(quoted, people)) if people else "hands without a name"
         raise MarkerMapError(f"{markers.source}: holds no hand of {quoted(recipe.subject)}, expected one of: {names}")
     return own
@@ -129,7 +129,7 @@ def find_lone_fingertips(recipe: Recipe, markers: Markers) -> dict[str, dict[str
     Returns hand -> label -> (tip joint, confidence). Fingertips alone do not show the side: a single hand is named
     after the side that the recipe asks for, if it does; several hands are numbered.
     """
-    found = [few.tips for few in few_of(markers.positions, markers.names) if few.tips]
+    found = [few.tips for few in find_few_markers(markers.positions, markers.names) if few.tips]
     if len(found) == 1 and recipe.hand in SIDES:
         return {recipe.hand: found[0]}
     return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
@@ -166,7 +166,7 @@ def _decide_side(group: str, spots: dict[str, Spot], markers: Markers, from_map:
 
     The hand's shape decides if it is clear, unless a marker map says otherwise; else the label; else it is right.
     """
-    claimed = claimed_side(group)
+    claimed = side_in_name(group)
     shape, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
     if shape is None or confidence < MIN_SIDE_CONFIDENCE:
         return claimed or "right"

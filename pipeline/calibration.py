@@ -26,7 +26,7 @@ from ..hand.calibration.skin_markers import fit
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from ..hand.limits import DIP_PER_PIP
-from ..hand.marker_sets import Spot, palm_together
+from ..hand.marker_sets import Spot, palm_visible
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from ..hand.measurements import Measurement
 from ..hand.proportions import Proportions, to_wrist_frame
@@ -290,7 +290,7 @@ def _positions_at(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
 
 def _in_palm_frame(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
     """Positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
-    return to_wrist_frame(hand, spots, positions[palm_together(spots, positions)])
+    return to_wrist_frame(hand, spots, positions[palm_visible(spots, positions)])
 
 
 def run(recipe: Recipe, choices: CalibrationChoices) -> Performer:

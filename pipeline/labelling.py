@@ -12,10 +12,10 @@ from ..capture.markers import Markers
 from ..errors import MarkerMapError
 from ..hand.generators import Steps
 from ..hand.joints import Side
-from ..hand.labelling.few_markers import told_of_few
-from ..hand.labelling.label_search import finding
-from ..hand.labelling.label_swaps import Swap, exchanges, swaps
-from ..hand.labelling.labelling_result import PERFORMERS, LabelledHand, Labelling
+from ..hand.labelling.few_markers import describe_few_markers
+from ..hand.labelling.label_search import label_hands_stepwise
+from ..hand.labelling.label_swaps import Swap, corrected_columns, find_swaps
+from ..hand.labelling.labelling_result import PERFORMER_LAYOUT, LabelledHand, Labelling
 from ..hand.marker_sets import Groups, suggest
 from ..hand.measured_hand import MeasuredHand
 
@@ -47,13 +47,13 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
     counts, warnings = {"mended": 0, "doubtful": 0}, []
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
-        found = swaps(markers.times, markers.positions[:, columns])
+        found = find_swaps(markers.times, markers.positions[:, columns])
         if not found:
             continue
         clear = sum(swap.clear for swap in found)
         counts["mended"] += clear
         counts["doubtful"] += len(found) - clear
-        order = exchanges(len(markers.times), len(columns), found)
+        order = corrected_columns(len(markers.times), len(columns), found)
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
         predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
@@ -91,9 +91,9 @@ def label_by_shape(
     known: measured hands to look for; their markers get the labels with which they were measured. side: the side of a
     hand whose shape does not show it. Raises MarkerMapError if no hand is found.
     """
-    found = yield from finding(markers.times, markers.positions, known, side)
+    found = yield from label_hands_stepwise(markers.times, markers.positions, known, side)
     if not found.hands:
-        few = told_of_few(markers.positions, markers.names)
+        few = describe_few_markers(markers.positions, markers.names)
         notes = "".join(f"; {note}" for note in (*found.notes, *few))
         whose = f" (only the performer's {' and '.join(known)} hand was looked for)" if known else ""
         raise MarkerMapError(
@@ -123,7 +123,7 @@ def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
         recognised = {}
     if recognised.keys() != spots.keys():
         labels = list(unique(f"{subject}:{spot.joint}" for spot in spots.values()))
-    elif hand.layout.name.startswith(PERFORMERS):
+    elif hand.layout.name.startswith(PERFORMER_LAYOUT):
         labels = list(spots)
     else:
         labels = [f"{subject}:{label}" for label in spots]
@@ -141,16 +141,16 @@ def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict
                 "seen_percent": round(100 * float((hand.columns[:, c] >= 0).mean()), 2),
                 "from": [
                     {
-                        "label": markers.names[piece.column],
-                        "first": piece.first + 1,
-                        "last": piece.last + 1,
-                        "confidence": piece.confidence,
+                        "label": markers.names[span.column],
+                        "first": span.first + 1,
+                        "last": span.last + 1,
+                        "confidence": span.confidence,
                     }
-                    for piece in hand.pieces
-                    if piece.spot == spot
+                    for span in hand.spans
+                    if span.spot == spot
                 ],
             }
-    return {"side": hand.side, "sure": round(hand.sure, 3), "set": hand.layout.name, "markers": entries}
+    return {"side": hand.side, "sure": round(hand.side_confidence, 3), "set": hand.layout.name, "markers": entries}
 
 
 def describe_labels(facts: Mapping[str, Any]) -> list[str]:
@@ -203,8 +203,8 @@ def _label_warnings(found: Labelling, labels: list[list[str]]) -> list[str]:
         least = min(confidence, key=lambda label: confidence[label])
         text = (
             f"{len(confidence)} markers of the {hand.side} hand were labelled by shape and motion "
-            f"({hand.layout.name}), the side with a confidence of {hand.sure:.2f}, the least certain marker, {least}, "
-            f"with {confidence[least]:.2f}"
+            f"({hand.layout.name}), the side with a confidence of {hand.side_confidence:.2f}, the least certain "
+            f"marker, {least}, with {confidence[least]:.2f}"
         )
         doubtful = [label for label in confidence if confidence[label] < DOUBTFUL_CONFIDENCE]
         warnings.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
-from ..digit_plane import plane_axes, planes_of
+from ..digit_plane import fit_planes, plane_axes
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
 from ..proportions import PALM_JOINTS, Proportions
@@ -56,7 +56,7 @@ def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, 
         rows = (last == end) & seen[:, end]
         visible = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
         end_first = [end, *(other for other in range(len(outer)) if other != end)]
-        abduction[rows], twist[rows] = planes_of(
+        abduction[rows], twist[rows] = fit_planes(
             visible[:, end_first], seen[rows][:, end_first].astype(float), (OPEN, OPEN)
         )
     positions = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)

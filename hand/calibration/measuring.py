@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from .. import rotations as rot
-from ..digit_plane import planes_of
+from ..digit_plane import fit_planes
 from ..joints import CHAIN_JOINTS, DIGITS, Side
 from ..limits import DEFAULT_LIMITS
-from ..marker_sets import Spot, on_palm, palm_together
+from ..marker_sets import Spot, on_palm, palm_visible
 from ..measurements import Measurement, mean_and_spread
 from ..model import Movement
 from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
@@ -80,7 +80,7 @@ def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
     Raises:
         HandError: there is no such frame.
     """
-    with_palm = palm_together(spots, positions)
+    with_palm = palm_visible(spots, positions)
     if not with_palm.any():
         raise HandError(
             f"{side} hand: {sum(map(on_palm, spots))} palm markers, of which three must be seen in one frame: "
@@ -232,7 +232,7 @@ def _base_correction(joint: str, points: Floats) -> Floats:
     rotated = points @ rot.to_matrix(correction)
     bend = np.linalg.norm(np.cross(rotated[:, 0], rotated[:, 2] - rotated[:, 0]), axis=-1)
     most_bent = rotated[bend >= np.median(bend)]
-    _, twist = planes_of(most_bent[:, ::-1], np.ones(most_bent.shape[:2]), (LOOSE, LOOSE))
+    _, twist = fit_planes(most_bent[:, ::-1], np.ones(most_bent.shape[:2]), (LOOSE, LOOSE))
     return rot.multiply(correction, rot.from_axis_angle([0.0, 1.0, 0.0], _shift_into_limits(twist, joint, "twist")))
 
 

@@ -125,7 +125,7 @@ def realign_palm_spots(hand: Proportions, spots: tuple[Spot, ...], local: Floats
     result = list(spots)
     for i in palm:
         frame = frames[JOINT_INDEX[spots[i].joint]]
-        position = np.linalg.inv(frame) @ np.linalg.inv(transform) @ frame @ [*spots[i].on(hand.side), 1.0]
+        position = np.linalg.inv(frame) @ np.linalg.inv(transform) @ frame @ [*spots[i].offset_on(hand.side), 1.0]
         x, y, z = position[:3] * mirror
         result[i] = Spot(spots[i].joint, (float(x), float(y), float(z)))
     return tuple(result)

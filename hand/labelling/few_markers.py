@@ -10,33 +10,35 @@ from numpy.typing import NDArray
 
 from ..joints import DIGITS, TIPS, digit_label
 from ..marker_sets import Spot
-from .hungarian import Costs
+from .hungarian import AssignmentCosts
 from .palm_candidates import TrajectorySample, pair_costs
-from .shape_model import PALM_ONLY, distances, mean_distances, mean_shape
+from .shape_model import PALM_ONLY, distance_statistics, mean_shape, mutual_distances
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FRAMES = 100
-FARTHEST = 0.3
+MAX_FRAMES = 100
+MAX_HAND_SPAN_M = 0.3
 """m, the largest distance between two markers of one hand."""
-STEADY = 0.004
+MAX_PALM_SD_M = 0.004
 """m, the largest standard deviation of a distance between palm markers."""
-CLEAR = 1.25
+MIN_TIP_MARGIN = 1.25
 """Margin in cost that every other assignment needs for a marker to be identified: at 0.7 one in fourteen was wrong."""
-SURER = np.log(13.0) / 0.7
+CONFIDENCE_SLOPE = np.log(13.0) / 0.7
 """Increase of the logit of a marker's confidence per unit of cost: at 0.7 thirteen in fourteen were right."""
-CLEAR_WRIST = 0.5
+MIN_WRIST_MARGIN = 0.5
 """The same margin for the wrist marker of a palm, by its distances."""
-STRAY = 0.008
+TIP_SD_M = 0.008
 """m, standard deviation of a person's fingertips about the mean hand's, and of markers about the tips."""
-OWN_SIZE = 0.1
+HAND_SIZE_SD = 0.1
 """Relative standard deviation of hand size."""
-LIKELY = 4.0
+MAX_TIP_DEVIATION = 4.0
 """Mean squared deviation per distance above which no assignment of the tips is plausible."""
-SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
+TIP_SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
 """Number of markers -> the tips that they may show; three are the thumb's, the index finger's and one more."""
-NEEDED = "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
+MISSING_MARKERS = (
+    "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +51,46 @@ class FewMarkers:
     """Label -> the tip's joint and its confidence, for markers that are identified."""
 
 
-def told_of_few(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
+def describe_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
     """Describe each group of three or five markers that look like a hand's, in a sentence."""
-    return tuple(few.sentence for few in few_of(positions, labels))
+    return tuple(few.sentence for few in find_few_markers(positions, labels))
 
 
-def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMarkers, ...]:
+def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMarkers, ...]:
     """Find groups of three or five markers that look like a hand's.
 
     Args:
         positions: (F, M, 3) m, NaN where not seen.
         labels: (M,).
     """
-    found = [_told(positions[:, group], [labels[i] for i in group]) for group in _groups(positions)]
+    found = [_identify(positions[:, group], [labels[i] for i in group]) for group in _close_groups(positions)]
     return tuple(few for few in found if few is not None)
 
 
-def _groups(positions: Floats) -> list[Ints]:
+def _close_groups(positions: Floats) -> list[Ints]:
     """Groups of markers within a hand's size of each other and farther from all others."""
-    apart = TrajectorySample.of(_some(positions)).apart if positions.size else np.zeros((0, 0))
-    near = np.nan_to_num(apart, nan=np.inf) < FARTHEST
+    apart = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
+    near = np.nan_to_num(apart, nan=np.inf) < MAX_HAND_SPAN_M
     rows = {tuple(np.flatnonzero(row).tolist()) for row in near}
     return [np.array(group) for group in sorted(rows) if group and np.all(near[np.ix_(group, group)])]
 
 
-def _some(positions: Floats) -> Floats:
+def _sample_frames(positions: Floats) -> Floats:
     """Select frames (N, M, 3) evenly from those that show most of the markers."""
     seen = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
     rows = np.flatnonzero(seen == seen.max(initial=0))
-    some: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, FRAMES).astype(int))]]
+    some: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]]
     return some
 
 
-def _told(positions: Floats, labels: list[str]) -> FewMarkers | None:
-    places = _some(positions)
-    if len(labels) not in SETS or not np.all(np.isfinite(places)):
+def _identify(positions: Floats, labels: list[str]) -> FewMarkers | None:
+    places = _sample_frames(positions)
+    if len(labels) not in TIP_SETS or not np.all(np.isfinite(places)):
         return None
     sample = TrajectorySample.of(places)
-    steady = bool(np.sqrt(sample.sway.max()) < STEADY)
+    steady = bool(np.sqrt(sample.distance_variances.max()) < MAX_PALM_SD_M)
     if steady and len(labels) == 3:
-        wrist = _wrist(sample)
+        wrist = _identify_wrist(sample)
         which = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
         return FewMarkers(
             f"three markers keep their distances, as on a palm: {which}but a palm alone looks alike from both sides, "
@@ -96,14 +98,14 @@ def _told(positions: Floats, labels: list[str]) -> FewMarkers | None:
             "solved: add markers on the fingertips",
             {},
         )
-    tips = None if steady else _clear_tips(places)
+    tips = None if steady else _tips_with_confidence(places)
     if tips is None:
         return None
     named = [f"'{labels[marker]}' is the {_digit(tip)}'s" for marker, (tip, _) in tips.items()]
     which = ", ".join(named) if named else "which is which cannot be told"
     return FewMarkers(
         f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({which}): without a palm neither "
-        f"left or right nor how the fingers bend can be told, {NEEDED}",
+        f"left or right nor how the fingers bend can be told, {MISSING_MARKERS}",
         {labels[marker]: told for marker, told in tips.items()},
     )
 
@@ -112,40 +114,40 @@ def _digit(tip: str) -> str:
     return digit_label(DIGITS[TIPS.index(tip)])
 
 
-def tips_told(places: Floats) -> dict[int, str] | None:
+def identify_tips(places: Floats) -> dict[int, str] | None:
     """Identify fingertips among three or five markers (N, M, 3) m: marker -> tip.
 
     Ambiguous markers are left out. None if the markers do not look like a hand's.
     """
-    clear = _clear_tips(places)
+    clear = _tips_with_confidence(places)
     return None if clear is None else {marker: tip for marker, (tip, _) in clear.items()}
 
 
-def _clear_tips(places: Floats) -> dict[int, tuple[str, float]] | None:
-    """Identify fingertips with their confidence, as `tips_told`.
+def _tips_with_confidence(places: Floats) -> dict[int, tuple[str, float]] | None:
+    """Identify fingertips with their confidence, as `identify_tips`.
 
     The cost of an assignment is the Mahalanobis distance of the tips' mutual distances from a mean hand's over its
     poses. A marker is identified if all assignments of nearly the least cost agree on it.
     """
-    readings = [reading for tips in SETS[places.shape[1]] for reading in _readings(places, tips)]
+    readings = [reading for tips in TIP_SETS[places.shape[1]] for reading in _score_assignments(places, tips)]
     least = min(cost for cost, _, _ in readings)
-    if min(off for _, off, _ in readings) > LIKELY:
+    if min(off for _, off, _ in readings) > MAX_TIP_DEVIATION:
         return None
     best = next(tips for cost, _, tips in readings if cost == least)
     clear = {}
     for marker, tip in enumerate(best):
         more = min(cost for cost, _, tips in readings if tips[marker] != tip) - least
-        if more > CLEAR:
-            clear[marker] = tip, float(1.0 / (1.0 + np.exp(-SURER * more)))
+        if more > MIN_TIP_MARGIN:
+            clear[marker] = tip, float(1.0 / (1.0 + np.exp(-CONFIDENCE_SLOPE * more)))
     return clear
 
 
-def _readings(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
+def _score_assignments(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
     """For each assignment of tips: its cost, the mean squared deviation per distance, and each marker's tip."""
-    middle, inverse, size = _expected(tips)
+    middle, inverse, size = _distance_statistics(tips)
     found = []
     for order in permutations(range(len(tips))):
-        off = distances(places[:, list(order)]) - middle
+        off = mutual_distances(places[:, list(order)]) - middle
         deviation = float(np.einsum("nd,de,ne->", off, inverse, off)) / len(places)
         of_marker = tuple(tips[order.index(marker)] for marker in range(len(tips)))
         found.append(((deviation + size) / 2, deviation / len(middle), of_marker))
@@ -153,24 +155,24 @@ def _readings(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float,
 
 
 @lru_cache(maxsize=8)
-def _expected(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
+def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
     """Mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log determinant.
 
     The covariance is over poses, and over people by their size and by each tip.
     """
-    middle, spread = mean_distances(tuple(Spot(tip) for tip in tips))
-    spread += OWN_SIZE**2 * np.outer(middle, middle) + STRAY**2 * np.eye(len(middle))
+    middle, spread = distance_statistics(tuple(Spot(tip) for tip in tips))
+    spread += HAND_SIZE_SD**2 * np.outer(middle, middle) + TIP_SD_M**2 * np.eye(len(middle))
     inverse: Any = np.linalg.inv(spread)
     return middle, inverse, float(np.linalg.slogdet(spread)[1])
 
 
-def _wrist(sample: TrajectorySample) -> int | None:
+def _identify_wrist(sample: TrajectorySample) -> int | None:
     """The wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
     spots = PALM_ONLY.spots
-    costs = Costs(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
+    costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     at = list(spots).index("wrist")
     least = np.full(3, np.inf)
     for order in permutations(range(3)):
-        least[order[at]] = min(least[order[at]], costs.of(np.array(order)))
+        least[order[at]] = min(least[order[at]], costs.total(np.array(order)))
     best, rival = np.sort(least)[:2]
-    return int(least.argmin()) if rival - best > CLEAR_WRIST else None
+    return int(least.argmin()) if rival - best > MIN_WRIST_MARGIN else None

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import BENDING_JOINTS, Side
-from ..marker_sets import Spot, palm_together
+from ..marker_sets import Spot, palm_visible
 from ..proportions import adult, to_wrist_frame
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         None and 0 if no frame shows three palm markers, or the fingers do not leave the palm's plane.
     """
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
-    together = palm_together(spots, positions)
+    together = palm_visible(spots, positions)
     if not digits or not together.any():
         return None, 0.0
     local = to_wrist_frame(adult("right"), spots, positions[together])[:, digits]

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-IMPOSSIBLE = 1e6
+IMPOSSIBLE_COST = 1e6
 """A cost that is chosen only where there is no alternative."""
 
 
-def least_cost(costs: Floats) -> Ints:
+def minimum_cost_assignment(costs: Floats) -> Ints:
     """Column (R,) of each row that minimises the sum of costs (R, N), R <= N, all finite; each column at most once.
 
     Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), in O(R² N).
@@ -50,7 +50,7 @@ def least_cost(costs: Floats) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Costs:
+class AssignmentCosts:
     """Costs of assigning M markers to C spots. The last marker, M − 1, stands for 'none'."""
 
     single: Floats
@@ -58,46 +58,46 @@ class Costs:
     pairs: Floats
     """(C, C, M, M) for the markers at two spots, symmetric; zero for a spot and itself."""
 
-    def of(self, labels: Ints) -> float:
+    def total(self, labels: Ints) -> float:
         """Total cost of assigning markers (C,) to the spots."""
         spots = np.arange(len(labels))
         together = self.pairs[spots[:, None], spots, labels[:, None], labels]
         return float(self.single[spots, labels].sum() + together.sum() / 2)
 
-    def each(self, labels: Ints) -> Floats:
+    def with_others_fixed(self, labels: Ints) -> Floats:
         """Cost (C, M) of each marker at each spot while the other spots keep theirs."""
         spots = np.arange(len(labels))
         total: Floats = self.single + self.pairs[:, spots, :, labels].sum(0)
         return total
 
 
-def assigned(costs: Costs) -> Ints:
+def assign_markers(costs: AssignmentCosts) -> Ints:
     """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange of two lowers the cost."""
-    labels = _one_each(costs.single)
-    best = costs.of(labels)
+    labels = _assign_without_pairs(costs.single)
+    best = costs.total(labels)
     for _ in range(10):
-        trial = _one_each(costs.each(labels))
-        value = costs.of(trial)
+        trial = _assign_without_pairs(costs.with_others_fixed(labels))
+        value = costs.total(trial)
         if value >= best - 1e-9:
             break
         labels, best = trial, value
-    return _exchanged(costs, labels)
+    return _apply_exchanges(costs, labels)
 
 
-def _one_each(single: Floats) -> Ints:
+def _assign_without_pairs(single: Floats) -> Ints:
     """Markers (C,) of least cost without pair costs; any number of spots may get 'none'."""
     spots, none = single.shape[0], single.shape[1] - 1
-    widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE)], axis=1)
+    widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE_COST)], axis=1)
     widened[np.arange(spots), none + np.arange(spots)] = single[:, none]
-    found: Ints = np.minimum(least_cost(np.minimum(widened, IMPOSSIBLE)), none)
+    found: Ints = np.minimum(minimum_cost_assignment(np.minimum(widened, IMPOSSIBLE_COST)), none)
     return found
 
 
-def _exchanged(costs: Costs, labels: Ints) -> Ints:
+def _apply_exchanges(costs: AssignmentCosts, labels: Ints) -> Ints:
     """Apply the exchanges that lower the cost, best first."""
     labels = labels.copy()
     for _ in range(100):
-        gain, move = _best_move(costs, labels)
+        gain, move = _best_exchange(costs, labels)
         if gain >= -1e-9:
             break
         for spot, marker in move:
@@ -105,9 +105,9 @@ def _exchanged(costs: Costs, labels: Ints) -> Ints:
     return labels
 
 
-def _best_move(costs: Costs, labels: Ints) -> tuple[float, list[tuple[int, int]]]:
+def _best_exchange(costs: AssignmentCosts, labels: Ints) -> tuple[float, list[tuple[int, int]]]:
     """The best exchange of two spots, or of a spot's marker for a free one, as the change in cost and the new pairs."""
-    swaps, changes = moves(costs, labels)
+    swaps, changes = exchange_costs(costs, labels)
     a, b = np.unravel_index(int(swaps.argmin()), swaps.shape)
     spot, marker = np.unravel_index(int(changes.argmin()), changes.shape)
     if swaps[a, b] < changes[spot, marker]:
@@ -115,14 +115,14 @@ def _best_move(costs: Costs, labels: Ints) -> tuple[float, list[tuple[int, int]]
     return float(changes[spot, marker]), [(int(spot), int(marker))]
 
 
-def moves(costs: Costs, labels: Ints) -> tuple[Floats, Floats]:
+def exchange_costs(costs: AssignmentCosts, labels: Ints) -> tuple[Floats, Floats]:
     """Change in cost of every exchange; infinite where there is nothing to exchange.
 
     Returns:
         (C, C) for exchanging the markers of two spots, (C, M) for giving a spot a free marker.
     """
     spots, none = np.arange(len(labels)), costs.single.shape[1] - 1
-    each = costs.each(labels)
+    each = costs.with_others_fixed(labels)
     own = each[spots, labels]
     changes = each - own[:, None]
     changes[:, np.setdiff1d(labels, [none])] = np.inf

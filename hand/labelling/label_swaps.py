@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .palm_candidates import TrajectorySample
-from .trajectories import Trajectories, follow
+from .trajectories import Trajectories, find_trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FRAMES = 200
+MAX_FRAMES = 200
 """Frames from which mutual distances are computed, evenly spaced; also the frames of a swap that are checked."""
-ENOUGH = 10
-MOST = 100
+MIN_UNSWAPPED_FRAMES = 10
+MAX_MOVED_TRACKS = 100
 """Trajectories that change columns, at most; if there are more, the labels mean nothing."""
-CLEAR = 0.25
+MAX_ERROR_RATIO = 0.25
 """A swap is clear if exchanging the labels reduces the squared error of the distances below this fraction."""
 
 
@@ -32,7 +32,7 @@ class Swap:
     """Whether the distances to the hand's other markers confirm it."""
 
 
-def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
+def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     """Find the swaps among the markers of one hand.
 
     These are two trajectories, each of which moves into the other's usual column.
@@ -41,38 +41,38 @@ def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
         times: (F,) s.
         positions: (F, M, 3) m, NaN where not seen.
     """
-    tracks = follow(times, positions)
-    homes = _homes(tracks)
+    tracks = find_trajectories(times, positions)
+    homes = _usual_columns(tracks)
     row, column = np.nonzero(tracks.ids >= 0)
     owner = tracks.ids[row, column]
     moved = np.unique(owner[column != homes[owner]])
-    moved = moved[np.argsort(-tracks.count[moved], kind="stable")[:MOST]]
+    moved = moved[np.argsort(-tracks.count[moved], kind="stable")[:MAX_MOVED_TRACKS]]
     if not len(moved):
         return ()
-    where = {int(track): _where(tracks, int(track)) for track in moved}
+    where = {int(track): _column_of(tracks, int(track)) for track in moved}
     home = np.ones(len(times), bool)
     home[row[column != homes[owner]]] = False
     # Compute the usual distances from frames without a swap, if there are enough.
-    good = np.flatnonzero(home) if home.sum() >= ENOUGH else np.arange(len(times))
-    usual = TrajectorySample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, FRAMES).astype(int))]])
+    good = np.flatnonzero(home) if home.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
+    usual = TrajectorySample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, MAX_FRAMES).astype(int))]])
     found = []
     for one, other in combinations(where, 2):
         pair = (int(homes[one]), int(homes[other]))
         rows = np.flatnonzero((where[one] == pair[1]) & (where[other] == pair[0]) & (pair[0] != pair[1]))
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
-            clear = _told_by_distances(positions, usual, pair, run)
+            clear = _confirmed_by_distances(positions, usual, pair, run)
             found.append(Swap(pair, int(run[0]), int(run[-1]), clear))
     return tuple(sorted(found, key=lambda swap: (swap.first, swap.columns)))
 
 
-def _where(tracks: Trajectories, track: int) -> Ints:
+def _column_of(tracks: Trajectories, track: int) -> Ints:
     """Column (F,) of a trajectory, −1 where it is not seen."""
     is_it = tracks.ids == track
     column: Ints = np.where(is_it.any(1), is_it.argmax(1), -1)
     return column
 
 
-def _homes(tracks: Trajectories) -> Ints:
+def _usual_columns(tracks: Trajectories) -> Ints:
     """Column (K,) in which each trajectory is seen most."""
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
@@ -81,24 +81,26 @@ def _homes(tracks: Trajectories) -> Ints:
     return homes
 
 
-def _told_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
+def _confirmed_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
     """Whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
-    rows = run[np.unique(np.linspace(0, len(run) - 1, FRAMES).astype(int))]
+    rows = run[np.unique(np.linspace(0, len(run) - 1, MAX_FRAMES).astype(int))]
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     missed = []
     for a, b in (pair, pair[::-1]):
         total = 0.0
         for shown, meant in ((pair[0], a), (pair[1], b)):
             apart = np.linalg.norm(positions[rows][:, others] - positions[rows, shown, None], axis=-1)
-            off = (apart - usual.apart[meant, others]) ** 2 / (usual.sway[meant, others] + usual.rigid**2)
-            off = off[:, np.isfinite(usual.apart[meant, others])]
+            off = (apart - usual.mean_distances[meant, others]) ** 2 / (
+                usual.distance_variances[meant, others] + usual.rigid_sd**2
+            )
+            off = off[:, np.isfinite(usual.mean_distances[meant, others])]
             known = np.isfinite(off)
             total += float(np.where(known, off, 0).sum() / max(known.sum(), 1))
         missed.append(total)
-    return missed[1] < CLEAR * missed[0]
+    return missed[1] < MAX_ERROR_RATIO * missed[0]
 
 
-def exchanges(frames: int, count: int, found: tuple[Swap, ...]) -> Ints:
+def corrected_columns(frames: int, count: int, found: tuple[Swap, ...]) -> Ints:
     """Column (F, M) that contains the data of each column, with clear swaps corrected."""
     order = np.tile(np.arange(count), (frames, 1))
     for swap in found:

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import Side
-from .label_confidence import of_lone_tip
-from .region_growing import TrajectoryStats
+from .label_confidence import lone_tip_factors
+from .region_growing import TrackLabels
 from .shape_model import MarkerLayout
 from .trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PERFORMERS = "the performer's"
+PERFORMER_LAYOUT = "the performer's"
 """Name of the layout of a performer's own markers."""
 
 
@@ -35,14 +35,14 @@ class LabelledHand:
     """A hand of C spots in a capture of F frames."""
 
     side: Side
-    sure: float
+    side_confidence: float
     """0..1, confidence of the side."""
     layout: MarkerLayout
     columns: Ints
     """(F, C) the column of each spot, −1 where none has it."""
     confidence: Floats
     """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
-    pieces: tuple[LabelledSpan, ...]
+    spans: tuple[LabelledSpan, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Labelling:
     """Sentences about what could not be decided."""
 
 
-def columns_of(tracks: Trajectories, growth: TrajectoryStats, spots: int) -> Ints:
+def spot_columns(tracks: Trajectories, growth: TrackLabels, spots: int) -> Ints:
     """Column (F, C) of each spot, −1 where none has it."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
@@ -64,16 +64,16 @@ def columns_of(tracks: Trajectories, growth: TrajectoryStats, spots: int) -> Int
     return columns
 
 
-def found_hand(
-    tracks: Trajectories, layout: MarkerLayout, side: Side, sure: float, growth: TrajectoryStats
+def labelled_hand(
+    tracks: Trajectories, layout: MarkerLayout, side: Side, sure: float, growth: TrackLabels
 ) -> LabelledHand:
     """Build the result for a hand from what is known of each trajectory, and the confidence of its side."""
     names = tuple(layout.spots)
     pieces: list[LabelledSpan] = []
-    rows_of = tracks.rows()
+    rows_of = tracks.frames_and_columns()
     shown = np.isin(np.arange(len(names)), growth.spot)
-    known = layout.name == PERFORMERS
-    factors = sure * (np.ones(len(names)) if known else of_lone_tip(tuple(layout.spots.values()), shown))
+    known = layout.name == PERFORMER_LAYOUT
+    factors = sure * (np.ones(len(names)) if known else lone_tip_factors(tuple(layout.spots.values()), shown))
     total, weight = np.zeros(len(names)), np.zeros(len(names))
     for track in np.flatnonzero(growth.spot >= 0):
         spot = int(growth.spot[track])
@@ -87,4 +87,4 @@ def found_hand(
             pieces.append(LabelledSpan(*where, round(confidence, 3)))
     pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
     confidence_of = total / np.maximum(weight, 1)
-    return LabelledHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))
+    return LabelledHand(side, sure, layout, spot_columns(tracks, growth, len(names)), confidence_of, tuple(pieces))

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-POSES = 300
+SAMPLED_POSES = 300
 """Number of sampled poses."""
 
 
@@ -66,23 +66,23 @@ class HandShape:
     spots: tuple[Spot, ...]
     mean: Floats
     """(C, 3)"""
-    spread: Floats
+    covariances: Floats
     """(C, 3, 3) m², covariances."""
-    apart: Floats
+    mean_distances: Floats
     """(C, C) mean distances."""
-    sway: Floats
+    distance_variances: Floats
     """(C, C) m², variances of the distances."""
     palm: Bools
     """(C,) which are palm markers."""
-    weight: Floats
+    pair_weights: Floats
     """(C, C) weight of each pair's distance: highest for neighbours on a digit and on the palm."""
-    exact: bool
+    measured: bool
     """Whether it is a performer's measured hand, not the mean one."""
 
 
 def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> HandShape:
     """Compute a hand's shape over poses between open and closed, each digit separately."""
-    places = _places(model, spots)
+    places = _sampled_positions(model, spots)
     mean = places.mean(0)
     away = places - mean
     apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
@@ -95,7 +95,7 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> 
         apart.mean(0),
         apart.var(0),
         palm,
-        _weights(spots, palm),
+        _pair_weights(spots, palm),
         exact,
     )
 
@@ -104,14 +104,14 @@ def mirrored(shape: HandShape) -> HandShape:
     """Return the shape of the other hand."""
     flip = np.array([-1.0, 1.0, 1.0])
     side: Side = "left" if shape.side == "right" else "right"
-    return replace(shape, side=side, mean=shape.mean * flip, spread=shape.spread * np.outer(flip, flip))
+    return replace(shape, side=side, mean=shape.mean * flip, covariances=shape.covariances * np.outer(flip, flip))
 
 
-BEYOND = 0.3
+UNSEEN_VARIANCE_SHARE = 0.3
 """Share of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
-def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
+def update_shape(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
     """Update a shape with observed markers at some spots (S,).
 
     Args:
@@ -132,7 +132,11 @@ def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
         many = np.maximum(known.sum(0), 1)[:, None]
         mean[spots] = np.where(known.any(0)[:, None], np.where(known[..., None], local, 0).sum(0) / many, mean[spots])
     away = np.where(known[..., None], local - mean[spots], 0)
-    spread, apart, sway = BEYOND * shape.spread, shape.apart.copy(), BEYOND * shape.sway
+    spread, apart, sway = (
+        UNSEEN_VARIANCE_SHARE * shape.covariances,
+        shape.mean_distances.copy(),
+        UNSEEN_VARIANCE_SHARE * shape.distance_variances,
+    )
     spread[spots] += np.einsum("nsi,nsj->sij", away, away) / many[..., None]
     distance = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
     both = known[:, :, None] & known[:, None]
@@ -141,7 +145,7 @@ def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
     grid = np.ix_(spots, spots)
     apart[grid] = np.where(both.any(0), average, apart[grid])
     sway[grid] += (np.where(both, distance - average, 0) ** 2).sum(0) / pairs
-    return replace(shape, mean=mean, spread=spread, apart=apart, sway=sway, exact=True)
+    return replace(shape, mean=mean, covariances=spread, mean_distances=apart, distance_variances=sway, measured=True)
 
 
 @lru_cache(maxsize=32)
@@ -150,42 +154,42 @@ def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
     return shape_of(build(adult(side)), spots)
 
 
-def distances(places: Floats) -> Floats:
+def mutual_distances(places: Floats) -> Floats:
     """Mutual distances (N, P) m of markers (N, C, 3)."""
     one, other = np.triu_indices(places.shape[1], 1)
     apart: Floats = np.linalg.norm(places[:, one] - places[:, other], axis=-1)
     return apart
 
 
-def mean_distances(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
+def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
     """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
-    apart = distances(_places(build(adult("right")), spots))
+    apart = mutual_distances(_sampled_positions(build(adult("right")), spots))
     away = apart - apart.mean(axis=0)
     middle: Floats = apart.mean(axis=0)
     spread: Floats = away.T @ away / len(apart)
     return middle, spread
 
 
-def _places(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
+def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
     """Spot positions (N, C, 3) m in sampled poses; the same poses each time."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))
     low, high = hand.limits.T
     # Hands are more often half open than closed, and seldom at their limits.
-    share = rng.beta(1.2, 2.2, (POSES, hand.dofs))
-    curl = rng.beta(1.2, 2.0, (POSES, len(DIGITS)))
+    share = rng.beta(1.2, 2.2, (SAMPLED_POSES, hand.dofs))
+    curl = rng.beta(1.2, 2.0, (SAMPLED_POSES, len(DIGITS)))
     bends = np.array([movement == "flexion" for movement in hand.movements])
     owner = np.array([DIGITS.index(digit_of(hand.joints[joint]) or DIGITS[0]) for joint in hand.axis_joint])
     mixed = 0.6 * curl[:, owner] + 0.4 * share
     straight = np.clip(0.0, low, high)
     angles = np.where(bends, straight + mixed * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low))
-    pose = kinematics.Pose(hand, np.tile(np.eye(4), (POSES, 1, 1)), np.clip(angles, low, high))
+    pose = kinematics.Pose(hand, np.tile(np.eye(4), (SAMPLED_POSES, 1, 1)), np.clip(angles, low, high))
     places: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
     return places
 
 
-def _weights(spots: tuple[Spot, ...], palm: Bools) -> Floats:
+def _pair_weights(spots: tuple[Spot, ...], palm: Bools) -> Floats:
     count = len(spots)
     weight = np.full((count, count), 1.0 / max(count - 1, 1))
     weight[np.ix_(palm, palm)] = 1.0 / max(int(palm.sum()) - 1, 1)

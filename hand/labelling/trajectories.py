@@ -9,19 +9,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-LEAST = 0.004
+NOISE_STEP_M = 0.004
 """m: a step that differs by less from its neighbours is noise, never a jump."""
-ACCELERATION = 150.0
+MAX_ACCELERATION = 150.0
 """m/s², more than a fingertip reaches: a larger change of velocity between two frames is a jump to another marker."""
-LONGEST_GAP = 0.3
+MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
-DRIFT = 20.0
+GAP_ACCELERATION = 20.0
 """m/s², change of a marker's velocity while it is not seen."""
-WIDEST = 0.03
+MAX_PREDICTION_ERROR_M = 0.03
 """m, the largest prediction error over a gap: about the distance of two fingers."""
-WAITING = 0.1
+GAP_PENALTY = 0.1
 """m/s, penalty on a gap's duration: of two equally good continuations the earlier one is chosen."""
-CLEAR = 2.0
+MIN_ERROR_RATIO = 2.0
 """A join is clear if the next best has an error this many times as large."""
 
 
@@ -42,7 +42,7 @@ class Trajectories:
     count: Ints
     """(K,) number of frames in which each is seen."""
 
-    def places(self, frames: Ints, which: Ints) -> Floats:
+    def positions_in(self, frames: Ints, which: Ints) -> Floats:
         """Positions (N, T, 3) m of the trajectories `which` (T,) in some frames (N,), NaN where not seen."""
         place = np.full(len(self.first), -1)
         place[which] = np.arange(len(which))
@@ -54,7 +54,7 @@ class Trajectories:
         result[row, at] = self.positions[frames[row], column]
         return result
 
-    def rows(self) -> list[tuple[Ints, Ints]]:
+    def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
         """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
         owner = self.ids[row, column]
@@ -63,18 +63,18 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def follow(times: Floats, positions: Floats) -> Trajectories:
+def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     """Find the trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
     seen: Bools = np.all(np.isfinite(positions), axis=-1)
     begins = seen.copy()
-    begins[1:] &= ~seen[:-1] | leaps(times, positions)[1:]
+    begins[1:] &= ~seen[:-1] | jumps(times, positions)[1:]
     # Pieces are numbered by column, so that those of a column are consecutive.
     number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
     pieces: Ints = np.where(seen, number, -1)
     column, first = np.nonzero(begins.T)
     count = np.bincount(pieces[seen], minlength=len(first))
-    ends = _Ends(column, first, first + count - 1)
-    root = _joined(ends, times, positions)
+    ends = _Pieces(column, first, first + count - 1)
+    root = _join_pieces(ends, times, positions)
     _, merged = np.unique(root, return_inverse=True)
     ids = np.where(seen, merged[np.maximum(pieces, 0)] if len(merged) else -1, -1)
     tracks = int(merged.max()) + 1 if len(merged) else 0
@@ -85,7 +85,7 @@ def follow(times: Floats, positions: Floats) -> Trajectories:
     return Trajectories(times, positions, ids, begin, end, seen_in)
 
 
-def leaps(times: Floats, positions: Floats) -> Bools:
+def jumps(times: Floats, positions: Floats) -> Bools:
     """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
 
     At a jump, the step differs from both neighbouring steps by more than a hand can accelerate, or by enough that
@@ -102,9 +102,9 @@ def leaps(times: Floats, positions: Floats) -> Bools:
         off = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
         known = np.where(np.isfinite(off), off, np.inf)
         usual = np.sort(known, axis=0)[np.maximum(np.isfinite(off).sum(0) // 2, 0), np.arange(known.shape[1])]
-    limit = 2 * LEAST + ACCELERATION * np.minimum(spans, 0.1) ** 2
+    limit = 2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2
     far = off > limit[:, None]
-    frame, column = np.nonzero(off > np.maximum(LEAST, 6 * usual))
+    frame, column = np.nonzero(off > np.maximum(NOISE_STEP_M, 6 * usual))
     before = np.where(np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0)
     pace = spans[frame] / spans[np.maximum(frame - 1, 0)]
     expected = positions[frame, column] + before * pace[:, None]
@@ -119,7 +119,7 @@ def leaps(times: Floats, positions: Floats) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ends:
+class _Pieces:
     """Starts and ends (P,) of pieces, ordered by column and frame."""
 
     column: Ints
@@ -136,7 +136,7 @@ class _Ends:
         return speed
 
 
-def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
+def _join_pieces(ends: _Pieces, times: Floats, positions: Floats) -> Ints:
     """First piece (P,) of the trajectory to which each piece belongs.
 
     A piece continues another if each is the other's best prediction by a clear margin.
@@ -149,7 +149,7 @@ def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
     order = np.argsort(ends.first, kind="stable")
     starts = ends.first[order]
     low = np.searchsorted(starts, ends.last + 1, "left")
-    high = np.searchsorted(times[starts], times[ends.last] + LONGEST_GAP, "right")
+    high = np.searchsorted(times[starts], times[ends.last] + MAX_GAP_S, "right")
     many = np.maximum(high - low, 0)
     earlier = np.repeat(np.arange(pieces), many)
     later = order[np.repeat(low, many) + np.arange(len(earlier)) - np.repeat(np.cumsum(many) - many, many)]
@@ -159,19 +159,22 @@ def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
     pace = (leaving[earlier] + coming[later]) / known
     way = positions[ends.first[later], ends.column[later]] - positions[ends.last[earlier], ends.column[earlier]]
     miss = np.linalg.norm(way - pace * gap[:, None], axis=-1)
-    allowed = np.minimum(LEAST + 0.25 * np.linalg.norm(pace, axis=-1) * gap + DRIFT / 2 * gap**2, WIDEST)
+    allowed = np.minimum(
+        NOISE_STEP_M + 0.25 * np.linalg.norm(pace, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
+        MAX_PREDICTION_ERROR_M,
+    )
     within = miss <= allowed
-    earlier, later, miss = earlier[within], later[within], (miss + WAITING * gap)[within]
-    best = _best(earlier, miss, pieces)[0][earlier] == np.arange(len(miss))
-    best &= _best(later, miss, pieces)[0][later] == np.arange(len(miss))
-    rival = np.minimum(_best(earlier, miss, pieces)[1][earlier], _best(later, miss, pieces)[1][later])
-    clear = best & (rival > CLEAR * miss + LEAST / 4)
+    earlier, later, miss = earlier[within], later[within], (miss + GAP_PENALTY * gap)[within]
+    best = _two_best(earlier, miss, pieces)[0][earlier] == np.arange(len(miss))
+    best &= _two_best(later, miss, pieces)[0][later] == np.arange(len(miss))
+    rival = np.minimum(_two_best(earlier, miss, pieces)[1][earlier], _two_best(later, miss, pieces)[1][later])
+    clear = best & (rival > MIN_ERROR_RATIO * miss + NOISE_STEP_M / 4)
     for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(ends.first[pair[1]])):
         root[b] = root[a]
     return root
 
 
-def _best(owner: Ints, miss: Floats, owners: int) -> tuple[Ints, Floats]:
+def _two_best(owner: Ints, miss: Floats, owners: int) -> tuple[Ints, Floats]:
     """Row (O,) of each owner's least miss, −1 for none, and its second least miss (O,), infinite for none."""
     order = np.lexsort((miss, owner))
     sorted_owner = owner[order]

@@ -14,7 +14,7 @@ from ...errors import HandError, KnuckleError, MarkerMapError
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
-from ...hand.marker_sets import Groups, from_json, person_of, suggest
+from ...hand.marker_sets import Groups, from_json, subject_of, suggest
 from ...hand.mesh.surface import surface
 from ...solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothing
 from ...solvers.smoothing.smoothing_kinds import NoSmoothing
@@ -258,7 +258,7 @@ class Session:
         """Raise HandError if the performer has another hand of this side: both would drive the same one."""
         for other, hand in self._hands.items():
             same_side = hand.live is not None and hand.live.side == side
-            if same_side and other != name and person_of(other) == person_of(name):
+            if same_side and other != name and subject_of(other) == subject_of(name):
                 raise HandError(
                     f"'{name}' has the shape of a {side} hand, as '{other}' has: hold both hands flat and apart, "
                     "and measure again"

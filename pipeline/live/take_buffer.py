@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
-from ...hand.marker_sets import person_of
+from ...hand.marker_sets import subject_of
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class TakeBuffer:
             track = self._tracks.setdefault(name, _Track(pose.hand))
             # A hand that is measured again during a take gets other bone lengths; its angles stay comparable.
             track.hand = pose.hand
-            transform = self._transforms.get(person_of(name))
+            transform = self._transforms.get(subject_of(name))
             root = pose.root[0] if transform is None else transform @ pose.root[0]
             track.numbers.append(len(self))
             track.rows.frombytes(np.concatenate([root[:3].ravel(), pose.angles[0]]).astype(np.float32).tobytes())

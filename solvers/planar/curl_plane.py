@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ...hand.digit_plane import Bounds, plane_of
+from ...hand.digit_plane import Bounds, fit_plane
 from ...hand.model import HandModel
 from ...hand.scalar_math import N, NumberFunctions, Point
 from .planar_hand import PlanarDigit
@@ -29,4 +29,4 @@ PlaneFactory = Callable[[HandModel, PlanarDigit], CurlPlane]
 
 def digit_planes(_hand: HandModel, _digit: PlanarDigit) -> CurlPlane:
     """Return the default plane step, the same for every digit."""
-    return plane_of
+    return fit_plane

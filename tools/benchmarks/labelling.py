@@ -17,7 +17,7 @@ from standard_page import fill, table
 
 from knuckle import capture
 from knuckle.hand.joints import DIGITS
-from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.labelling_result import LabelledHand
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spoil, stripped, truth_of
 
@@ -56,7 +56,7 @@ def told(known: Recording, seed: int, **spoilt: int) -> str:
     """Marker-frames of a spoiled recording's hands that were right / wrong, in per cent."""
     times, places, truth = known
     spoiled = spoil(places, seed, **spoilt)
-    found = score(find(times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(times, spoiled.positions), spoiled, truth)
     return f"{round(100 * found.right, 1):g} / {round(100 * found.wrong, 1):g}"
 
 
@@ -100,7 +100,7 @@ def sureness() -> str:
         times, places, truth = known
         for kind in SPOILT.values():
             spoiled = spoil(places, seed, **kind)
-            for hand in find(times, spoiled.positions).hands:
+            for hand in label_hands(times, spoiled.positions).hands:
                 for confidence, is_right in _pieces(hand, spoiled, truth):
                     said.append(confidence)
                     right.append(is_right)
@@ -125,12 +125,12 @@ def _sets() -> Iterator[tuple[Recording, int]]:
 
 
 def _pieces(hand: LabelledHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
-    """Each piece's confidence, and whether most of its frames are of the spot and side that it was taken for."""
-    for piece in hand.pieces:
-        owners = spoiled.owner[piece.first : piece.last + 1, piece.column]
+    """Each span's confidence, and whether most of its frames are of the spot and side that it was taken for."""
+    for span in hand.spans:
+        owners = spoiled.owner[span.first : span.last + 1, span.column]
         owners = owners[owners >= 0]
         owner = int(np.bincount(owners).argmax()) if len(owners) else -1
-        yield piece.confidence, truth.get(owner) == (hand.side, hand.layout.spots[piece.spot])
+        yield span.confidence, truth.get(owner) == (hand.side, hand.layout.spots[span.spot])
 
 
 def _mean(values: Floats) -> str:

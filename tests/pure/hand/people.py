@@ -96,7 +96,9 @@ def _flexed(angles):
 def sites_of(worn):
     """The markers of a hand that wore them as sites of its model, which knows nothing of sliding."""
     joints = worn.model.joints
-    return tuple(Site(label, joints.index(spot.joint), spot.on(worn.side)) for label, spot in worn.spots().items())
+    return tuple(
+        Site(label, joints.index(spot.joint), spot.offset_on(worn.side)) for label, spot in worn.spots().items()
+    )
 
 
 def shape_without_slides(worn):

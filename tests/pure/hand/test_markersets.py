@@ -4,7 +4,7 @@ import pytest
 
 from knuckle.errors import MarkerMapError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINTS
-from knuckle.hand.marker_sets import Spot, claimed_side, from_json, read_words, suggest, to_json
+from knuckle.hand.marker_sets import Spot, from_json, parse_label, side_in_name, suggest, to_json
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,14 @@ from knuckle.hand.marker_sets import Spot, claimed_side, from_json, read_words, 
     ],
 )
 def test_words_name_joints(label, side, joint):
-    assert read_words(label) == (side, Spot(joint))
+    assert parse_label(label) == (side, Spot(joint))
 
 
 @pytest.mark.parametrize(
     "label", ["LeftForeArm", "right_elbow", "pillow_top", "Hips", "string", "", "right:elbow", "::"]
 )
 def test_other_words_name_none(label):
-    assert read_words(label) is None
+    assert parse_label(label) is None
 
 
 def test_labels_of_an_optical_glove_are_known_for_both_hands():
@@ -42,7 +42,7 @@ def test_labels_of_an_optical_glove_are_known_for_both_hands():
     ]
     found = suggest([*labels, "Human4:HEAD", "Human4:LSHO"])
     assert sorted(found.groups) == ["Human4 left", "Human4 right"]
-    assert [claimed_side(group) for group in sorted(found.groups)] == ["left", "right"]
+    assert [side_in_name(group) for group in sorted(found.groups)] == ["left", "right"]
     assert found.groups["Human4 left"]["Human4:LIFO"] == Spot("index-finger-phalanx-distal")
     assert found.groups["Human4 right"]["Human4:RPIN"] == Spot("pinky-finger-phalanx-proximal")
 

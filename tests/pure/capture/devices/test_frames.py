@@ -9,7 +9,7 @@ from knuckle.capture.frame import Frame, hand_name
 from knuckle.capture.protocols.quest import QuestParser
 from knuckle.capture.protocols.webxr_stream import WebxrParser
 from knuckle.hand.joints import JOINT_INDEX, JOINTS
-from knuckle.hand.marker_sets import person_of
+from knuckle.hand.marker_sets import subject_of
 from knuckle.hand.rotations import to_matrix
 
 # A row of the public data set quest-calibration (fracapuano, Hugging Face), as the app sent it: the left wrist, and of
@@ -60,5 +60,5 @@ def test_webxr_joints_point_to_the_tip_by_their_minus_z_and_backwards_by_their_y
 
 def test_a_hand_tells_whose_it_is():
     hands = {"left": "", "Anna left": "Anna", "Anna B right": "Anna B", "left#2": "#2", "Anna left#3": "Anna#3"}
-    assert {hand: person_of(hand) for hand in hands} == hands
-    assert person_of(hand_name("left", "Anna")) == "Anna"
+    assert {hand: subject_of(hand) for hand in hands} == hands
+    assert subject_of(hand_name("left", "Anna")) == "Anna"

@@ -3,7 +3,7 @@
 import pytest
 
 from knuckle import capture
-from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
 
@@ -19,7 +19,7 @@ def test_hands_that_are_made_are_labelled_though_some_tips_have_no_marker(layout
     assert LAYOUTS[layout].name.endswith("five tips")
     times, places, truth = stripped(*made(layout, side, 1), digits)
     spoiled = spoil(places, 1)
-    found = score(find(times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(times, spoiled.positions), spoiled, truth)
     assert (found.right, found.wrong) == (1.0, 0.0)
 
 
@@ -39,6 +39,6 @@ def test_captures_stripped_to_three_on_the_palm_and_some_tips_are_labelled(share
     markers = capture.read(shared / "data/captures" / file)
     times, places, truth = stripped(markers.times, markers.positions, truth_of(markers), digits)
     spoiled = spoil(places, 1)
-    found = score(find(times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(times, spoiled.positions), spoiled, truth)
     assert found.right >= 0.99
     assert found.wrong <= 0.002

@@ -11,7 +11,7 @@ from knuckle import capture
 from knuckle.capture.cleaning import clean
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import DIGITS, TIPS
-from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline.labelling import DOUBTFUL_CONFIDENCE, label_by_shape
@@ -25,7 +25,7 @@ from knuckle.tests.pure.hand.people import posed, someone
 def test_any_made_hand_with_three_or_four_on_the_palm_and_five_tips_is_labelled(layout, side, seed):
     times, places, truth = made(layout, side, seed, frames=80)
     spoiled = spoil(places, seed)
-    hands = find(times, spoiled.positions)
+    hands = label_hands(times, spoiled.positions)
     found = score(hands, spoiled, truth)
     # A hand that cannot be told is not told wrongly.
     assert found.wrong <= 0.25
@@ -63,13 +63,13 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     places = posed(someone(side), spots, np.zeros((40, 5, 3)), noise=0.0003) * [1.0, 1.0, 0.02]
     truth = {column: (side, spot) for column, spot in enumerate(spots)}
     times, spoiled = np.arange(40) / 50, spoil(places, 2)
-    untold = find(times, spoiled.positions)
+    untold = label_hands(times, spoiled.positions)
     assert not untold.hands and "left or right cannot be told" in untold.notes[0]
     assert "--" not in untold.notes[0], "a panel has no options of a shell"
-    told = find(times, spoiled.positions, asked=side)
+    told = label_hands(times, spoiled.positions, asked=side)
     assert "that was asked for" in told.notes[0]
     assert score(told, spoiled, truth).right == 1.0
-    other = find(times, spoiled.positions, asked="left" if side == "right" else "right")
+    other = label_hands(times, spoiled.positions, asked="left" if side == "right" else "right")
     assert all(hand.side != side for hand in other.hands)
 
 
@@ -78,7 +78,7 @@ def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_
     known = (markers.times, markers.positions, truth_of(markers))
     for digits in (("thumb", "index-finger", "middle-finger"), ("thumb", "index-finger", "pinky-finger")):
         times, places, _ = stripped(*known, digits)
-        (hand,) = find(times, spoil(places, 4).positions).hands
+        (hand,) = label_hands(times, spoil(places, 4).positions).hands
         sure = {
             spot.joint: confidence
             for spot, confidence in zip(hand.layout.spots.values(), hand.confidence, strict=True)
@@ -95,12 +95,12 @@ def test_what_is_said_to_be_right_nine_times_of_ten_is(shared):
         markers = capture.read(shared / "data/captures" / file)
         times, places, truth = stripped(markers.times, markers.positions, truth_of(markers), DIGITS)
         spoiled = spoil(places, seed, swaps=2, cuts=4)
-        for hand in find(times, spoiled.positions).hands:
-            for piece in hand.pieces:
-                owners = spoiled.owner[piece.first : piece.last + 1, piece.column]
+        for hand in label_hands(times, spoiled.positions).hands:
+            for span in hand.spans:
+                owners = spoiled.owner[span.first : span.last + 1, span.column]
                 owner = int(np.bincount(owners[owners >= 0]).argmax()) if (owners >= 0).any() else -1
-                said.append(piece.confidence)
-                right.append(truth.get(owner) == (hand.side, hand.layout.spots[piece.spot]))
+                said.append(span.confidence)
+                right.append(truth.get(owner) == (hand.side, hand.layout.spots[span.spot]))
     sure = np.array(said) > 0.9
     assert sure.mean() > 0.5
     assert np.array(right)[sure].mean() > 0.9

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle import capture
-from knuckle.hand.labelling.hungarian import Costs, assigned, least_cost, moves
-from knuckle.hand.labelling.label_search import find
-from knuckle.hand.labelling.trajectories import follow
+from knuckle.hand.labelling.hungarian import AssignmentCosts, assign_markers, exchange_costs, minimum_cost_assignment
+from knuckle.hand.labelling.label_search import label_hands
+from knuckle.hand.labelling.trajectories import find_trajectories
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, made, score, spoil, truth_of
 
 
@@ -20,7 +20,7 @@ def test_the_assignment_costs_what_scipys_does(rows, more, seed, whole):
     optimize = pytest.importorskip("scipy.optimize")
     costs = np.random.default_rng(seed).normal(0, 10, (rows, rows + more))
     costs = np.rint(costs) if whole else costs
-    columns = least_cost(costs)
+    columns = minimum_cost_assignment(costs)
     assert len(set(columns)) == rows
     best = costs[optimize.linear_sum_assignment(costs)].sum()
     assert costs[np.arange(rows), columns].sum() == pytest.approx(best, abs=1e-9)
@@ -33,27 +33,27 @@ def pairwise(spots, markers, seed):
     for a, b in itertools.combinations(range(spots), 2):
         pairs[a, b, :markers, :markers] = rng.normal(0, 1, (markers, markers)) * (1 - np.eye(markers))
         pairs[b, a] = pairs[a, b].T
-    return Costs(single, pairs)
+    return AssignmentCosts(single, pairs)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_no_exchange_lowers_the_cost_of_what_was_assigned_and_each_is_foretold(seed):
     costs = pairwise(4, 5, seed)
-    labels = assigned(costs)
-    own = costs.of(labels)
-    swaps, changes = moves(costs, labels)
+    labels = assign_markers(costs)
+    own = costs.total(labels)
+    swaps, changes = exchange_costs(costs, labels)
     for a, b in itertools.combinations(range(4), 2):
         other = labels.copy()
         other[[a, b]] = other[[b, a]]
         if labels[a] != labels[b]:
-            assert costs.of(other) - own == pytest.approx(swaps[a, b], abs=1e-9)
+            assert costs.total(other) - own == pytest.approx(swaps[a, b], abs=1e-9)
             assert swaps[a, b] > -1e-6
     for spot, marker in itertools.product(range(4), range(6)):
         if np.isfinite(changes[spot, marker]):
             other = labels.copy()
             other[spot] = marker
-            assert costs.of(other) - own == pytest.approx(changes[spot, marker], abs=1e-9)
+            assert costs.total(other) - own == pytest.approx(changes[spot, marker], abs=1e-9)
             assert changes[spot, marker] > -1e-6
 
 
@@ -67,7 +67,7 @@ def straight_lines(frames=60, apart=0.03):
 def test_a_swap_is_followed_into_the_other_column():
     times, positions = straight_lines()
     positions[20:35] = positions[20:35, ::-1]
-    tracks = follow(times, positions)
+    tracks = find_trajectories(times, positions)
     assert len(tracks.first) == 2
     assert list(tracks.ids[[0, 25, 50], [0, 1, 0]]) == [tracks.ids[0, 0]] * 3
 
@@ -77,7 +77,7 @@ def test_a_marker_that_is_found_again_under_another_name_stays_one():
     late = np.full((60, 1, 3), np.nan)
     late[30:, 0] = positions[30:, 0]
     positions[24:, 0] = np.nan
-    tracks = follow(times, np.concatenate([positions, late], axis=1))
+    tracks = find_trajectories(times, np.concatenate([positions, late], axis=1))
     assert len(tracks.first) == 2
     assert tracks.ids[10, 0] == tracks.ids[40, 2]
 
@@ -86,15 +86,15 @@ def test_a_gap_after_which_a_marker_could_be_either_of_two_is_left_open():
     times, positions = straight_lines(apart=0.004)
     positions[25:45] = np.nan
     positions[45:] += [0, 0.002, 0]
-    tracks = follow(times, positions)
+    tracks = find_trajectories(times, positions)
     assert tracks.ids[10, 0] not in tracks.ids[50]
 
 
 def test_nothing_seen_and_single_frames_have_no_tracks_that_leap():
-    assert len(follow(np.arange(5.0), np.full((5, 3, 3), np.nan)).first) == 0
-    assert len(follow(np.zeros(1), np.zeros((1, 2, 3))).first) == 2
-    assert find(np.arange(5.0), np.full((5, 3, 3), np.nan)).hands == ()
-    assert find(np.zeros(0), np.zeros((0, 0, 3))).hands == ()
+    assert len(find_trajectories(np.arange(5.0), np.full((5, 3, 3), np.nan)).first) == 0
+    assert len(find_trajectories(np.zeros(1), np.zeros((1, 2, 3))).first) == 2
+    assert label_hands(np.arange(5.0), np.full((5, 3, 3), np.nan)).hands == ()
+    assert label_hands(np.zeros(0), np.zeros((0, 0, 3))).hands == ()
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -104,7 +104,7 @@ def test_hands_that_are_made_are_labelled(layout, least, side):
     for seed in range(2):
         times, places, truth = made(layout, side, seed)
         spoiled = spoil(places, seed)
-        scores.append(score(find(times, spoiled.positions), spoiled, truth))
+        scores.append(score(label_hands(times, spoiled.positions), spoiled, truth))
     assert np.mean([one.right for one in scores]) >= least, scores
 
 
@@ -121,7 +121,7 @@ def test_captures_without_their_labels_get_them_back_though_markers_swap(shared,
     markers = capture.read(shared / "data/captures" / file)
     truth = truth_of(markers)
     spoiled = spoil(markers.positions, 1, swaps=8)
-    found = score(find(markers.times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(markers.times, spoiled.positions), spoiled, truth)
     assert found.right >= least
     assert found.wrong <= worst
 
@@ -130,7 +130,7 @@ def test_captures_without_their_labels_get_them_back_though_markers_swap(shared,
 def test_optical_captures_in_fragments_with_ghosts_are_labelled(shared, file):
     markers = capture.read(shared / "data/captures" / file)
     spoiled = spoil(markers.positions, 2, swaps=8, cuts=12, ghosts=6)
-    found = score(find(markers.times, spoiled.positions), spoiled, truth_of(markers))
+    found = score(label_hands(markers.times, spoiled.positions), spoiled, truth_of(markers))
     assert found.right >= 0.99
     assert found.wrong <= 0.005
 
@@ -139,7 +139,7 @@ def test_a_body_without_its_hands_has_none(shared):
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     body = [column for column in range(len(markers.names)) if column not in truth_of(markers)]
     assert len(body) > 15
-    assert find(markers.times, markers.positions[:, body]).hands == ()
+    assert label_hands(markers.times, markers.positions[:, body]).hands == ()
 
 
 def test_where_nothing_moves_the_hand_is_still_told(shared):
@@ -147,6 +147,6 @@ def test_where_nothing_moves_the_hand_is_still_told(shared):
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     order = np.random.default_rng(0).permutation(len(markers.names))
     still = Spoiled(markers.positions[:5, order], np.tile(order, (5, 1)))
-    found = score(find(markers.times[:5], still.positions), still, truth_of(markers))
+    found = score(label_hands(markers.times[:5], still.positions), still, truth_of(markers))
     assert found.wrong < 0.1
     assert found.right > 0.9

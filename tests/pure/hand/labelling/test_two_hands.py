@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
-from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.label_search import label_hands
 from knuckle.tests.pure.hand.labelling.spoiled import score, spoil, stripped, truth_of
 
 SETS = {
@@ -40,7 +40,7 @@ def columns(truth, side):
 def test_hands_near_each_other_or_crossing_are_told_though_markers_swap_and_break(glove, markers, apart, drift):
     times, places, truth = two(glove, SETS[markers], apart, drift)
     spoiled = spoil(places, 1, swaps=4, cuts=8, ghosts=3)
-    found = score(find(times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(times, spoiled.positions), spoiled, truth)
     assert found.wrong <= 0.01
     assert found.right >= 0.85
 
@@ -56,7 +56,7 @@ def test_a_hand_that_is_not_always_in_view_is_not_taken_for_the_other(glove, kin
     if kind == "in turns":
         places[frames // 2 :, left] = np.nan
     spoiled = spoil(places, 1)
-    found = score(find(times, spoiled.positions), spoiled, truth)
+    found = score(label_hands(times, spoiled.positions), spoiled, truth)
     assert found.wrong == 0
     assert found.right >= 0.99
 
@@ -66,7 +66,7 @@ def test_of_three_hands_two_are_told_and_the_thirds_markers_are_in_neither(glove
     times, places, truth = two(glove, SETS["six"], 0.4)
     left = columns(truth, "left")
     third = np.roll(places[:, left], len(times) // 2, axis=0) + [0.0, 0.5, 0.0]
-    hands = find(times, np.concatenate([places, third], axis=1)).hands
+    hands = label_hands(times, np.concatenate([places, third], axis=1)).hands
     assert sorted(hand.side for hand in hands) == ["left", "right"]
     for hand in hands:
         taken = set(hand.columns[hand.columns >= 0].tolist())
