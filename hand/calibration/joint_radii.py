@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
 from ..measurements import Measurement, inlier_mask, jackknife
-from ..mesh.anatomy import FINGER, THICKNESS, THUMB
+from ..mesh.anatomy import DIGIT_THICKNESS, FINGER_PROFILE, THUMB_PROFILE
 from ..proportions import Proportions, adult
 from .marker_angles import PlanarMarkers, flexions, project_to_plane
 
@@ -41,8 +41,8 @@ def radii_by_size(hand: Proportions) -> Floats:
     Greiner (1991), Hand anthropometry of US Army personnel, the same depths as the skin's.
     """
     half = np.empty((len(DIGITS), 3))
-    for row, thickness in enumerate(THICKNESS):
-        stations = FINGER if row else THUMB
+    for row, thickness in enumerate(DIGIT_THICKNESS):
+        stations = FINGER_PROFILE if row else THUMB_PROFILE
         back, front = (np.interp([0.0, 1.0, 2.0], stations[:, 0], stations[:, column]) for column in (2, 3))
         half[row] = thickness * (back + front) / 2
     radii: Floats = half / 1000 * hand.size / adult(hand.side).size

@@ -14,13 +14,13 @@ from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
 from ..kinematics import Pose, joint_frames
 from ..model import HandModel
 from ..proportions import Proportions, adult, build
-from .implicit_surface import Limb, blend, ramp
+from .implicit_surface import Limb, smooth_union, smoothstep
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
-FINGER = np.array(
+FINGER_PROFILE = np.array(
     [
         [-0.20, 10.2, 10.4, 13.4, 0, 0],
         [0.00, 10.3, 10.9, 13.4, 0, 0],
@@ -41,11 +41,11 @@ FINGER = np.array(
         [3.00, 6.2, 4.3, 6.6, 0, 0],
     ]
 )
-THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
+DIGIT_THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
 """Scale of each digit relative to its table."""
 
 # Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
-THUMB = np.array(
+THUMB_PROFILE = np.array(
     [
         [-0.28, 5.5, 6.0, 5.0, 0, 0],
         [-0.10, 10.0, 9.0, 10.5, 0, 0],
@@ -65,7 +65,7 @@ THUMB = np.array(
 )
 
 # From a finger's metacarpal base to its MCP: half-width, back, palm side.
-METACARPAL = np.array(
+METACARPAL_PROFILE = np.array(
     [
         [-0.15, 12.5, 9.5, 11.0],
         [0.20, 13.3, 10.2, 11.5],
@@ -76,12 +76,12 @@ METACARPAL = np.array(
     ]
 )
 # Along the forearm's axis in mm: half-width, back, palm side.
-WRIST = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
-WRIST_MIDDLE = (1.0, -1.0)
+WRIST_PROFILE = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
+FOREARM_AXIS_MM = (1.0, -1.0)
 """Position of the forearm's axis in x and z, mm."""
-LEAST_ROOM = 0.5
+MIN_WIDTH_FACTOR = 0.5
 """Lower bound of the factor by which a finger may be thinned."""
-WRIST_SHIFT = (-35.0, 0.0)
+WRIST_SHIFT_RANGE_MM = (-35.0, 0.0)
 """mm, range by which the start of the forearm may be moved back."""
 TIP_LENGTH = 1.25
 """Length of a rounded fingertip, relative to its half-width."""
@@ -98,7 +98,7 @@ class FleshVolume:
     """Scale relative to the tables."""
     digits: tuple[Limb, ...]
     """Thumb first; each from its first moving joint to its tip."""
-    reach: Floats
+    joint_y: Floats
     """(5, 4) m, positions of each digit's joints along its axis, starting with 0."""
     wrist: Limb
     palm: tuple[tuple[Limb, float, float], ...]
@@ -109,9 +109,9 @@ class FleshVolume:
         """Signed distance (N,) m to the palm without its digits."""
         result = np.full(len(points), 1.0)
         # Bones show on the back of the hand; the palm side is padded.
-        padded = ramp(-points[:, 2], 0, 0.008 * self.scale)
+        padded = smoothstep(-points[:, 2], 0, 0.008 * self.scale)
         for limb, back, front in self.palm:
-            result = blend(result, limb.distance(points), back + (front - back) * padded)
+            result = smooth_union(result, limb.distance(points), back + (front - back) * padded)
         return result
 
     def distance(self, points: Floats, owner: Ints) -> Floats:
@@ -125,44 +125,46 @@ class FleshVolume:
         palm = self.palm_distance(points)
         result = palm.copy()
         for digit, limb in enumerate(self.digits):
-            mine = (owner == digit) | (owner < 0)
-            if mine.any():
-                width = self._fillet(digit, points[mine])
-                result[mine] = np.minimum(result[mine], blend(palm[mine], limb.distance(points[mine]), width))
+            affected = (owner == digit) | (owner < 0)
+            if affected.any():
+                width = self._blend_width(digit, points[affected])
+                result[affected] = np.minimum(
+                    result[affected], smooth_union(palm[affected], limb.distance(points[affected]), width)
+                )
         return result
 
-    def _fillet(self, digit: int, points: Floats) -> Floats:
+    def _blend_width(self, digit: int, points: Floats) -> Floats:
         """Blend width (N,) m of a digit into the palm: wide for the thumb, but not beyond its MCP."""
         if digit:
             return np.full(len(points), 0.0035 * self.scale)
-        y = self.digits[0].local(points)[:, 1]
-        first = self.reach[0, 1]
-        return np.asarray(0.018 * self.scale * (1 - ramp(y, 0.5 * first, 1.05 * first)))
+        y = self.digits[0].to_local(points)[:, 1]
+        mcp_y = self.joint_y[0, 1]
+        return np.asarray(0.018 * self.scale * (1 - smoothstep(y, 0.5 * mcp_y, 1.05 * mcp_y)))
 
 
-def anatomy(proportions: Proportions) -> FleshVolume:
+def flesh_volume(proportions: Proportions) -> FleshVolume:
     """Build the volume of a right hand with these proportions."""
     hand = build(proportions)
     joints = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
-    scale = _scale(proportions)
-    reach = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
-    thick = np.array(THICKNESS) * scale
-    room = _room(joints, reach, thick)
-    digits = tuple(_digit(digit, joints, reach[digit], thick[digit], room[digit]) for digit in range(5))
+    scale = _thickness_scale(proportions)
+    joint_y = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
+    thickness = np.array(DIGIT_THICKNESS) * scale
+    width_factors = _width_factors(joints, joint_y, thickness)
+    digits = tuple(_digit(digit, joints, joint_y[digit], thickness[digit], width_factors[digit]) for digit in range(5))
     wrist = _wrist(proportions, scale)
-    blended = [
+    palm_limbs = [
         *((_metacarpal(digit, joints, scale), 0.008, 0.017) for digit in range(1, 5)),
         (wrist, 0.018, 0.018),
         (_first_web(joints, scale), 0.010, 0.010),
         (_thenar(joints, scale), 0.022, 0.022),
         (_hypothenar(joints, scale), 0.012, 0.012),
-        *((_web(digit, joints, reach, scale), 0.006, 0.006) for digit in range(1, 4)),
+        *((_web(digit, joints, joint_y, scale), 0.006, 0.006) for digit in range(1, 4)),
     ]
-    palm = tuple((limb, back * scale, front * scale) for limb, back, front in blended)
-    return FleshVolume(hand, joints, scale, digits, reach, wrist, palm)
+    palm = tuple((limb, back * scale, front * scale) for limb, back, front in palm_limbs)
+    return FleshVolume(hand, joints, scale, digits, joint_y, wrist, palm)
 
 
-def _scale(proportions: Proportions) -> float:
+def _thickness_scale(proportions: Proportions) -> float:
     """Thickness of the hand relative to the tables: the geometric mean of length and breadth."""
     standard = adult("right")
 
@@ -172,92 +174,94 @@ def _scale(proportions: Proportions) -> float:
     return float(np.sqrt(proportions.size / standard.size * breadth(proportions) / breadth(standard)))
 
 
-ROOM_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3])
+WIDTH_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3])
 
 
-def _room(joints: Floats, reach: Floats, thick: Floats) -> Floats:
+def _width_factors(joints: Floats, joint_y: Floats, thickness: Floats) -> Floats:
     """Factors (5, ROOM_STATIONS) on each digit's width that keep neighbouring digits from touching."""
-    keep = np.ones((5, len(ROOM_STATIONS)))
-    lines, widths = [], []
+    factors = np.ones((5, len(WIDTH_STATIONS)))
+    axes, widths = [], []
     for digit in range(1, 5):
         frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
-        lines.append(frame[:3, 3] + np.interp(ROOM_STATIONS, range(4), reach[digit])[:, None] * frame[:3, 1])
-        widths.append(np.interp(ROOM_STATIONS, FINGER[:, 0], FINGER[:, 1]) / 1000 * thick[digit])
+        axes.append(frame[:3, 3] + np.interp(WIDTH_STATIONS, range(4), joint_y[digit])[:, None] * frame[:3, 1])
+        widths.append(np.interp(WIDTH_STATIONS, FINGER_PROFILE[:, 0], FINGER_PROFILE[:, 1]) / 1000 * thickness[digit])
     for a in range(3):
-        apart = np.linalg.norm(lines[a][:, None] - lines[a + 1][None], axis=-1)
-        share = np.clip(0.87 * apart / (widths[a][:, None] + widths[a + 1][None]), LEAST_ROOM, 1)
-        keep[a + 1] = np.minimum(keep[a + 1], share.min(1))
-        keep[a + 2] = np.minimum(keep[a + 2], share.min(0))
-    return keep
+        distances = np.linalg.norm(axes[a][:, None] - axes[a + 1][None], axis=-1)
+        clearance = np.clip(0.87 * distances / (widths[a][:, None] + widths[a + 1][None]), MIN_WIDTH_FACTOR, 1)
+        factors[a + 1] = np.minimum(factors[a + 1], clearance.min(1))
+        factors[a + 2] = np.minimum(factors[a + 2], clearance.min(0))
+    return factors
 
 
-def _digit(digit: int, joints: Floats, reach: Floats, thick: float, room: Floats) -> Limb:
-    table = THUMB if digit == 0 else FINGER
-    stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-reach[1], *reach])
-    profile = table[:, 1:] / 1000 * thick
+def _digit(digit: int, joints: Floats, joint_y: Floats, thickness: float, width_factors: Floats) -> Limb:
+    table = THUMB_PROFILE if digit == 0 else FINGER_PROFILE
+    stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-joint_y[1], *joint_y])
+    profile = table[:, 1:] / 1000 * thickness
     # Proximal to the web, the palm determines the width.
-    profile[:, 0] *= np.interp(table[:, 0], [0, *ROOM_STATIONS], [1, *room])
+    profile[:, 0] *= np.interp(table[:, 0], [0, *WIDTH_STATIONS], [1, *width_factors])
     frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
-    return Limb.through(frame, stations, profile, 2.3, back=2.2, tip=TIP_LENGTH * profile[-1, 0])
+    return Limb.from_stations(frame, stations, profile, 2.3, back_power=2.2, tip_length=TIP_LENGTH * profile[-1, 0])
 
 
 def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
     base, knuckle = (joints[JOINT_INDEX[name]] for name in DIGIT_JOINTS[DIGITS[digit]][:2])
     length = float(np.linalg.norm(knuckle[:3, 3] - base[:3, 3]))
-    profile = METACARPAL[:, 1:] / 1000 * scale * THICKNESS[digit]
-    return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, back=2.2)
+    profile = METACARPAL_PROFILE[:, 1:] / 1000 * scale * DIGIT_THICKNESS[digit]
+    return Limb.from_stations(base, METACARPAL_PROFILE[:, 0] * length, profile, 2.4, back_power=2.2)
 
 
 def _wrist(proportions: Proportions, scale: float) -> Limb:
     """The wrist and the end of the forearm, which starts further back for a longer palm."""
     mm = scale / 1000
-    cmc, bases = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
-    usual = adult("right").palm[:, 1]
-    behind = min(cmc / mm - usual[0] * 1000, bases / mm - usual[1::2].mean() * 1000)
-    shift = WRIST[:, 0] + np.clip(behind, *WRIST_SHIFT) * np.array([1, 1, 0.5, 0])
+    cmc_y, base_y = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
+    adult_y = adult("right").palm[:, 1]
+    shift = min(cmc_y / mm - adult_y[0] * 1000, base_y / mm - adult_y[1::2].mean() * 1000)
+    stations = WRIST_PROFILE[:, 0] + np.clip(shift, *WRIST_SHIFT_RANGE_MM) * np.array([1, 1, 0.5, 0])
     frame = np.eye(4)
-    frame[[0, 2], 3] = np.array(WRIST_MIDDLE) * mm
-    return Limb.through(frame, shift * mm, WRIST[:, 1:] * mm, 2.3)
+    frame[[0, 2], 3] = np.array(FOREARM_AXIS_MM) * mm
+    return Limb.from_stations(frame, stations * mm, WRIST_PROFILE[:, 1:] * mm, 2.3)
 
 
-def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
+def _web(digit: int, joints: Floats, joint_y: Floats, scale: float) -> Limb:
     """The web between two fingers, out to half of their proximal phalanges on the palm side."""
     a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
-    bone = min(reach[digit, 1], reach[digit + 1, 1])
+    bone_length = min(joint_y[digit, 1], joint_y[digit + 1, 1])
     along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
     frame = np.eye(4)
     frame[:3, :3] = rot.frame_from_yz(across, back)
-    frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
+    frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone_length - back / 2 * 0.0025 * scale
     # The limb's axis is across the hand, so its half-width is along the fingers.
-    profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
-    return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, back=2.0)
+    profile = np.array([[0.24 * bone_length, 0.0085 * scale, 0.0098 * scale]] * 2)
+    return Limb.from_stations(frame, [0, float(np.linalg.norm(across))], profile, 2.2, back_power=2.0)
 
 
 def _first_web(joints: Floats, scale: float) -> Limb:
     """The muscle and skin between the metacarpals of thumb and index finger."""
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
-    thumb = cmc + 0.62 * (mcp - cmc)
+    thumb_end = cmc + 0.62 * (mcp - cmc)
     # As far distal of the thumb's end as in the standard hand, wherever the thumb begins.
-    ahead = (thumb[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
-    index = base + np.clip(ahead, 0.3, 0.66) * (knuckle - base)
-    root, across = (cmc + base) / 2, index - thumb
-    middle = (thumb + index) / 2
+    index_share = (thumb_end[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
+    index_end = base + np.clip(index_share, 0.3, 0.66) * (knuckle - base)
+    root, across = (cmc + base) / 2, index_end - thumb_end
+    middle = (thumb_end + index_end) / 2
     frame = np.eye(4)
     frame[:3, :3] = rot.frame_from_yz(middle - root, np.cross(across, middle - root))
     frame[:3, 3] = root
-    length, half = float(np.linalg.norm(middle - root)), float(np.linalg.norm(across)) / 2
+    length, half_width = float(np.linalg.norm(middle - root)), float(np.linalg.norm(across)) / 2
     mm = scale / 1000
-    profile = np.array([[0.3 * half, 9 * mm, 11 * mm], [0.7 * half, 7 * mm, 9 * mm], [half, 4 * mm, 5 * mm]])
-    return Limb.through(frame, [0, 0.5 * length, length], profile, 2.2)
+    profile = np.array(
+        [[0.3 * half_width, 9 * mm, 11 * mm], [0.7 * half_width, 7 * mm, 9 * mm], [half_width, 4 * mm, 5 * mm]]
+    )
+    return Limb.from_stations(frame, [0, 0.5 * length, length], profile, 2.2)
 
 
-def _pad(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
+def _muscle(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
     """A muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
     frame = np.eye(4)
     frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(b - a, back), a
     stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
-    return Limb.through(frame, stations, profile / 1000 * scale, 2.2)
+    return Limb.from_stations(frame, stations, profile / 1000 * scale, 2.2)
 
 
 def _thenar(joints: Floats, scale: float) -> Limb:
@@ -269,7 +273,7 @@ def _thenar(joints: Floats, scale: float) -> Limb:
     a[2] = max(a[2], -0.0112 * scale)
     b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
     profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])
-    return _pad(a, b, np.array([-0.25, -0.1, 1.0]), profile, scale)
+    return _muscle(a, b, np.array([-0.25, -0.1, 1.0]), profile, scale)
 
 
 def _hypothenar(joints: Floats, scale: float) -> Limb:
@@ -278,4 +282,4 @@ def _hypothenar(joints: Floats, scale: float) -> Limb:
     a = base + np.array([-1.0, -26, -4]) / 1000 * scale
     b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale
     profile = np.array([[6, 8, 8], [9.5, 10, 11.5], [11.5, 10, 13], [10.8, 9, 11.5], [8.0, 8, 8]])
-    return _pad(a, b, np.array([0.15, 0, 1.0]), profile, scale)
+    return _muscle(a, b, np.array([0.15, 0, 1.0]), profile, scale)

@@ -47,22 +47,22 @@ _THUMB_LINES = (
 )
 
 
-def mark(anatomy: FleshVolume, points: Floats, quads: Ints) -> None:
+def displace_creases(flesh: FleshVolume, points: Floats, quads: Ints) -> None:
     """Displace the vertices (V, 3) by every line, in place."""
-    moves = np.zeros(len(points))
-    out = normals(points, quads)
-    flat = points * [1.0, 1.0, 0.0]
-    for line in marks(anatomy):
+    displacement = np.zeros(len(points))
+    vertex_normal = vertex_normals(points, quads)
+    in_palm_plane = points * [1.0, 1.0, 0.0]
+    for line in crease_lines(flesh):
         if line.facing:
-            away = distance_to_line(flat, line.line * [1.0, 1.0, 0.0])
-            share = np.clip(1.6 * out[:, 2] * line.facing, 0, 1)
+            distance = distance_to_polyline(in_palm_plane, line.line * [1.0, 1.0, 0.0])
+            strength = np.clip(1.6 * vertex_normal[:, 2] * line.facing, 0, 1)
         else:
-            away, share = distance_to_line(points, line.line), np.ones(len(points))
-        moves += line.height * share * np.exp(-((away / line.radius) ** 2))
-    points += moves[:, None] * out
+            distance, strength = distance_to_polyline(points, line.line), np.ones(len(points))
+        displacement += line.height * strength * np.exp(-((distance / line.radius) ** 2))
+    points += displacement[:, None] * vertex_normal
 
 
-def normals(points: Floats, quads: Ints) -> Floats:
+def vertex_normals(points: Floats, quads: Ints) -> Floats:
     """Vertex normals (V, 3), unit: the area-weighted mean of the adjacent quads'."""
     a, b, c, d = (points[quads[:, i]] for i in range(4))
     face = np.cross(c - a, d - b)
@@ -73,68 +73,78 @@ def normals(points: Floats, quads: Ints) -> Floats:
     return np.asarray(result / np.maximum(np.linalg.norm(result, axis=-1, keepdims=True), 1e-30))
 
 
-def distance_to_line(points: Floats, line: Floats) -> Floats:
+def distance_to_polyline(points: Floats, line: Floats) -> Floats:
     """Distance (N,) m from points (N, 3) to a polyline (K, 3)."""
-    best = np.full(len(points), np.inf)
+    squared = np.full(len(points), np.inf)
     for a, b in pairwise(line):
-        along = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)
-        best = np.minimum(best, ((points - a - along[:, None] * (b - a)) ** 2).sum(-1))
-    return np.asarray(np.sqrt(best))
+        share = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)
+        squared = np.minimum(squared, ((points - a - share[:, None] * (b - a)) ** 2).sum(-1))
+    return np.asarray(np.sqrt(squared))
 
 
-def marks(anatomy: FleshVolume) -> list[CreaseLine]:
+def crease_lines(flesh: FleshVolume) -> list[CreaseLine]:
     """Return the lines of a right hand."""
-    return [*_digit_marks(anatomy), *_palm_marks(anatomy)]
+    return [*_digit_lines(flesh), *_palm_lines(flesh)]
 
 
-def _digit_marks(anatomy: FleshVolume) -> list[CreaseLine]:
-    mm = anatomy.scale / 1000
+def _digit_lines(flesh: FleshVolume) -> list[CreaseLine]:
+    mm = flesh.scale / 1000
     result = []
-    for digit, limb in enumerate(anatomy.digits):
+    for digit, limb in enumerate(flesh.digits):
         for station, first, last, height, radius in _FINGER_LINES if digit else _THUMB_LINES:
-            y = float(np.interp(station, range(4), anatomy.reach[digit]))
-            result.append(CreaseLine(_across(limb, y, first, last), height * mm, radius * mm))
+            y = float(np.interp(station, range(4), flesh.joint_y[digit]))
+            result.append(CreaseLine(_section_arc(limb, y, first, last), height * mm, radius * mm))
     return result
 
 
-def _across(limb: Limb, y: float, first: float, last: float) -> Floats:
+def _section_arc(limb: Limb, y: float, first: float, last: float) -> Floats:
     """A line on a digit's skin at y m along it, from the first to the last angle in degrees."""
     angles = np.deg2rad(np.linspace(first, last, 7))
-    return limb.world(limb.section(np.full(7, y), angles))
+    return limb.to_world(limb.section_points(np.full(7, y), angles))
 
 
-def _palm_marks(anatomy: FleshVolume) -> list[CreaseLine]:
-    mm = anatomy.scale / 1000
-    at = {name: anatomy.joints[index, :3, 3] / mm for name, index in JOINT_INDEX.items()}
-    knuckles = [at[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
-    bases = [at[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
+def _palm_lines(flesh: FleshVolume) -> list[CreaseLine]:
+    mm = flesh.scale / 1000
+    joint_mm = {name: flesh.joints[index, :3, 3] / mm for name, index in JOINT_INDEX.items()}
+    knuckles = [joint_mm[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
+    bases = [joint_mm[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
     lines: list[tuple[list[Floats], float, float, float]] = []
     for knuckle, base in zip(knuckles, bases, strict=True):
-        lines.append(([_by(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
-        lines.append(([_by(knuckle, 0, -1), _by(knuckle, 0, 1)], 0.9, 6.0, 1))
+        lines.append(([_shifted(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
+        lines.append(([_shifted(knuckle, 0, -1), _shifted(knuckle, 0, 1)], 0.9, 6.0, 1))
     for a, b in pairwise(knuckles):
-        lines.append(([_by((a + b) / 2, 0, 3), _by((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
+        lines.append(([_shifted((a + b) / 2, 0, 3), _shifted((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
     middle = (bases[1] + knuckles[1]) / 2
-    lines.append(([_by(middle, 4, -14), _by(middle, -3, 12)], -1.2, 14.0, -1))
+    lines.append(([_shifted(middle, 4, -14), _shifted(middle, -3, 12)], -1.2, 14.0, -1))
     lines += _palm_creases(knuckles, bases)
     return [CreaseLine(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
 
 
-def _by(point: Floats, x: float, y: float) -> Floats:
+def _shifted(point: Floats, x: float, y: float) -> Floats:
     """Move a point (3,) in the palm's plane."""
     return np.asarray(point + np.array([x, y, 0.0]))
 
 
 def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
     """The three long creases of the palm, in mm: around the thumb's ball, and two across."""
-    i, m, r, p = knuckles
-    round_thumb = [
-        _by(i, -11, -20),
-        _by((i + m) / 2, -1, -28),
-        _by((m + bases[1]) / 2, 0, -4),
-        _by(bases[2], -7, 4),
-        _by(bases[2], -8, -12),
+    index, middle, ring, little = knuckles
+    thumb_crease = [
+        _shifted(index, -11, -20),
+        _shifted((index + middle) / 2, -1, -28),
+        _shifted((middle + bases[1]) / 2, 0, -4),
+        _shifted(bases[2], -7, 4),
+        _shifted(bases[2], -8, -12),
     ]
-    near = [_by(i, -11, -18), _by((i + m) / 2, 0, -20), _by((m + r) / 2, 0, -27), _by(r, 8, -34)]
-    far = [_by(p, 10, -9), _by(r, 2, -9), _by(m, 2, -7), _by((i + m) / 2, 0, 4)]
-    return [(round_thumb, -1.0, 2.8, -1), (near, -0.8, 2.4, -1), (far, -0.8, 2.4, -1)]
+    proximal_crease = [
+        _shifted(index, -11, -18),
+        _shifted((index + middle) / 2, 0, -20),
+        _shifted((middle + ring) / 2, 0, -27),
+        _shifted(ring, 8, -34),
+    ]
+    distal_crease = [
+        _shifted(little, 10, -9),
+        _shifted(ring, 2, -9),
+        _shifted(middle, 2, -7),
+        _shifted((index + middle) / 2, 0, 4),
+    ]
+    return [(thumb_crease, -1.0, 2.8, -1), (proximal_crease, -0.8, 2.4, -1), (distal_crease, -0.8, 2.4, -1)]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-SAMPLES = 160
+PROFILE_SAMPLES = 160
 """Samples of a profile: 1 mm apart on a long limb."""
 
 TIP_POWER = 2.2
@@ -27,16 +27,16 @@ def smooth_curve(knots: ArrayLike, values: Floats, at: ArrayLike) -> Floats:
     x = np.asarray(knots, float)
     at = np.clip(np.asarray(at, float), x[0], x[-1])
     step = np.diff(x)
-    wide = step.reshape(-1, *[1] * (values.ndim - 1))
-    slope = np.diff(values, axis=0) / wide
+    width = step.reshape(-1, *[1] * (values.ndim - 1))
+    slope = np.diff(values, axis=0) / width
     before, after = slope[:-1], slope[1:]
-    w1, w2 = 2 * wide[1:] + wide[:-1], wide[1:] + 2 * wide[:-1]
+    w1, w2 = 2 * width[1:] + width[:-1], width[1:] + 2 * width[:-1]
     same = before * after > 0
     safe_before, safe_after = np.where(same, before, 1.0), np.where(same, after, 1.0)
     inner = np.where(same, (w1 + w2) / (w1 / safe_before + w2 / safe_after), 0.0)
     tangent = np.concatenate([slope[:1], inner, slope[-1:]])
     i = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
-    h = wide[i]
+    h = width[i]
     t = ((at - x[i]) / step[i]).reshape(h.shape)
     return np.asarray(
         values[i] * (1 + 2 * t) * (1 - t) ** 2
@@ -59,73 +59,75 @@ class Limb:
     """Exponent of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
     back_power: float
     """The same for the half above the axis."""
-    tip: float = 0.0
+    tip_length: float = 0.0
     """Length in m over which the end is rounded off; 0 leaves it flat."""
 
     @classmethod
-    def through(
+    def from_stations(
         cls,
         frame: Floats,
         stations: ArrayLike,
         profile: Floats,
         power: float,
         *,
-        back: float | None = None,
-        tip: float = 0,
+        back_power: float | None = None,
+        tip_length: float = 0,
     ) -> "Limb":
         """Build a limb whose profile (K, 3..5) is given at stations (K,) m along its axis."""
         stations = np.asarray(stations, float)
-        full = np.zeros((len(stations), 5))
-        full[:, : profile.shape[1]] = profile
-        even = np.linspace(stations[0], stations[-1], SAMPLES)
-        sampled = smooth_curve(stations, full, even)
-        return cls(frame, float(even[0]), float(even[-1]), sampled, power, back or power, tip)
+        five_columns = np.zeros((len(stations), 5))
+        five_columns[:, : profile.shape[1]] = profile
+        even_stations = np.linspace(stations[0], stations[-1], PROFILE_SAMPLES)
+        sampled = smooth_curve(stations, five_columns, even_stations)
+        return cls(
+            frame, float(even_stations[0]), float(even_stations[-1]), sampled, power, back_power or power, tip_length
+        )
 
-    def read(self, y: Floats) -> Floats:
+    def profile_at(self, y: Floats) -> Floats:
         """Interpolate the profile (N, 5) at (N,) m along the axis, constant beyond its ends."""
-        place = np.clip((y - self.start) / (self.end - self.start), 0, 1) * (SAMPLES - 1)
-        i = np.minimum(place.astype(np.int64), SAMPLES - 2)
-        t = (place - i)[:, None]
+        sample = np.clip((y - self.start) / (self.end - self.start), 0, 1) * (PROFILE_SAMPLES - 1)
+        i = np.minimum(sample.astype(np.int64), PROFILE_SAMPLES - 2)
+        t = (sample - i)[:, None]
         result: Floats = self.profile[i] * (1 - t) + self.profile[i + 1] * t
         return result
 
-    def local(self, points: Floats) -> Floats:
+    def to_local(self, points: Floats) -> Floats:
         """Transform points (N, 3) from the world into the limb's frame."""
-        moved: Floats = (points - self.frame[:3, 3]) @ self.frame[:3, :3]
-        return moved
+        local: Floats = (points - self.frame[:3, 3]) @ self.frame[:3, :3]
+        return local
 
-    def world(self, points: Floats) -> Floats:
+    def to_world(self, points: Floats) -> Floats:
         """Transform points (..., 3) from the limb's frame into the world."""
-        moved: Floats = points @ self.frame[:3, :3].T + self.frame[:3, 3]
-        return moved
+        world: Floats = points @ self.frame[:3, :3].T + self.frame[:3, 3]
+        return world
 
-    def section(self, y: Floats, angle: Floats) -> Floats:
+    def section_points(self, y: Floats, angle: Floats) -> Floats:
         """Surface points (N, 3) in the limb's frame at y (N,) m and angle (N,) rad, from X towards the back."""
-        w, up, down, cx, cz = self.read(y).T
+        w, up, down, cx, cz = self.profile_at(y).T
         c, s = np.cos(angle), np.sin(angle)
         height = np.where(s > 0, up, down)
         power = np.where(s > 0, self.back_power, self.power)
         radius = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
         return np.stack([cx + w * radius * c, y, cz + height * radius * s], -1)
 
-    def drawn(self, y: Floats) -> Floats:
+    def taper(self, y: Floats) -> Floats:
         """Factor (N,) on the section at y (N,) m in the rounded tip: 1 before it, 0 at the end."""
-        if not self.tip:
+        if not self.tip_length:
             return np.ones_like(y)
-        along = np.clip((y - self.end + self.tip) / self.tip, 0, 1)
+        along = np.clip((y - self.end + self.tip_length) / self.tip_length, 0, 1)
         return np.asarray(np.maximum(1 - along**TIP_POWER, 0) ** (1 / TIP_POWER))
 
-    def skin(self, y: Floats, angle: Floats) -> Floats:
+    def surface_points(self, y: Floats, angle: Floats) -> Floats:
         """World points (N, 3) on the limb, with its rounded end."""
-        local = self.section(y, angle)
-        middle = self.read(y)[:, 3:5]
-        local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * self.drawn(y)[:, None]
-        return self.world(local)
+        local = self.section_points(y, angle)
+        middle = self.profile_at(y)[:, 3:5]
+        local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * self.taper(y)[:, None]
+        return self.to_world(local)
 
     def distance(self, points: Floats) -> Floats:
         """Signed distance (N,) m, negative inside."""
-        x, y, z = self.local(points).T
-        w, up, down, cx, cz = self.read(y).T
+        x, y, z = self.to_local(points).T
+        w, up, down, cx, cz = self.profile_at(y).T
         x, z = x - cx, z - cz
         power = np.where(z > 0, self.back_power, self.power)
         q = ((np.abs(x) / w) ** power + (np.abs(z) / np.where(z > 0, up, down)) ** power) ** (1 / power)
@@ -133,14 +135,14 @@ class Limb:
         return np.asarray(np.hypot(x, z) * (1 - 1 / np.maximum(q, 1e-6)) + beyond)
 
 
-def blend(a: Floats, b: Floats, width: ArrayLike) -> Floats:
+def smooth_union(a: Floats, b: Floats, width: ArrayLike) -> Floats:
     """Union (N,) of signed distances, filleted where they differ by less than `width` m (quadratic smooth minimum)."""
     wide = np.maximum(np.asarray(width, float), 1e-9)
     h = np.maximum(wide - np.abs(a - b), 0) / wide
     return np.asarray(np.minimum(a, b) - h * h * wide / 4)
 
 
-def ramp(value: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
+def smoothstep(value: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
     """Smoothstep: 0 below low, 1 above high."""
     t = np.clip((value - np.asarray(low)) / (np.asarray(high) - np.asarray(low)), 0, 1)
     return np.asarray(t * t * (3 - 2 * t))

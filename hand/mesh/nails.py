@@ -4,41 +4,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .implicit_surface import Limb
-from .topology import NailPlate, outline
+from .topology import NailPlate, grid_outline
 
 Floats = NDArray[np.float64]
 
-INSET = 0.10
+PLATE_INSET = 0.10
 """Distance from the skin's fold to the plate, relative to the nail's half-width."""
-OVERHANG = 0.6
+PLATE_OVERHANG_MM = 0.6
 """mm of free edge beyond the skin."""
-FOLD = 0.28
+FOLD_HEIGHT_MM = 0.28
 """mm by which the skin is raised around the nail."""
-HALF_WIDTH = 7.6
+REFERENCE_HALF_WIDTH_MM = 7.6
 """mm, half-width of the finger for which lengths here are given; other digits' nails scale with theirs."""
 
 
 def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles: Floats) -> None:
     """Place a nail's groove and plate at `rows` (B+1,) m along the digit and `angles` (A+1,) rad in its section."""
-    mm = limb.read(rows[:1])[0, 0] / HALF_WIDTH
+    mm = limb.profile_at(rows[:1])[0, 0] / REFERENCE_HALF_WIDTH_MM
     u = np.linspace(-1, 1, len(angles))[:, None] * np.ones(len(rows))
     v = np.linspace(0, 1, len(rows)) * np.ones(len(angles))[:, None]
 
-    def at(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
+    def inset_grid(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
         """The window's grid (A+1, B+1, 3), inset by a fraction and lifted, its end less rounded than the skin's."""
         across = u * (1 - inset)
         angle = np.interp(across, u[:, 0], angles)
         start = rows[0] + inset * 5.5 * mm
         y = start + (rows - rows[0]) / (rows[-1] - rows[0]) * (rows[-1] + overhang * mm - start)
-        return _lifted(limb, y + bow(v) * across**2 * mm, angle, height * mm, roundness)
+        return _raised_points(limb, y + corner_offset_mm(v) * across**2 * mm, angle, height * mm, roundness)
 
-    groove = at(INSET / 2, -0.2, -0.5 + 0.25 * v**4, 1.0)
-    points[nail.groove] = outline(groove)
-    points[nail.plate] = at(INSET, OVERHANG, 0.12 + 0.2 * (1 - u * u), 0.35)
-    _raise_fold(points, limb, nail, FOLD * mm)
+    groove = inset_grid(PLATE_INSET / 2, -0.2, -0.5 + 0.25 * v**4, 1.0)
+    points[nail.groove] = grid_outline(groove)
+    points[nail.plate] = inset_grid(PLATE_INSET, PLATE_OVERHANG_MM, 0.12 + 0.2 * (1 - u * u), 0.35)
+    _raise_fold(points, limb, nail, FOLD_HEIGHT_MM * mm)
 
 
-def bow(along: Floats) -> Floats:
+def corner_offset_mm(along: Floats) -> Floats:
     """mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
 
     Both ends are round.
@@ -46,24 +46,24 @@ def bow(along: Floats) -> Floats:
     return np.asarray(1.3 - 2.7 * along)
 
 
-def _lifted(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
+def _raised_points(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
     """Points (A+1, B+1, 3) at `height` above the digit; roundness 1 follows its tip, less is straighter."""
-    flat, turn = y.ravel(), angle.ravel()
-    local = limb.section(flat, turn)
-    middle = limb.read(flat)[:, 3:5]
-    drawn = limb.drawn(flat)
-    local[:, 0] = middle[:, 0] + (local[:, 0] - middle[:, 0]) * drawn ** (0.5 + 0.5 * roundness)
-    local[:, 2] = middle[:, 1] + (local[:, 2] - middle[:, 1]) * drawn**roundness
-    local[:, [0, 2]] += np.stack([np.cos(turn), np.sin(turn)], -1) * height.reshape(-1, 1)
-    return limb.world(local).reshape(*y.shape, 3)
+    flat_y, flat_angle = y.ravel(), angle.ravel()
+    local = limb.section_points(flat_y, flat_angle)
+    middle = limb.profile_at(flat_y)[:, 3:5]
+    taper = limb.taper(flat_y)
+    local[:, 0] = middle[:, 0] + (local[:, 0] - middle[:, 0]) * taper ** (0.5 + 0.5 * roundness)
+    local[:, 2] = middle[:, 1] + (local[:, 2] - middle[:, 1]) * taper**roundness
+    local[:, [0, 2]] += np.stack([np.cos(flat_angle), np.sin(flat_angle)], -1) * height.reshape(-1, 1)
+    return limb.to_world(local).reshape(*y.shape, 3)
 
 
 def _raise_fold(points: Floats, limb: Limb, nail: NailPlate, height: float) -> None:
     """Raise the skin around the nail, except under its free edge."""
-    a, b = nail.plate.shape[0] - 1, nail.plate.shape[1] - 1
-    sides = b - 2
-    fold = np.concatenate([nail.rim[: a + 1 + sides], nail.rim[-sides:]])
-    local = limb.local(points[fold])
+    across, along = nail.plate.shape[0] - 1, nail.plate.shape[1] - 1
+    sides = along - 2
+    fold_ids = np.concatenate([nail.rim[: across + 1 + sides], nail.rim[-sides:]])
+    local = limb.to_local(points[fold_ids])
     out = local[:, [0, 2]] / np.linalg.norm(local[:, [0, 2]], axis=-1, keepdims=True)
     local[:, [0, 2]] += height * out
-    points[fold] = limb.world(local)
+    points[fold_ids] = limb.to_world(local)

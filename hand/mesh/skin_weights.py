@@ -5,113 +5,105 @@ from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
 from .anatomy import FleshVolume
-from .implicit_surface import ramp
-from .topology import COLUMNS, LAYERS, WEB_COLUMNS, Topology, finger_columns, rim, topology
-from .vertex_placement import FADE, neighbours
+from .creases import distance_to_polyline
+from .implicit_surface import smoothstep
+from .topology import COLUMNS, LAYERS, WEB_COLUMNS, Topology, finger_columns, rim_index, topology
+from .vertex_placement import SLANTED_RINGS, neighbours
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BEND = 5.5
+BEND_LENGTH_MM = 5.5
 """mm before and after an interphalangeal joint over which its bend is distributed."""
-WRIST = np.eye(6)[5]
-MOST = 4
+WRIST_ONLY = np.eye(6)[5]
+MAX_JOINTS = 4
 """Largest number of joints per vertex."""
 
 
-def weigh(anatomy: FleshVolume, points: Floats) -> Floats:
+def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
     """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MOST joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
-    share = _shares(anatomy, points, top)
+    share = _chain_shares(flesh, points, top)
     for digit in range(5):
-        weights += share[:, digit, None] * _along(anatomy, digit, points)
+        weights += share[:, digit, None] * _chain_weights(flesh, digit, points)
     weights[:, 0] += share[:, 5]
-    weights = _smooth(weights, top)
-    return sparse(weights)
+    weights = _smooth_palm(weights, top)
+    return keep_largest(weights)
 
 
-def sparse(weights: Floats) -> Floats:
+def keep_largest(weights: Floats) -> Floats:
     """Keep the MOST largest weights of each row and normalise."""
-    least = np.sort(weights, axis=1)[:, -MOST, None]
-    kept = np.where((weights >= least) & (weights > 1e-3), weights, 0.0)
-    result: Floats = kept / kept.sum(1, keepdims=True)
+    smallest_kept = np.sort(weights, axis=1)[:, -MAX_JOINTS, None]
+    largest = np.where((weights >= smallest_kept) & (weights > 1e-3), weights, 0.0)
+    result: Floats = largest / largest.sum(1, keepdims=True)
     return result
 
 
-def _shares(anatomy: FleshVolume, points: Floats, top: Topology) -> Floats:
+def _chain_shares(flesh: FleshVolume, points: Floats, top: Topology) -> Floats:
     """Share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and tubes."""
     share = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
     column_share = np.zeros((COLUMNS + 1, 6))
     for finger in range(4):
         low, high = finger_columns(finger)
-        outside = np.maximum(np.maximum(low - columns, columns - high), 0)
-        column_share[:, finger + 1] = np.maximum(1 - outside / WEB_COLUMNS, 0)
+        columns_away = np.maximum(np.maximum(low - columns, columns - high), 0)
+        column_share[:, finger + 1] = np.maximum(1 - columns_away / WEB_COLUMNS, 0)
     for column in range(COLUMNS + 1):
         for layer in range(LAYERS + 1):
             if column in (0, COLUMNS) or layer in (0, LAYERS):
-                ids = top.sleeve[:, rim(column, layer)]
+                ids = top.sleeve[:, rim_index(column, layer)]
                 share[ids[ids >= 0]] = column_share[column]
             if top.end[column, layer] >= 0:
                 share[top.end[column, layer]] = column_share[column]
-    share[top.wrist[1:-1, 1:-1]] = WRIST
-    thumb = _thumb_share(anatomy, points)[:, None]
+    share[top.wrist[1:-1, 1:-1]] = WRIST_ONLY
+    thumb = _thumb_share(flesh, points)[:, None]
     share += (np.eye(6)[0] - share) * thumb
     for digit, tube in enumerate(top.tubes):
-        rings = tube.rings[0 if digit else FADE :]
-        whole = np.concatenate([rings.ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()])
-        share[whole] = np.eye(6)[digit]
+        rings = tube.rings[0 if digit else SLANTED_RINGS :]
+        digit_vertices = np.concatenate([rings.ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()])
+        share[digit_vertices] = np.eye(6)[digit]
     return share
 
 
-def _thumb_share(anatomy: FleshVolume, points: Floats) -> Floats:
+def _thumb_share(flesh: FleshVolume, points: Floats) -> Floats:
     """Share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the palm."""
-    base, knuckle = (anatomy.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
-    to_thumb = segment_distance(points, base + 0.25 * (knuckle - base), knuckle)
-    others = []
+    base, knuckle = (flesh.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
+    to_thumb = distance_to_polyline(points, np.array([base + 0.25 * (knuckle - base), knuckle]))
+    palm_bones = [np.array([[0, -0.04, 0], [0, 0.02, 0]]) * flesh.scale]
     for name in DIGITS[1:]:
-        a, b = (anatomy.joints[JOINT_INDEX[joint]][:3, 3] for joint in DIGIT_JOINTS[name][:2])
-        others.append(segment_distance(points, a, b + 0.3 * (b - a)))
-    others.append(
-        segment_distance(points, np.array([0, -0.04, 0]) * anatomy.scale, np.array([0, 0.02, 0]) * anatomy.scale)
-    )
-    to_palm = np.min(np.array(others), axis=0)
-    return ramp((to_palm - to_thumb) / (to_palm + to_thumb), -0.45, 0.55)
+        a, b = (flesh.joints[JOINT_INDEX[joint]][:3, 3] for joint in DIGIT_JOINTS[name][:2])
+        palm_bones.append(np.array([a, b + 0.3 * (b - a)]))
+    to_palm = np.min([distance_to_polyline(points, bone) for bone in palm_bones], axis=0)
+    return smoothstep((to_palm - to_thumb) / (to_palm + to_thumb), -0.45, 0.55)
 
 
-def segment_distance(points: Floats, a: Floats, b: Floats) -> Floats:
-    """Distance (N,) m from points (N, 3) to the segment from a to b."""
-    along = np.clip((points - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
-    return np.asarray(np.linalg.norm(points - a - along[:, None] * (b - a), axis=-1))
-
-
-def _along(anatomy: FleshVolume, digit: int, points: Floats) -> Floats:
+def _chain_weights(flesh: FleshVolume, digit: int, points: Floats) -> Floats:
     """Weights (V, 25) of one digit's chain, by the vertices' positions along it."""
-    name, reach = DIGITS[digit], anatomy.reach[digit]
-    _, y, z = anatomy.digits[digit].local(points).T
-    mm = anatomy.scale / 1000
+    name, joint_y = DIGITS[digit], flesh.joint_y[digit]
+    _, y, z = flesh.digits[digit].to_local(points).T
+    mm = flesh.scale / 1000
     weights = np.zeros((len(points), len(JOINT_INDEX)))
     if digit:
         base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
-        weights[:, base] = ramp(points[:, 1], 5 * mm, 40 * mm)
+        weights[:, base] = smoothstep(points[:, 1], 5 * mm, 40 * mm)
         weights[:, 0] = 1 - weights[:, base]
         # The palm side folds at the crease, which is more distal than the joint.
-        fold = 3 * mm - 0.45 * np.minimum(z, 0)
-        passed = [ramp(y, fold - 10 * mm, fold + 10 * mm)]
+        crease_y = 3 * mm - 0.45 * np.minimum(z, 0)
+        shares = [smoothstep(y, crease_y - 10 * mm, crease_y + 10 * mm)]
     else:
-        passed = [np.ones(len(points))]
-    passed += [ramp(y, at - BEND * mm, at + BEND * mm) for at in reach[1:3]]
-    for joint, share in zip(CHAIN_JOINTS[name], passed, strict=False):
+        shares = [np.ones(len(points))]
+    shares += [smoothstep(y, at - BEND_LENGTH_MM * mm, at + BEND_LENGTH_MM * mm) for at in joint_y[1:3]]
+    for joint, share in zip(CHAIN_JOINTS[name], shares, strict=False):
         weights *= 1 - share[:, None]
         weights[:, JOINT_INDEX[joint]] = share
     return weights
 
 
-def _smooth(weights: Floats, top: Topology) -> Floats:
+def _smooth_palm(weights: Floats, top: Topology) -> Floats:
     """Smooth the palm's weights; those of the digits stay."""
     table, share = neighbours()
-    digits = np.concatenate([tube.rings[4 if d else FADE :].ravel() for d, tube in enumerate(top.tubes)])
+    digits = np.concatenate([tube.rings[4 if d else SLANTED_RINGS :].ravel() for d, tube in enumerate(top.tubes)])
     caps = np.concatenate([[*tube.cap.ravel(), *tube.nail.groove, *tube.nail.plate.ravel()] for tube in top.tubes])
     free = np.setdiff1d(np.arange(top.count), np.concatenate([digits, caps]))
     for _ in range(6):

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def skin(
+def deform_skin(
     surface: Surface, hand: HandModel, angles: Floats, method: Literal["linear", "dual quaternion"] = "dual quaternion"
 ) -> Floats:
     """Deform the skin: vertices (V, 3) m in the wrist's frame at angles (D,) rad.
@@ -27,14 +27,14 @@ def skin(
         angles: (D,) rad.
         method: the kind of blending.
     """
-    both = np.stack([np.zeros_like(angles), angles])
-    frames = joint_frames(hand, Pose(hand, np.tile(np.eye(4), (2, 1, 1)), both))
-    moves = frames[1] @ np.linalg.inv(frames[0])
+    poses = np.stack([np.zeros_like(angles), angles])
+    frames = joint_frames(hand, Pose(hand, np.tile(np.eye(4), (2, 1, 1)), poses))
+    transforms = frames[1] @ np.linalg.inv(frames[0])
     if method == "linear":
-        blended = np.einsum("vj,jab->vab", surface.weights, moves[:, :3])
+        blended = np.einsum("vj,jab->vab", surface.weights, transforms[:, :3])
         return np.asarray(np.einsum("vab,vb->va", blended[..., :3], surface.vertices) + blended[..., 3])
-    real = rot.from_matrix(moves[:, :3, :3])
-    shift = np.concatenate([np.zeros((len(moves), 1)), moves[:, :3, 3]], axis=1)
+    real = rot.from_matrix(transforms[:, :3, :3])
+    shift = np.concatenate([np.zeros((len(transforms), 1)), transforms[:, :3, 3]], axis=1)
     dual = 0.5 * rot.multiply(shift, real)
     # q and −q are the same rotation: choose the sign nearer to the joint with the largest weight.
     heaviest = real[np.argmax(surface.weights, axis=1)]
@@ -42,11 +42,11 @@ def skin(
     real_v, dual_v = signed @ real, signed @ dual
     length = np.linalg.norm(real_v, axis=-1, keepdims=True)
     real_v, dual_v = real_v / length, dual_v / length
-    moved: Floats = rot.rotate(real_v, surface.vertices) + 2 * rot.multiply(dual_v, rot.conjugate(real_v))[..., 1:]
-    return moved
+    deformed: Floats = rot.rotate(real_v, surface.vertices) + 2 * rot.multiply(dual_v, rot.conjugate(real_v))[..., 1:]
+    return deformed
 
 
-def volume(vertices: Floats, quads: Ints) -> float:
+def mesh_volume(vertices: Floats, quads: Ints) -> float:
     """Volume in m³ of a closed mesh, negative if it is inside out."""
     first = vertices[quads[:, 0]]
     total = 0.0

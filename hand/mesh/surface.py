@@ -6,11 +6,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..mirror import POINT_SIGNS
 from ..proportions import Proportions
-from .anatomy import anatomy
-from .skin_weights import weigh
+from .anatomy import flesh_volume
+from .skin_weights import skin_weights
 from .topology import topology
-from .vertex_placement import place
+from .vertex_placement import place_vertices
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,20 +35,17 @@ class Surface:
 def surface(proportions: Proportions) -> Surface:
     """Build the skin for these proportions, read-only and cached. The left hand mirrors the right one."""
     if proportions.side == "left":
-        return _mirrored(surface(proportions.mirrored()))
-    flesh = anatomy(proportions)
+        right = surface(proportions.mirrored())
+        return _read_only(replace(right, vertices=POINT_SIGNS * right.vertices, quads=right.quads[:, [0, 3, 2, 1]]))
+    flesh = flesh_volume(proportions)
     top = topology()
-    vertices = place(flesh)
+    vertices = place_vertices(flesh)
     nails = np.zeros(len(top.quads), bool)
     nails[top.nails] = True
-    return _kept(Surface(vertices, top.quads, weigh(flesh, vertices), nails))
+    return _read_only(Surface(vertices, top.quads, skin_weights(flesh, vertices), nails))
 
 
-def _mirrored(skin: Surface) -> Surface:
-    return _kept(replace(skin, vertices=skin.vertices * [-1.0, 1.0, 1.0], quads=skin.quads[:, [0, 3, 2, 1]]))
-
-
-def _kept(skin: Surface) -> Surface:
+def _read_only(skin: Surface) -> Surface:
     """Make the arrays read-only, since callers share them."""
     for array in (skin.vertices, skin.quads, skin.weights, skin.nails):
         array.setflags(write=False)

@@ -82,7 +82,7 @@ class Topology:
     """Indices of the quads of nail plates."""
 
 
-def rim(column: int, layer: int) -> int:
+def rim_index(column: int, layer: int) -> int:
     """Index on a sleeve's ring of a point of the box's outline, in the order back, little finger, palm, thumb."""
     if layer == 0:
         return column
@@ -105,44 +105,44 @@ class _Builder:
         self.quads: list[tuple[int, int, int, int]] = []
         self.plates: list[int] = []
 
-    def new(self, number: int) -> Ints:
+    def add_vertices(self, number: int) -> Ints:
         first, self.count = self.count, self.count + number
         return np.arange(first, self.count)
 
-    def add(self, a: int, b: int, c: int, d: int) -> None:
+    def add_quad(self, a: int, b: int, c: int, d: int) -> None:
         self.quads.append((int(a), int(b), int(c), int(d)))
 
-    def tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
+    def add_tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
         """Extrude a window's rim `loop` to a tube, closed by a grid whose first side is centred on the back."""
         ids, around = [loop], len(loop)
         half = sides[0] // 2
         first, last = (rings - FINGER_RINGS + ring for ring in NAIL_RINGS)
         for k in range(rings):
-            ids.append(self.new(around))
+            ids.append(self.add_vertices(around))
             for n in range(around):
                 m = (n + 1) % around
                 covered = first <= k < last and (n - middle + half) % around < sides[0]
                 if not covered:
-                    self.add(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
+                    self.add_quad(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
         start = (middle - half) % around
         table = np.array(ids)
-        nail = self.nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
-        return DigitTube(table, self.grid(np.roll(ids[-1], -start), sides), start, middle, nail)
+        nail = self.add_nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
+        return DigitTube(table, self.add_grid(np.roll(ids[-1], -start), sides), start, middle, nail)
 
-    def nail(self, window: Ints) -> NailPlate:
+    def add_nail(self, window: Ints) -> NailPlate:
         """Inset a window (A+1, B+1) of the skin twice into a plate, which takes over the window's inner vertices."""
-        rim = outline(window)
-        groove, edge = self.new(len(rim)), self.new(len(rim))
+        rim = grid_outline(window)
+        groove, edge = self.add_vertices(len(rim)), self.add_vertices(len(rim))
         for outer, inner in ((rim, groove), (groove, edge)):
             for i in range(len(rim)):
                 j = (i + 1) % len(rim)
-                self.add(outer[i], outer[j], inner[j], inner[i])
-        plate = self.grid(edge, (window.shape[0] - 1, window.shape[1] - 1), inner=window[1:-1, 1:-1])
+                self.add_quad(outer[i], outer[j], inner[j], inner[i])
+        plate = self.add_grid(edge, (window.shape[0] - 1, window.shape[1] - 1), inner=window[1:-1, 1:-1])
         count = (window.shape[0] - 1) * (window.shape[1] - 1)
         self.plates.extend(range(len(self.quads) - count, len(self.quads)))
         return NailPlate(rim, groove, plate, (window.shape[0] - 1) // 2)
 
-    def grid(
+    def add_grid(
         self,
         loop: Ints,
         sides: tuple[int, int],
@@ -162,39 +162,39 @@ class _Builder:
         grid[0, 1:] = loop[2 * a + b :][::-1]
         for i in range(1, a):
             if not any(low < i < high for low, high in skip):
-                grid[i, 1:b] = self.new(b - 1) if inner is None else inner[i - 1]
+                grid[i, 1:b] = self.add_vertices(b - 1) if inner is None else inner[i - 1]
         for i in range(a):
             if not any(low <= i < high for low, high in skip):
                 for j in range(b):
-                    self.add(grid[i, j], grid[i + 1, j], grid[i + 1, j + 1], grid[i, j + 1])
+                    self.add_quad(grid[i, j], grid[i + 1, j], grid[i + 1, j + 1], grid[i, j + 1])
         return grid
 
 
-def outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
+def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
     """Border of a grid (A+1, B+1, ...), from [0, 0] along its first side."""
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 
-def _sleeve(build: _Builder) -> Ints:
+def _add_sleeve(build: _Builder) -> Ints:
     around = 2 * COLUMNS + 2 * LAYERS
     first, last = THUMB_ROWS
-    side = rim(0, LAYERS)
+    side = rim_index(0, LAYERS)
     sleeve = np.full((ROWS + 1, around), -1, np.int64)
     for row in range(ROWS + 1):
-        keep = around - (LAYERS - 1 if first < row < last else 0)
-        sleeve[row, :keep] = build.new(keep)
+        vertices_in_row = around - (LAYERS - 1 if first < row < last else 0)
+        sleeve[row, :vertices_in_row] = build.add_vertices(vertices_in_row)
     for row in range(ROWS):
         for j in range(around):
             if not (first <= row < last and j >= side):
                 k = (j + 1) % around
-                build.add(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
+                build.add_quad(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
     return sleeve
 
 
-def _thumb_loop(sleeve: Ints) -> Ints:
+def _thumb_window(sleeve: Ints) -> Ints:
     """The rim of the thumb's window from the middle of its back, in the order of the fingers' rims."""
     first, last = THUMB_ROWS
-    back, palm = 0, rim(0, LAYERS)
+    back, palm = 0, rim_index(0, LAYERS)
     middle = (first + last) // 2
     loop = [
         *sleeve[middle:last, back],
@@ -211,10 +211,10 @@ def _thumb_loop(sleeve: Ints) -> Ints:
 def topology() -> Topology:
     """Return the layout, built once."""
     build = _Builder()
-    sleeve = _sleeve(build)
-    wrist = build.grid(sleeve[0], (COLUMNS, LAYERS))
+    sleeve = _add_sleeve(build)
+    wrist = build.add_grid(sleeve[0], (COLUMNS, LAYERS))
     wrist_quads = len(build.quads)
-    end = build.grid(sleeve[-1], (COLUMNS, LAYERS), tuple(finger_columns(f) for f in range(4)))
+    end = build.add_grid(sleeve[-1], (COLUMNS, LAYERS), tuple(finger_columns(f) for f in range(4)))
     tubes = []
     for finger in range(4):
         low, high = finger_columns(finger)
@@ -224,11 +224,11 @@ def topology() -> Topology:
             *end[high:low:-1, LAYERS],
             *end[low, LAYERS:0:-1],
         ]
-        turned = np.roll(np.array(loop), -FINGER_COLUMNS // 2)
-        tubes.append(build.tube(turned, FINGER_RINGS, 0, (FINGER_COLUMNS, LAYERS)))
+        from_middle = np.roll(np.array(loop), -FINGER_COLUMNS // 2)
+        tubes.append(build.add_tube(from_middle, FINGER_RINGS, 0, (FINGER_COLUMNS, LAYERS)))
     first, last = THUMB_ROWS
-    thumb = build.tube(_thumb_loop(sleeve), THUMB_RINGS, 17, (last - first, LAYERS))
+    thumb = build.add_tube(_thumb_window(sleeve), THUMB_RINGS, 17, (last - first, LAYERS))
     quads = np.array(build.quads)
-    turned_in = slice(wrist_quads - COLUMNS * LAYERS, wrist_quads)
-    quads[turned_in] = quads[turned_in, ::-1]
+    wrist_face = slice(wrist_quads - COLUMNS * LAYERS, wrist_quads)
+    quads[wrist_face] = quads[wrist_face, ::-1]
     return Topology(build.count, quads, sleeve, wrist, end, (thumb, *tubes), np.array(build.plates))

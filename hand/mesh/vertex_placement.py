@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .anatomy import FleshVolume
-from .creases import mark
-from .implicit_surface import TIP_POWER, Limb, ramp
-from .nails import bow, place_nail
+from .creases import displace_creases
+from .implicit_surface import TIP_POWER, Limb, smoothstep
+from .nails import corner_offset_mm, place_nail
 from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, DigitTube, Topology, finger_columns, topology
 
 Floats = NDArray[np.float64]
@@ -27,38 +27,42 @@ THUMB_STATIONS = np.array([
 # fmt: on
 THUMB_PHASE = np.deg2rad(36)
 """Angle in the thumb's section of the middle of its window's back: the window is rotated against the nail."""
-FADE = 7
+SLANTED_RINGS = 7
 """Rings over which a digit's loops change from the slant of its window to perpendicular."""
-FREE_RINGS = 5
-"""Rings of a finger that relax with the palm; FADE for the thumb."""
+RELAXED_RINGS = 5
+"""Rings of a finger that relax with the palm; SLANTED_RINGS for the thumb."""
+TIP_HALF_WIDTH_MM = 6.6
+"""Half-width of the fingertip for which the nail's corner offset is given; other digits' scale with theirs."""
 
 
-def place(anatomy: FleshVolume) -> Floats:
+def place_vertices(flesh: FleshVolume) -> Floats:
     """Place the vertices (V, 3) m of a right hand in the wrist's frame."""
     top = topology()
     points = np.zeros((top.count, 3))
     for digit, tube in enumerate(top.tubes):
-        _place_tube(points, anatomy, digit, tube)
-    _place_sleeve(points, anatomy, top)
-    _relax(points, anatomy, top)
-    mark(anatomy, points, top.quads)
+        _place_tube(points, flesh, digit, tube)
+    _place_sleeve(points, flesh, top)
+    _relax(points, flesh, top)
+    displace_creases(flesh, points, top.quads)
     _soften(points, top)
-    _close_wrist(points, anatomy, top)
+    _close_wrist(points, flesh, top)
     return points
 
 
-def _place_tube(points: Floats, anatomy: FleshVolume, digit: int, tube: DigitTube) -> None:
-    """Place a digit's rings on its limb: slanted at the window, perpendicular beyond FADE, shrinking at the tip."""
-    limb, reach = anatomy.digits[digit], anatomy.reach[digit]
+def _place_tube(points: Floats, flesh: FleshVolume, digit: int, tube: DigitTube) -> None:
+    """Place a digit's rings on its limb: slanted within SLANTED_RINGS, then perpendicular, shrinking at the tip."""
+    limb, joint_y = flesh.digits[digit], flesh.joint_y[digit]
     stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
     angles = ring_angles(digit, tube.rings.shape[1])
-    round_tip = limb.end - limb.tip * (1 - np.sin(np.deg2rad(100 * (stations - 3))))
-    y = np.where(stations < 3, np.interp(stations, [0, 1, 2, 3], reach), round_tip)
-    fade = 1 - ramp(np.arange(len(stations), dtype=float), 0, FADE)
-    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1] + _nail_bow(limb, tube, angles)
+    round_tip = limb.end - limb.tip_length * (1 - np.sin(np.deg2rad(100 * (stations - 3))))
+    y = np.where(stations < 3, np.interp(stations, [0, 1, 2, 3], joint_y), round_tip)
+    slant_share = 1 - smoothstep(np.arange(len(stations), dtype=float), 0, SLANTED_RINGS)
+    ring_y = (
+        y[:, None] + slant_share[:, None] * _rim_slant(digit, angles) * joint_y[1] + _nail_shift(limb, tube, angles)
+    )
     for ring, ids in enumerate(tube.rings):
-        points[ids] = limb.skin(slanted[ring], angles)
-    _place_cap(points, limb, tube, slanted[-1].mean())
+        points[ids] = limb.surface_points(ring_y[ring], angles)
+    _place_cap(points, limb, tube, ring_y[-1].mean())
     first, last = nail_rings(tube)
     across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / len(angles))
     place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(across, float))
@@ -70,17 +74,17 @@ def nail_rings(tube: DigitTube) -> tuple[int, int]:
     return first, last
 
 
-def _nail_bow(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
+def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     """Shift (K+1, N) m of the loops that follow the nail's round ends, fading out below."""
     first, last = nail_rings(tube)
     rings = np.arange(len(tube.rings), dtype=float)
     along = (rings - first) / (last - first)
-    strength = ramp(rings, first - 4, first) * (1 - 0.6 * ramp(rings, last, last + 1))
+    strength = smoothstep(rings, first - 4, first) * (1 - 0.6 * smoothstep(rings, last, last + 1))
     aside = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
     half = tube.nail.half * 2 * np.pi / len(angles)
-    share = np.where(aside <= half, (aside / half) ** 2, 1 - ramp(aside, half, np.pi))
-    mm = limb.read(np.array([limb.end]))[0, 0] / 6.6
-    return np.asarray(bow(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
+    share = np.where(aside <= half, (aside / half) ** 2, 1 - smoothstep(aside, half, np.pi))
+    mm = limb.profile_at(np.array([limb.end]))[0, 0] / TIP_HALF_WIDTH_MM
+    return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
 
 
 def ring_angles(digit: int, around: int) -> Floats:
@@ -88,7 +92,7 @@ def ring_angles(digit: int, around: int) -> Floats:
     return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
 
 
-def _slant(digit: int, angles: Floats) -> Floats:
+def _rim_slant(digit: int, angles: Floats) -> Floats:
     """Offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
     if digit == 0:
         # The rim is much more distal on the side of the web than on that of the wrist.
@@ -96,20 +100,20 @@ def _slant(digit: int, angles: Floats) -> Floats:
     return np.asarray(-0.17 * np.sin(angles))
 
 
-def _place_cap(points: Floats, limb: Limb, tube: DigitTube, last: float) -> None:
+def _place_cap(points: Floats, limb: Limb, tube: DigitTube, ring_y: float) -> None:
     """Place the cap on the tip: a square mapped to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
-    rho = np.clip(np.hypot(x, z), 0, 1) * limb.drawn(np.array([last]))
-    y = limb.end - limb.tip * (1 - (1 - rho**TIP_POWER) ** (1 / TIP_POWER))
-    inner = limb.skin(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
+    radius = np.clip(np.hypot(x, z), 0, 1) * limb.taper(np.array([ring_y]))
+    y = limb.end - limb.tip_length * (1 - (1 - radius**TIP_POWER) ** (1 / TIP_POWER))
+    inner = limb.surface_points(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
     points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
 
 
-def _place_sleeve(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
+def _place_sleeve(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     """Initialise the palm by straight lines from the wrist's outline to the digits' rims."""
-    wrist = anatomy.wrist
+    wrist = flesh.wrist
     for finger in range(3):
         low = finger_columns(finger)[1]
         for layer in range(LAYERS + 1):
@@ -119,14 +123,14 @@ def _place_sleeve(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
     back = np.arccos(x)
     side = np.linspace(back[-1], -back[-1], LAYERS + 1)
     angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi + side[1:-1]])
-    first = wrist.world(wrist.section(np.full(len(angles), wrist.start), angles))
+    first = wrist.to_world(wrist.section_points(np.full(len(angles), wrist.start), angles))
     last = points[top.sleeve[-1]]
-    points[top.sleeve[0]] = wrist.world(wrist.local(first) * [0.93, 1.0, 0.93])
+    points[top.sleeve[0]] = wrist.to_world(wrist.to_local(first) * [0.93, 1.0, 0.93])
     for row in range(1, ROWS):
         ids = top.sleeve[row]
         v = row / ROWS
-        there = (ids >= 0) & ~np.isin(ids, top.tubes[0].rings[0])
-        points[ids[there]] = ((1 - v) * first + v * last)[there]
+        unplaced = (ids >= 0) & ~np.isin(ids, top.tubes[0].rings[0])
+        points[ids[unplaced]] = ((1 - v) * first + v * last)[unplaced]
 
 
 @lru_cache(maxsize=1)
@@ -136,21 +140,21 @@ def neighbours() -> tuple[Ints, Floats]:
     edges = np.concatenate([top.quads[:, [i, (i + 1) % 4]] for i in range(4)])
     edges = edges[np.argsort(edges[:, 0], kind="stable")]
     first = np.searchsorted(edges[:, 0], np.arange(top.count))
-    place = np.arange(len(edges)) - first[edges[:, 0]]
+    slot = np.arange(len(edges)) - first[edges[:, 0]]
     table = np.tile(np.arange(top.count)[:, None], (1, 5))
-    table[edges[:, 0], place] = edges[:, 1]
+    table[edges[:, 0], slot] = edges[:, 1]
     counts = np.zeros((top.count, 5))
-    counts[edges[:, 0], place] = 1
+    counts[edges[:, 0], slot] = 1
     return table, counts / counts.sum(1, keepdims=True)
 
 
-def _relax(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
+def _relax(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     """Smooth the palm's vertices and project them on to the skin."""
     digits = {int(i) for tube in top.tubes for i in tube.rings.ravel()}
     palm = np.setdiff1d(top.sleeve[1:], [*digits, -1])
     web = np.setdiff1d(top.end, [*digits, *palm.tolist(), -1])
     sleeve = np.concatenate([palm, web])
-    rings = [tube.rings[: FADE if d == 0 else FREE_RINGS].ravel() for d, tube in enumerate(top.tubes)]
+    rings = [tube.rings[: SLANTED_RINGS if d == 0 else RELAXED_RINGS].ravel() for d, tube in enumerate(top.tubes)]
     free = np.unique(np.concatenate([sleeve, *rings]))
     table, share = neighbours()
     owner = np.full(top.count, -1)
@@ -165,9 +169,9 @@ def _relax(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
     smooth(sleeve, 40, 0.8)
     for _ in range(10):
         smooth(free, 5, 0.5)
-        _project(points, anatomy, free, owner, 1)
-    below = np.unique(np.concatenate([tube.rings[: FADE + 3].ravel() for tube in top.tubes]))
-    _project(points, anatomy, np.union1d(free, below), owner, 3)
+        _project(points, flesh, free, owner, 1)
+    below = np.unique(np.concatenate([tube.rings[: SLANTED_RINGS + 3].ravel() for tube in top.tubes]))
+    _project(points, flesh, np.union1d(free, below), owner, 3)
 
 
 def _soften(points: Floats, top: Topology) -> None:
@@ -180,24 +184,26 @@ def _soften(points: Floats, top: Topology) -> None:
         points[ids] += amount * (mean - points[ids])
 
 
-def _project(points: Floats, anatomy: FleshVolume, ids: Ints, owner: Ints, times: int) -> None:
+def _project(points: Floats, flesh: FleshVolume, ids: Ints, owner: Ints, times: int) -> None:
     """Project vertices on to the skin by Newton steps along the gradient."""
-    step = 1e-5 * anatomy.scale
+    step = 1e-5 * flesh.scale
     for _ in range(times):
-        at = points[ids]
-        here = anatomy.distance(at, owner[ids])
-        gradient = np.stack([anatomy.distance(at + step * axis, owner[ids]) - here for axis in np.eye(3)], -1) / step
+        current = points[ids]
+        distance = flesh.distance(current, owner[ids])
+        gradient = (
+            np.stack([flesh.distance(current + step * axis, owner[ids]) - distance for axis in np.eye(3)], -1) / step
+        )
         length = np.maximum((gradient**2).sum(-1), 0.2)
-        move = -here[:, None] * gradient / length[:, None]
-        far = np.linalg.norm(move, axis=-1, keepdims=True)
-        points[ids] = at + move * np.minimum(1, 0.006 * anatomy.scale / np.maximum(far, 1e-9))
+        move = -distance[:, None] * gradient / length[:, None]
+        step_length = np.linalg.norm(move, axis=-1, keepdims=True)
+        points[ids] = current + move * np.minimum(1, 0.006 * flesh.scale / np.maximum(step_length, 1e-9))
 
 
-def _close_wrist(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
+def _close_wrist(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     """Fill the wrist's end, slightly domed."""
     t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
     for column in range(1, COLUMNS):
         back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]
         points[top.wrist[column, 1:-1]] = back + t * (palm - back)
     inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
-    points[inner, 1] -= 0.002 * anatomy.scale
+    points[inner, 1] -= 0.002 * flesh.scale

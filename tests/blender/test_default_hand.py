@@ -9,7 +9,7 @@ from mathutils.bvhtree import BVHTree
 
 from knuckle.hand.joints import JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.hand.kinematics import Pose, joint_frames, joint_rotations
-from knuckle.hand.mesh.skinning import skin
+from knuckle.hand.mesh.skinning import deform_skin
 from knuckle.hand.mesh.surface import surface
 from knuckle.hand.poses import angles
 from knuckle.hand.proportions import adult, build
@@ -61,7 +61,7 @@ def test_blender_skins_as_the_measurements_assume(side: Side, name: str) -> None
     armature = add_hand(measures, "Hand", bpy.context.scene.collection)
     hand = build(measures)
     set_pose(armature, joint_rotations(hand, angles(hand, name)[None])[0])
-    expected = skin(surface(measures), hand, angles(hand, name))
+    expected = deform_skin(surface(measures), hand, angles(hand, name))
     apart = np.linalg.norm(evaluated(armature.children[0]) - expected, axis=1).max()
     assert apart < 2e-5, f"{1000 * apart:.3f} mm > 0.02 mm"
 

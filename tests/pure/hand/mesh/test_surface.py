@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
-from knuckle.hand.mesh.skinning import skin, volume
+from knuckle.hand.mesh.skinning import deform_skin, mesh_volume
 from knuckle.hand.mesh.surface import Surface, surface
 from knuckle.hand.mesh.topology import topology
 from knuckle.hand.poses import angles
@@ -104,7 +104,7 @@ def test_the_skin_is_one_sphere_of_quads(made: tuple[Proportions, Surface]) -> N
 
 def test_the_volume_is_that_of_a_hand(made: tuple[Proportions, Surface]) -> None:
     measures, skinned = made
-    share = volume(skinned.vertices, skinned.quads) / measures.size**3
+    share = mesh_volume(skinned.vertices, skinned.quads) / measures.size**3
     assert 0.03 < share < 0.09, f"{share:.3f} of the cube over the hand's length; a hand with its wrist holds 0.05"
 
 
@@ -149,7 +149,7 @@ def test_left_is_the_mirror_of_right(size: float) -> None:
     right, left = surface(adult("right", size)), surface(adult("left", size))
     np.testing.assert_allclose(left.vertices, right.vertices * [-1, 1, 1], atol=1e-12)
     np.testing.assert_allclose(left.weights, right.weights, atol=1e-12)
-    assert volume(left.vertices, left.quads) == pytest.approx(volume(right.vertices, right.quads))
+    assert mesh_volume(left.vertices, left.quads) == pytest.approx(mesh_volume(right.vertices, right.quads))
 
 
 def test_a_larger_hand_is_the_same_hand_larger() -> None:
@@ -162,8 +162,8 @@ def test_a_larger_hand_is_the_same_hand_larger() -> None:
 def test_a_pose_keeps_the_volume(made: tuple[Proportions, Surface], name: str, method: Method) -> None:
     measures, skinned = made
     hand = build(measures)
-    posed = skin(skinned, hand, angles(hand, name), method)
-    change = volume(posed, skinned.quads) / volume(skinned.vertices, skinned.quads) - 1
+    posed = deform_skin(skinned, hand, angles(hand, name), method)
+    change = mesh_volume(posed, skinned.quads) / mesh_volume(skinned.vertices, skinned.quads) - 1
     assert abs(change) < 0.10, f"{100 * change:+.1f} %"
 
 
@@ -176,7 +176,7 @@ def test_a_bent_knuckle_keeps_its_girth(digit: str) -> None:
     dof = hand.dof(CHAIN_JOINTS[digit][1], "flexion")
     assert dof is not None
     bent[dof] = np.pi / 2
-    posed = skin(skinned, hand, bent)
+    posed = deform_skin(skinned, hand, bent)
     for ring in topology().tubes[DIGITS.index(digit)].rings[8:17]:
         share = area(posed[ring]) / area(skinned.vertices[ring])
         assert abs(share - 1) < 0.05, f"{share:.2f} of the straight finger's"
@@ -192,7 +192,7 @@ def test_the_fist_rests_its_fingertips_on_the_palm(side: Side) -> None:
     """Along the palm's normal, from each fingertip to the palm over it: touching, and not deep in it."""
     measures = adult(side)
     hand, skinned = build(measures), surface(measures)
-    posed = 1000 * skin(skinned, hand, angles(hand, "fist"))
+    posed = 1000 * deform_skin(skinned, hand, angles(hand, "fist"))
     top = topology()
     palm = np.array([v for v in top.sleeve[:26, 27:49].ravel() if v >= 0])
     for digit, tube in list(zip(DIGITS, top.tubes, strict=True))[1:]:
@@ -209,10 +209,10 @@ def test_any_performer_gets_a_whole_hand(seed: int) -> None:
     measures = performer(seed)
     skinned = surface(measures)
     assert np.isfinite(skinned.vertices).all()
-    assert 0.02 < volume(skinned.vertices, skinned.quads) / measures.size**3 < 0.12
+    assert 0.02 < mesh_volume(skinned.vertices, skinned.quads) / measures.size**3 < 0.12
     # The web of the thumb pulls one corner narrow on the oddest performers; none may close.
     assert corner_angles(skinned).min() > 1
     hand = build(measures)
-    closed = volume(skin(skinned, hand, angles(hand, "fist")), skinned.quads)
-    change = closed / volume(skinned.vertices, skinned.quads) - 1
+    closed = mesh_volume(deform_skin(skinned, hand, angles(hand, "fist")), skinned.quads)
+    change = closed / mesh_volume(skinned.vertices, skinned.quads) - 1
     assert abs(change) < 0.10, f"{100 * change:+.1f} %"
