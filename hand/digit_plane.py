@@ -11,6 +11,8 @@ from .scalar_math import ARRAY, Floats, N, NumberFunctions, Pick, Point
 
 Bounds = tuple[float, float]
 """Lower and upper limit, rad."""
+WIDE_BOUNDS: Bounds = (-1.4, 1.4)
+"""rad, for a digit's plane before the joint limits apply."""
 
 AHEAD_DISTANCE_M = 0.0001
 """m. A fingertip right below its knuckle does not determine abduction. The digit's other joints then do; without them

@@ -10,6 +10,7 @@ from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
 from .marker_sets import Spot, on_palm
+from .mirror import POINT_SIGNS, other_side
 from .model import AXES, Coupling, HandModel, Movement, Site
 from .value_equality import ValueEquality
 
@@ -59,8 +60,8 @@ class Proportions(ValueEquality):
     def mirrored(self) -> "Proportions":
         """Return the other hand of the same person: the mirror image in X."""
         return Proportions(
-            side="left" if self.side == "right" else "right",
-            palm=self.palm * [-1.0, 1.0, 1.0],
+            side=other_side(self.side),
+            palm=self.palm * POINT_SIGNS,
             phalanges=self.phalanges,
             # Mirroring a rotation in X keeps its component about X and negates those about Y and Z.
             digit_rotations=self.digit_rotations * [1.0, 1.0, -1.0, -1.0],

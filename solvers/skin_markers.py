@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.chain import BASE, marker_positions
+from ..hand.calibration.skin_markers.chain import marker_positions
 from ..hand.calibration.skin_markers.known import START_ANGLES, shape_from_fit
 from ..hand.calibration.skin_markers.model import DOFS, SkinFit
 from ..hand.calibration.skin_markers.posing import (
@@ -24,6 +24,8 @@ from ..hand.calibration.skin_markers.posing import (
     solve,
     without_prior,
 )
+from ..hand.jacobians import ROOT_DOFS
+from ..hand.mirror import FRAME_SIGNS, POINT_SIGNS
 from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed
 from .solver import hold_last
 from .wrist_gaps import bridged
@@ -31,8 +33,6 @@ from .wrist_gaps import bridged
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MIRROR = np.array([-1.0, 1.0, 1.0])
-MIRROR_FRAME = np.diag([-1.0, 1.0, 1.0, 1.0])
 FEWEST_MARKERS = 3
 """Markers needed to locate the wrist."""
 INDEPENDENT_SHARE = 0.3
@@ -148,7 +148,7 @@ class _Measured:
 
 def _flip(worn: SkinFit) -> Floats:
     """(3,) factors that make the hand a right one."""
-    return MIRROR if worn.side == "left" else np.ones(3)
+    return POINT_SIGNS if worn.side == "left" else np.ones(3)
 
 
 def _unmirrored(worn: SkinFit, beliefs: PoseModel, poses: Poses) -> SkinPoses:
@@ -158,7 +158,7 @@ def _unmirrored(worn: SkinFit, beliefs: PoseModel, poses: Poses) -> SkinPoses:
     root = np.tile(np.eye(4), (len(poses), 1, 1))
     root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
     if worn.side == "left":
-        root = MIRROR_FRAME @ root @ MIRROR_FRAME
+        root = FRAME_SIGNS * root
     return SkinPoses(root, poses.angles, markers * _flip(worn))
 
 
@@ -176,10 +176,12 @@ def _without_wrist(beliefs: PoseModel, independent: Poses, seen: VisibleMarkers)
         What the markers say about the angles, and the wrist's linear response (F, 6, D + 1) to a step of the angles.
     """
     equations = normal_equations(without_prior(beliefs), independent, seen)
-    wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
-    response = solve(wrist + 1e-6 * np.eye(BASE), np.concatenate([mixed, equations.rhs[:, :BASE, None]], axis=2))
-    information = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ response[..., :-1]
-    gradient = equations.rhs[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
+    wrist, mixed = equations.matrix[:, :ROOT_DOFS, :ROOT_DOFS], equations.matrix[:, :ROOT_DOFS, ROOT_DOFS:]
+    response = solve(
+        wrist + 1e-6 * np.eye(ROOT_DOFS), np.concatenate([mixed, equations.rhs[:, :ROOT_DOFS, None]], axis=2)
+    )
+    information = equations.matrix[:, ROOT_DOFS:, ROOT_DOFS:] - mixed.swapaxes(1, 2) @ response[..., :-1]
+    gradient = equations.rhs[:, ROOT_DOFS:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
     response[..., :-1] *= -1
     information = (information + information.swapaxes(1, 2)) / 2
     return AngleMeasurement(independent.angles, information, gradient), response

@@ -6,15 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
-from ..digit_plane import fit_planes, plane_axes
+from ..digit_plane import WIDE_BOUNDS, fit_planes, plane_axes
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
 from ..proportions import PALM_JOINTS, Proportions
 
 Floats = NDArray[np.float64]
 
-OPEN = (-1.4, 1.4)
-"""rad, wide bounds for the plane of a digit before any limits apply."""
 MIN_SEPARATION = 0.008
 """m, the least distance between two markers of a bone that gives its direction."""
 
@@ -57,7 +55,7 @@ def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, 
         visible = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
         end_first = [end, *(other for other in range(len(outer)) if other != end)]
         abduction[rows], twist[rows] = fit_planes(
-            visible[:, end_first], seen[rows][:, end_first].astype(float), (OPEN, OPEN)
+            visible[:, end_first], seen[rows][:, end_first].astype(float), (WIDE_BOUNDS, WIDE_BOUNDS)
         )
     positions = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)
     return PlanarMarkers(digit_spots, np.where(seen.any(axis=1)[:, None, None], positions, np.nan))

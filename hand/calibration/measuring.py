@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from .. import rotations as rot
-from ..digit_plane import fit_planes
+from ..digit_plane import WIDE_BOUNDS, fit_planes
 from ..joints import CHAIN_JOINTS, DIGITS, Side
 from ..limits import DEFAULT_LIMITS
 from ..marker_sets import Spot, on_palm, palm_visible
@@ -232,12 +232,8 @@ def _base_correction(joint: str, points: Floats) -> Floats:
     rotated = points @ rot.to_matrix(correction)
     bend = np.linalg.norm(np.cross(rotated[:, 0], rotated[:, 2] - rotated[:, 0]), axis=-1)
     most_bent = rotated[bend >= np.median(bend)]
-    _, twist = fit_planes(most_bent[:, ::-1], np.ones(most_bent.shape[:2]), (LOOSE, LOOSE))
+    _, twist = fit_planes(most_bent[:, ::-1], np.ones(most_bent.shape[:2]), (WIDE_BOUNDS, WIDE_BOUNDS))
     return rot.multiply(correction, rot.from_axis_angle([0.0, 1.0, 0.0], _shift_into_limits(twist, joint, "twist")))
-
-
-LOOSE = (-1.4, 1.4)
-"""rad, wide bounds for finding a digit's angles before the joint limits apply."""
 
 
 def _shift_into_limits(angles: Floats, joint: str, movement: Movement) -> float:

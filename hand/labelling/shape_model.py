@@ -11,6 +11,7 @@ from .. import kinematics
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINTS, TIPS, Side, digit_of
 from ..marker_sets import MARKER_SETS, MarkerSet, Spot, on_palm
+from ..mirror import POINT_SIGNS, other_side
 from ..model import HandModel
 from ..proportions import adult, build
 from ..targets import assign
@@ -102,9 +103,12 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> 
 
 def mirrored(shape: HandShape) -> HandShape:
     """Return the shape of the other hand."""
-    flip = np.array([-1.0, 1.0, 1.0])
-    side: Side = "left" if shape.side == "right" else "right"
-    return replace(shape, side=side, mean=shape.mean * flip, covariances=shape.covariances * np.outer(flip, flip))
+    return replace(
+        shape,
+        side=other_side(shape.side),
+        mean=shape.mean * POINT_SIGNS,
+        covariances=shape.covariances * np.outer(POINT_SIGNS, POINT_SIGNS),
+    )
 
 
 UNSEEN_VARIANCE_SHARE = 0.3

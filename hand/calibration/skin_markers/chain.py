@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
 from .model import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
 
@@ -19,8 +20,6 @@ SEGMENTS, SLOTS = 3, len(MOVEMENTS)
 JOINT_OF_SLOT = np.array([joint for joint, _ in MOVEMENTS])
 FLEXION = np.array([2, 4, 5])
 """The slot of each moving joint's flexion."""
-BASE = 6
-"""Degrees of freedom of the wrist, which come before the angles: m along and rad about its own axes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +134,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 def pose_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
     count, frames = markers.positions.shape[1:]
-    result = np.zeros((BASE + DOFS, 3, count, frames))
+    result = np.zeros((ROOT_DOFS + DOFS, 3, count, frames))
     result[[0, 1, 2], [0, 1, 2]] = 1.0
     x, y, z = markers.positions
     result[4, 0], result[5, 0] = z, -y
@@ -147,15 +146,15 @@ def pose_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
             joint = JOINT_OF_SLOT[slot]
             affected = digit_markers[shape.bones[digit_markers] >= joint]
             arms = markers.positions[:, affected] - markers.bones.joints[joint, :, None, digit]
-            result[BASE + row[slot], :, affected] = _cross(markers.bones.axes[slot, :, None, digit], arms).swapaxes(
-                0, 1
-            )
+            result[ROOT_DOFS + row[slot], :, affected] = _cross(
+                markers.bones.axes[slot, :, None, digit], arms
+            ).swapaxes(0, 1)
     for end in range(2):
         sliding = markers.digit_markers[
             (shape.bones[markers.digit_markers] + end < SEGMENTS)
             & np.any(shape.slides[markers.digit_markers, end], axis=1)
         ]
-        columns = BASE + COLUMNS[shape.digits[sliding], FLEXION[shape.bones[sliding] + end]]
+        columns = ROOT_DOFS + COLUMNS[shape.digits[sliding], FLEXION[shape.bones[sliding] + end]]
         slides = np.einsum("ckmf,mc->mkf", markers.rotations[:, :, sliding], shape.slides[sliding, end])
         result[columns, :, sliding] += slides
     return result.transpose(3, 2, 1, 0)

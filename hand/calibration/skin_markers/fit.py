@@ -12,6 +12,7 @@ from ... import rotations as rot
 from ...joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side, digit_of
 from ...limits import DEFAULT_LIMITS, AngleLimits
 from ...marker_sets import Spot
+from ...mirror import POINT_SIGNS
 from ...model import AXES
 from ...proportions import PALM_JOINTS, Proportions
 from .chain import Shape
@@ -44,7 +45,6 @@ INITIAL_SPREAD = 0.003
 """m, initial standard deviation of every marker."""
 CHANGE_LAG = 6
 """Frames apart at which poses are compared, to separate the joints' motion from the markers' noise."""
-MIRROR = np.array([-1.0, 1.0, 1.0])
 TIP = 3
 """Index of a digit's tip in its chain; only the last bone carries a marker there."""
 
@@ -66,7 +66,7 @@ def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], s
     """
     takes = [takes] if isinstance(takes, np.ndarray) else list(takes)
     if side == "left":
-        takes = [take * MIRROR for take in takes]
+        takes = [take * POINT_SIGNS for take in takes]
     positions = np.concatenate(takes)
     frames = informative_frames(positions, MAX_FRAMES)
     if len(frames) < MIN_FRAMES:

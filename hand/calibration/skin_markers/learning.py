@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain import BASE, shape_jacobian
+from ...jacobians import ROOT_DOFS
+from .chain import shape_jacobian
 from .known import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
 from .posing import (
     NormalEquations,
@@ -140,7 +141,7 @@ def update_statistics(state: ShapeFit, seen: VisibleMarkers) -> ShapeFit:
     covariance = invert(damp_and_fix(equations.matrix, free, np.zeros(len(seen))))
     covariance *= free[:, :, None] & free[:, None, :]
     sharpness = 1 / np.sqrt(_variances(state.pose_model, equations, covariance))
-    mean, precision = _angle_statistics(state.poses.angles, covariance[:, BASE:, BASE:])
+    mean, precision = _angle_statistics(state.poses.angles, covariance[:, ROOT_DOFS:, ROOT_DOFS:])
     return replace(state, pose_model=replace(state.pose_model, sharpness=sharpness, mean=mean, precision=precision))
 
 

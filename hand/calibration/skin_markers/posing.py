@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain import BASE, MarkerPositions, Shape, marker_positions, pose_jacobian
+from ...jacobians import ROOT_DOFS
+from .chain import MarkerPositions, Shape, marker_positions, pose_jacobian
 from .model import DOFS
 
 Floats = NDArray[np.float64]
@@ -57,9 +58,9 @@ class Poses:
     def apply_step(self, step: Floats, limits: Floats) -> "Poses":
         """Return the poses after a step (F, 6 + D), clipped to limits (D, 2)."""
         return Poses(
-            self.rotations @ rotation_matrices(step[:, 3:BASE]),
+            self.rotations @ rotation_matrices(step[:, 3:ROOT_DOFS]),
             self.positions + np.einsum("fij,fj->fi", self.rotations, step[:, :3]),
-            np.clip(self.angles + step[:, BASE:], *limits.T),
+            np.clip(self.angles + step[:, ROOT_DOFS:], *limits.T),
         )
 
 
@@ -164,8 +165,8 @@ def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> No
     residuals = (residuals * weights[..., None]).reshape(frames, -1)
     transposed = jacobian.swapaxes(1, 2)
     matrix, rhs = transposed @ jacobian, (transposed @ residuals[..., None])[..., 0]
-    matrix[:, BASE:, BASE:] += model.precision
-    rhs[:, BASE:] -= (poses.angles - model.mean) @ model.precision
+    matrix[:, ROOT_DOFS:, ROOT_DOFS:] += model.precision
+    rhs[:, ROOT_DOFS:] -= (poses.angles - model.mean) @ model.precision
     return NormalEquations(markers, whitening, jacobian, residuals, matrix, rhs)
 
 
@@ -173,8 +174,8 @@ def free_variables(limits: Floats, poses: Poses, rhs: Floats) -> Bools:
     """Mask (F, 6 + D) of variables that are not at a limit which the step would cross."""
     low, high = limits.T
     result = np.ones(rhs.shape, bool)
-    direction = rhs[:, BASE:]
-    result[:, BASE:] = ~(((poses.angles <= low) & (direction <= 0)) | ((poses.angles >= high) & (direction >= 0)))
+    direction = rhs[:, ROOT_DOFS:]
+    result[:, ROOT_DOFS:] = ~(((poses.angles <= low) & (direction <= 0)) | ((poses.angles >= high) & (direction >= 0)))
     return result
 
 
