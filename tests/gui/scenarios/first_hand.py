@@ -215,7 +215,7 @@ def drag_palm(screen: "Screen", walk: Walk) -> "Steps":
     yield from drag(screen, "wrist", (-10, -40))
     walk.picture(*area_box(screen))
     held = max(apart(place(screen, joint), before[joint]) for joint in PINNED)
-    return walk.done(rig_hand=held, went=apart(place(screen, "wrist"), before["wrist"]))
+    return walk.done(held=held, went=apart(place(screen, "wrist"), before["wrist"]))
 
 
 def curl(screen: "Screen", walk: Walk) -> "Steps":

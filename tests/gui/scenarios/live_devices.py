@@ -43,7 +43,7 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
         bpy.ops.knuckle.live_start()
     yield from screen.wait_until(lambda: len(live.run().shown) == device["hands"], 60)
     look(screen, rig)
-    yield from live.rig_hand(screen, f"{name} {port} hold {device['step']}")
+    yield from live.held(screen, f"{name} {port} hold {device['step']}")
     if device["anew"]:
         yield from measured_anew(screen)
     screen.picture(f"live_{rig}_{name}")

@@ -52,7 +52,7 @@ def fingertip(screen: "Screen", name: str) -> "Steps":
     yield from hands.undone(screen)
     told["undone"] = hands.channels(screen) == before
     told["unkeyed"] = hands.keyed(screen)
-    told["fine"] = yield from hands.drag(screen, INDEX, (150, 200), rig_hand="shift")
+    told["fine"] = yield from hands.drag(screen, INDEX, (150, 200), held="shift")
     yield from hands.undone(screen)
     yield from hands.drag(screen, INDEX, (40, 48), left=True)
     told["left as before"] = hands.channels(screen) == before
@@ -156,7 +156,7 @@ def on_surface(screen: "Screen") -> "Steps":
     told: dict[str, Any] = {}
     made = yield from hands.ball_under(screen, INDEX)
     ball = made["ball"]
-    yield from hands.drag(screen, INDEX, made["onto"], rig_hand="ctrl")
+    yield from hands.drag(screen, INDEX, made["onto"], held="ctrl")
     tip = hands.place(screen, INDEX)
     told["gap"] = hands.gap(screen, ball)
     yield from hands.pinned(screen, INDEX)

@@ -144,7 +144,7 @@ def to_a_surface(screen: "Screen") -> "Steps":
     made = yield from hands.ball_under(screen, INDEX)
     yield from hands.pinned(screen, THUMB)
     thumb, pins = hands.place(screen, THUMB), hands.pins(screen)
-    yield from hands.drag(screen, INDEX, made["onto"], rig_hand="ctrl")
+    yield from hands.drag(screen, INDEX, made["onto"], held="ctrl")
     screen.picture("drag_more_surface")
     return {
         "gap": hands.gap(screen, made["ball"]),
