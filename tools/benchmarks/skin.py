@@ -64,26 +64,26 @@ HIDDEN: list[tuple[str, Method, Method]] = [
 """Where markers vanish: a name, how it is live, and how it is over a whole take."""
 
 
-def real(words: str, everything: bool) -> str:
+def real(page: Path, words: str, everything: bool) -> str:
     """The table of the takes of three performers."""
     chosen = [method for method in METHODS if words in method.name]
     rows = skin_real.rows(chosen, splits(4, None) if everything else splits())
-    return table(skin_real.HEAD, skin_rows.kept("real", 1, [method.name for method in METHODS], rows))
+    return table(skin_real.HEAD, skin_rows.merged(page, "skin-real", 1, [method.name for method in METHODS], rows))
 
 
-def made(words: str, everything: bool) -> str:
+def made(page: Path, words: str, everything: bool) -> str:
     """The table of hands whose joints are known."""
     chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
     hands = skin_made.stored()
     rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
-    kept = skin_rows.kept("made", 1, [method.name for method, _ in MADE], rows)
-    return table(skin_known.HEAD, [*kept, skin_known.wanted()])
+    merged = skin_rows.merged(page, "skin-made", 1, [method.name for method, _ in MADE], rows)
+    return table(skin_known.HEAD, [*merged, skin_known.wanted()])
 
 
-def hidden(words: str, everything: bool) -> str:
+def hidden(page: Path, words: str, everything: bool) -> str:
     """The table of markers that vanish."""
     rows = skin_hidden.rows([entry for entry in HIDDEN if words in entry[0]])
-    return table(skin_hidden.HEAD, skin_rows.kept("hidden", 3, [name for name, *_ in HIDDEN], rows))
+    return table(skin_hidden.HEAD, skin_rows.merged(page, "skin-hidden", 3, [name for name, *_ in HIDDEN], rows))
 
 
 TABLES = {"real": real, "made": made, "hidden": hidden}
@@ -99,10 +99,11 @@ def main() -> None:
     options = parser.parse_args()
     if not SIG18.is_dir():
         sys.exit("make bench: the takes are not beside the checkout (../shared/data/sig18)")
+    page = options.out / "reference" / "accuracy.md"
     for name in options.tables or TABLES:
-        section = TABLES[name](options.methods, options.all)
+        section = TABLES[name](page, options.methods, options.all)
         print(section, flush=True)
-        fill(options.out / "reference" / "accuracy.md", {f"skin-{name}": section})
+        fill(page, {f"skin-{name}": section})
     # Blender's module is known to hang when the interpreter ends.
     os._exit(0)
 

@@ -1,30 +1,26 @@
-"""Rows of tables, kept in build/skin as they are measured, so that a method can be measured without the others."""
+"""Rows of a table on the page, so that one method can be measured without the others."""
 
-import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from skin_takes import ROOT
 
-FOLDER = ROOT / "build" / "skin" / "rows"
+def merged(page: Path, section: str, keys: int, order: list[str], measured: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield a table's rows in the order of their methods: those measured now, and those on the page of the others.
 
-
-def kept(table: str, keys: int, order: list[str], measured: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The rows of a table in the order of their methods: those measured now, and those kept of the others.
-
-    keys: how many cells at the beginning of a row tell it from others; the first names its method.
+    Args:
+        page: the Markdown file.
+        section: the name between whose comments the table is.
+        keys: number of cells at the beginning of a row that identify it; the first is its method.
+        order: names of the methods.
+        measured: the new rows.
     """
-    path = FOLDER / f"{table}.json"
-    for row in measured:
-        rows = {tuple(other[:keys]): other for other in _read(path)} | {tuple(row[:keys]): row}
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(list(rows.values()), indent=1, ensure_ascii=False))
+    rows = {tuple(row[:keys]): row for row in _rows(page, section)} | {tuple(row[:keys]): row for row in measured}
     for method in order:
-        yield from (row for row in _read(path) if row[0] == method)
+        yield from (row for row in rows.values() if row[0] == method)
 
 
-def _read(path: Path) -> list[list[str]]:
-    if not path.is_file():
-        return []
-    rows: list[list[str]] = json.loads(path.read_text())
-    return rows
+def _rows(page: Path, section: str) -> list[list[str]]:
+    found = re.search(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", page.read_text(), re.DOTALL)
+    lines = found[1].splitlines()[2:] if found else []
+    return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
