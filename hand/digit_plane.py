@@ -45,20 +45,24 @@ def fit_plane(
 
 
 def fit_inner_points(
-    m: NumberFunctions[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+    m: NumberFunctions[N],
+    end_plane: tuple[N, N],
+    points: list[Point[N]],
+    weights: list[N],
+    limits: tuple[Bounds, Bounds],
 ) -> tuple[N, N]:
-    """Return the plane `alone` of the end, or the plane nearest to all points where others have a weight."""
+    """Return `end_plane`, fitted to the end alone, or where other points have a weight the plane nearest to all."""
     if len(points) == 1:
-        return alone
-    others = weights[1]
+        return end_plane
+    other_weight = weights[1]
     for weight in weights[2:]:
-        others = others + weight
+        other_weight = other_weight + weight
 
     def nearest(pick: Pick) -> tuple[N, N]:
         picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
         return nearest_plane(m, picked, [pick(weight) for weight in weights], limits)
 
-    found: tuple[N, N] = m.recompute_where(others > 0, alone, nearest)
+    found: tuple[N, N] = m.recompute_where(other_weight > 0, end_plane, nearest)
     return found
 
 
@@ -70,20 +74,20 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
     """
     abduction_limits, twist_limits = limits
     x, y, z = tip
-    twists = twist_limits[0] < twist_limits[1]
-    twist = likely_twist(m, tip, twist_limits) if twists else 0.0 * x + twist_limits[0]
+    can_twist = twist_limits[0] < twist_limits[1]
+    twist = likely_twist(m, tip, twist_limits) if can_twist else 0.0 * x + twist_limits[0]
     # x cos a + y sin a = k is solved by (k x ± s y, k y ∓ s x) / (x² + y²) as (cos a, sin a), s² = x² + y² - k².
     k = z * m.sin(twist) / m.cos(twist)
     across = x * x + y * y
     s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
-    wanted = m.atan2(k * y - s * x, k * x + s * y)
-    wanted = wanted * (across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M))
-    abduction = m.clip(wanted, *abduction_limits)
-    if twists:
+    unlimited = m.atan2(k * y - s * x, k * x + s * y)
+    unlimited = unlimited * (across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M))
+    abduction = m.clip(unlimited, *abduction_limits)
+    if can_twist:
         aside = x * m.cos(abduction) + y * m.sin(abduction)
-        deep = m.where(z < 0.0, -z, z)
-        through = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), deep), *twist_limits)
-        twist = m.where((abduction == wanted) | (deep <= UPRIGHT_DISTANCE_M), twist, through)
+        depth = m.where(z < 0.0, -z, z)
+        twist_through_tip = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), depth), *twist_limits)
+        twist = m.where((abduction == unlimited) | (depth <= UPRIGHT_DISTANCE_M), twist, twist_through_tip)
     return abduction, twist
 
 
@@ -136,11 +140,11 @@ def nearest_plane(
         )
         at = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
         aa, tt = aa + 1e-15, tt + 1e-15
-        tilted = m.clip(twist - (aa * by_twist - at * by_abduction) / (aa * tt - at * at + 1e-30), *twist_limits)
+        new_twist = m.clip(twist - (aa * by_twist - at * by_abduction) / (aa * tt - at * at + 1e-30), *twist_limits)
         # Newton's step of abduction given the new twist, then the same the other way round.
-        leaning = m.clip(abduction - (by_abduction + at * (tilted - twist)) / aa, *abduction_limits)
-        twist = m.clip(twist - (by_twist + at * (leaning - abduction)) / tt, *twist_limits)
-        abduction = leaning
+        new_abduction = m.clip(abduction - (by_abduction + at * (new_twist - twist)) / aa, *abduction_limits)
+        twist = m.clip(twist - (by_twist + at * (new_abduction - abduction)) / tt, *twist_limits)
+        abduction = new_abduction
     return abduction, twist
 
 
@@ -171,8 +175,8 @@ def fit_planes(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -
         weights: (N, S).
         limits: bounds of abduction and of twist, rad.
     """
-    each = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
-    return fit_plane(ARRAY, each, list(weights.T), limits)
+    components = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
+    return fit_plane(ARRAY, components, list(weights.T), limits)
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:

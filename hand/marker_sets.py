@@ -37,7 +37,7 @@ class MarkerSet:
     name: str
     """Display name."""
     labels: dict[str, Spot]
-    """Label, as `plain` normalises it and without the side, -> where the marker sits."""
+    """Label, as `normalise_label` returns it and without the side, -> where the marker sits."""
     side_pattern: str = ""
     """A regular expression with the groups `side` and `label`; empty where the labels have no side."""
     side: Side | None = None
@@ -170,13 +170,13 @@ def split_label(label: str) -> list[str]:
 
 def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    found = split_label(label)
-    side = next((_SIDE_WORDS[word] for word in found if word in _SIDE_WORDS), None)
-    digit = next((_DIGIT_WORDS[word] for word in found if word in _DIGIT_WORDS), None)
+    words = split_label(label)
+    side = next((_SIDE_WORDS[word] for word in words if word in _SIDE_WORDS), None)
+    digit = next((_DIGIT_WORDS[word] for word in words if word in _DIGIT_WORDS), None)
     if digit is None:
-        is_wrist = any(word in _WRIST_WORDS for word in found) and len(found) - (side is not None) <= 2
+        is_wrist = any(word in _WRIST_WORDS for word in words) and len(words) - (side is not None) <= 2
         return (side, Spot("wrist")) if is_wrist else None
-    parts = [word for word in found if word in _PART_WORDS]
+    parts = [word for word in words if word in _PART_WORDS]
     if not parts:
         return None
     last = parts[-1]
@@ -211,21 +211,21 @@ def suggest(names: Iterable[str]) -> Suggestion:
         MarkerMapError: fewer than three labels of any group name points of a hand.
     """
     names = tuple(names)
-    found = [(known.name, _match_set(known, names)) for known in MARKER_SETS]
-    found.append(("joint names", _match_words(names)))
-    name, groups = max(found, key=lambda entry: sum(map(len, entry[1].values())))
-    named = [label for spots in groups.values() for label in spots]
+    matches = [(marker_set.name, _match_set(marker_set, names)) for marker_set in MARKER_SETS]
+    matches.append(("joint names", _match_words(names)))
+    name, groups = max(matches, key=lambda entry: sum(map(len, entry[1].values())))
+    matched = [label for spots in groups.values() for label in spots]
     groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
-    if named and not groups:
+    if matched and not groups:
         raise MarkerMapError(
-            f"only {', '.join(named[:4])} of the {len(names)} labels name points of a hand, three of one are needed"
+            f"only {', '.join(matched[:4])} of the {len(names)} labels name points of a hand, three of one are needed"
         )
     if not groups:
         raise MarkerMapError(
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
             "is known as a point of a hand, a marker map must say which are"
         )
-    on_skin = any(known.on_skin for known in MARKER_SETS if known.name == name)
+    on_skin = any(marker_set.on_skin for marker_set in MARKER_SETS if marker_set.name == name)
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
@@ -235,7 +235,7 @@ def side_in_name(group: str) -> Side | None:
 
 
 def subject_of(group: str) -> str:
-    """Return the performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
+    """Return the subject, a performer's name, of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
     first, _, last = group.rpartition(" ")
     side, mark, number = last.partition("#")
     return f"{first}{mark}{number}" if side_in_name(side) else ""
@@ -252,35 +252,35 @@ def _group_of_label(label: str, side: Side | None) -> str:
     return f"{subject} {side}"
 
 
-def _match_set(known: MarkerSet, names: tuple[str, ...]) -> Groups:
+def _match_set(marker_set: MarkerSet, names: tuple[str, ...]) -> Groups:
     result: Groups = {}
     for name in names:
-        text, side = normalise_label(name), side_in_name(name.rpartition(":")[0]) or known.side
-        if known.side_pattern:
-            match = re.fullmatch(known.side_pattern, text)
+        text, side = normalise_label(name), side_in_name(name.rpartition(":")[0]) or marker_set.side
+        if marker_set.side_pattern:
+            match = re.fullmatch(marker_set.side_pattern, text)
             if match is None:
                 continue
             text, side = match["label"], _SIDE_WORDS[match["side"]]
-        if text in known.labels:
-            _add(result, _group_of_label(name, side), name, known.labels[text])
+        if text in marker_set.labels:
+            _add(result, _group_of_label(name, side), name, marker_set.labels[text])
     return result
 
 
 def _match_words(names: tuple[str, ...]) -> Groups:
     result: Groups = {}
     for name in names:
-        read = parse_label(name)
-        if read is not None:
-            side, spot = read
+        parsed = parse_label(name)
+        if parsed is not None:
+            side, spot = parsed
             _add(result, _group_of_label(name, side), name, spot)
     return result
 
 
 def _add(groups: Groups, group: str, label: str, spot: Spot) -> None:
     """Add a label to its group unless its spot is taken: duplicates and helper joints may have the same words."""
-    own = groups.setdefault(group, {})
-    if spot not in own.values():
-        own[label] = spot
+    spots = groups.setdefault(group, {})
+    if spot not in spots.values():
+        spots[label] = spot
 
 
 def completeness(spots: dict[str, Spot]) -> float:
@@ -310,8 +310,8 @@ def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDA
         positions: (F, M, 3), NaN where not seen.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
-    return together
+    visible: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    return visible
 
 
 def from_json(data: object, where: str) -> Groups:
@@ -339,8 +339,8 @@ def from_json(data: object, where: str) -> Groups:
         }
     for group, spots in result.items():
         if len(set(spots.values())) < len(spots):
-            twice = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)
-            raise MarkerMapError(f"{where}, {group}: two labels sit at {twice.joint}, each needs a place of its own")
+            shared = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)
+            raise MarkerMapError(f"{where}, {group}: two labels sit at {shared.joint}, each needs its own position")
     return result
 
 
@@ -362,7 +362,7 @@ def to_json(groups: Groups) -> dict[str, dict[str, Any]]:
     return {
         side: {
             label: {"joint": spot.joint, "offset": list(spot.offset)} if any(spot.offset) else spot.joint
-            for label, spot in own.items()
+            for label, spot in spots.items()
         }
-        for side, own in groups.items()
+        for side, spots in groups.items()
     }

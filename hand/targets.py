@@ -54,13 +54,13 @@ class Targets:
     """(F, T, 3) rad/s in the world, if a device measures them; weighted as the rotations."""
 
     def __post_init__(self) -> None:
-        many = (len(self.times), len(self.sites))
+        shape = (len(self.times), len(self.sites))
         for name, width, weights in ARRAYS:
             array = getattr(self, name)
             if array is None:
                 continue
-            if array.shape != many + width:
-                raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
+            if array.shape != shape + width:
+                raise HandError(f"targets: {name} has the shape {array.shape}, expected {shape + width}")
             # A sum of squares is a cheap test, which matters in a live frame.
             if not math.isfinite(np.vdot(array, array)) or (not weights and array.size and array.min() < 0):
                 self._check_values(array, name, weights)
@@ -86,9 +86,9 @@ class Targets:
 
     def _raise_if_weighted(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
         """Raise HandError for the first entry that is bad (F, T) and has a weight."""
-        asked = getattr(self, weights)
-        if asked is not None and np.any(bad & (asked > 0)):
-            frame, column = np.argwhere(bad & (asked > 0))[0].tolist()
+        weight_values = getattr(self, weights)
+        if weight_values is not None and np.any(bad & (weight_values > 0)):
+            frame, column = np.argwhere(bad & (weight_values > 0))[0].tolist()
             raise HandError(f"targets: {name} of target {column} in frame {frame} are {why}, expected no weight there")
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class Targets:
 
 
 def assign(
-    hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats, turns: Floats | None = None
+    hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats, rotations: Floats | None = None
 ) -> tuple[HandModel, Targets]:
     """Make targets from markers, adding a site to the hand for each marker that does not sit at a joint.
 
@@ -125,24 +125,24 @@ def assign(
         spots: label -> where the marker sits, for T markers.
         times: (F,) s.
         positions: (F, T, 3) m in the world, NaN where a marker is not seen.
-        turns: (F, T, 4) unit quaternions wxyz of the joints that carry the markers, NaN where unknown; None if there
-            are none.
+        rotations: (F, T, 4) unit quaternions wxyz of the joints that carry the markers, NaN where unknown; None if
+            there are none.
 
     Returns:
         The hand with the further sites, and the targets.
     """
-    beside = tuple(
+    offset_sites = tuple(
         Site(label, hand.joints.index(spot.joint), spot.offset_on(hand.side))
         for label, spot in spots.items()
         if any(spot.offset)
     )
-    extra = iter(range(len(hand.sites), len(hand.sites) + len(beside)))
-    sites = [next(extra) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
-    hand = hand.with_sites(beside)
+    new_indices = iter(range(len(hand.sites), len(hand.sites) + len(offset_sites)))
+    sites = [next(new_indices) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
+    hand = hand.with_sites(offset_sites)
     seen = np.all(np.isfinite(positions), axis=-1)
     targets = Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))
-    if turns is None or not np.isfinite(turns).any():
+    if rotations is None or not np.isfinite(rotations).any():
         return hand, targets
-    told = np.all(np.isfinite(turns), axis=-1)
-    asked = np.where(told[..., None], turns, IDENTITY)
-    return hand, replace(targets, rotations=asked, rotation_weights=told.astype(float))
+    known = np.all(np.isfinite(rotations), axis=-1)
+    finite_rotations = np.where(known[..., None], rotations, IDENTITY)
+    return hand, replace(targets, rotations=finite_rotations, rotation_weights=known.astype(float))
