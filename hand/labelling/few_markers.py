@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_FRAMES = 100
+"""Frames of a capture that are used, evenly spaced."""
 MAX_HAND_SPAN_M = 0.3
 """m, the largest distance between two markers of one hand."""
 MAX_PALM_SD_M = 0.004
@@ -53,7 +54,7 @@ class FewMarkers:
 
 def describe_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
     """Describe each group of three or five markers that look like a hand's, in a sentence."""
-    return tuple(few.sentence for few in find_few_markers(positions, labels))
+    return tuple(group.sentence for group in find_few_markers(positions, labels))
 
 
 def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMarkers, ...]:
@@ -64,94 +65,93 @@ def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMar
         labels: (M,).
     """
     found = [_identify(positions[:, group], [labels[i] for i in group]) for group in _close_groups(positions)]
-    return tuple(few for few in found if few is not None)
+    return tuple(markers for markers in found if markers is not None)
 
 
 def _close_groups(positions: Floats) -> list[Ints]:
     """Groups of markers within a hand's size of each other and farther from all others."""
-    apart = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
-    near = np.nan_to_num(apart, nan=np.inf) < MAX_HAND_SPAN_M
-    rows = {tuple(np.flatnonzero(row).tolist()) for row in near}
-    return [np.array(group) for group in sorted(rows) if group and np.all(near[np.ix_(group, group)])]
+    distances = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
+    close = np.nan_to_num(distances, nan=np.inf) < MAX_HAND_SPAN_M
+    rows = {tuple(np.flatnonzero(row).tolist()) for row in close}
+    return [np.array(group) for group in sorted(rows) if group and np.all(close[np.ix_(group, group)])]
 
 
 def _sample_frames(positions: Floats) -> Floats:
     """Select frames (N, M, 3) evenly from those that show most of the markers."""
-    seen = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
-    rows = np.flatnonzero(seen == seen.max(initial=0))
-    some: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]]
-    return some
+    visible_markers = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
+    rows = np.flatnonzero(visible_markers == visible_markers.max(initial=0))
+    sampled: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]]
+    return sampled
 
 
 def _identify(positions: Floats, labels: list[str]) -> FewMarkers | None:
-    places = _sample_frames(positions)
-    if len(labels) not in TIP_SETS or not np.all(np.isfinite(places)):
+    """Identify the markers of a group as a palm's or as fingertips; None if they are neither."""
+    sampled = _sample_frames(positions)
+    if len(labels) not in TIP_SETS or not np.all(np.isfinite(sampled)):
         return None
-    sample = TrajectorySample.of(places)
-    steady = bool(np.sqrt(sample.distance_variances.max()) < MAX_PALM_SD_M)
-    if steady and len(labels) == 3:
+    sample = TrajectorySample.of(sampled)
+    rigid = bool(np.sqrt(sample.distance_variances.max()) < MAX_PALM_SD_M)
+    if rigid and len(labels) == 3:
         wrist = _identify_wrist(sample)
         which = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
         return FewMarkers(
             f"three markers keep their distances, as on a palm: {which}but a palm alone looks alike from both sides, "
-            "so neither left or right nor which knuckle is the index finger's can be told, and no finger can be "
+            "so neither left or right nor which knuckle is the index finger's can be determined, and no finger can be "
             "solved: add markers on the fingertips",
             {},
         )
-    tips = None if steady else _tips_with_confidence(places)
+    tips = None if rigid else _tips_with_confidence(sampled)
     if tips is None:
         return None
-    named = [f"'{labels[marker]}' is the {_digit(tip)}'s" for marker, (tip, _) in tips.items()]
-    which = ", ".join(named) if named else "which is which cannot be told"
+    named = [f"'{labels[marker]}' is the {digit_label(DIGITS[TIPS.index(tip)])}'s" for marker, (tip, _) in tips.items()]
+    which = ", ".join(named) if named else "which is which is unknown"
     return FewMarkers(
         f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({which}): without a palm neither "
-        f"left or right nor how the fingers bend can be told, {MISSING_MARKERS}",
-        {labels[marker]: told for marker, told in tips.items()},
+        f"left or right nor how the fingers bend can be determined, {MISSING_MARKERS}",
+        {labels[marker]: tip_and_confidence for marker, tip_and_confidence in tips.items()},
     )
 
 
-def _digit(tip: str) -> str:
-    return digit_label(DIGITS[TIPS.index(tip)])
-
-
-def identify_tips(places: Floats) -> dict[int, str] | None:
+def identify_tips(positions: Floats) -> dict[int, str] | None:
     """Identify fingertips among three or five markers (N, M, 3) m: marker -> tip.
 
     Ambiguous markers are left out. None if the markers do not look like a hand's.
     """
-    clear = _tips_with_confidence(places)
-    return None if clear is None else {marker: tip for marker, (tip, _) in clear.items()}
+    identified = _tips_with_confidence(positions)
+    return None if identified is None else {marker: tip for marker, (tip, _) in identified.items()}
 
 
-def _tips_with_confidence(places: Floats) -> dict[int, tuple[str, float]] | None:
+def _tips_with_confidence(positions: Floats) -> dict[int, tuple[str, float]] | None:
     """Identify fingertips with their confidence, as `identify_tips`.
 
     The cost of an assignment is the Mahalanobis distance of the tips' mutual distances from a mean hand's over its
     poses. A marker is identified if all assignments of nearly the least cost agree on it.
     """
-    readings = [reading for tips in TIP_SETS[places.shape[1]] for reading in _score_assignments(places, tips)]
-    least = min(cost for cost, _, _ in readings)
-    if min(off for _, off, _ in readings) > MAX_TIP_DEVIATION:
+    assignments = [
+        assignment for tips in TIP_SETS[positions.shape[1]] for assignment in _score_assignments(positions, tips)
+    ]
+    least = min(cost for cost, _, _ in assignments)
+    if min(deviation for _, deviation, _ in assignments) > MAX_TIP_DEVIATION:
         return None
-    best = next(tips for cost, _, tips in readings if cost == least)
-    clear = {}
+    best = next(tips for cost, _, tips in assignments if cost == least)
+    identified = {}
     for marker, tip in enumerate(best):
-        more = min(cost for cost, _, tips in readings if tips[marker] != tip) - least
-        if more > MIN_TIP_MARGIN:
-            clear[marker] = tip, float(1.0 / (1.0 + np.exp(-CONFIDENCE_SLOPE * more)))
-    return clear
+        margin = min(cost for cost, _, tips in assignments if tips[marker] != tip) - least
+        if margin > MIN_TIP_MARGIN:
+            identified[marker] = tip, float(1.0 / (1.0 + np.exp(-CONFIDENCE_SLOPE * margin)))
+    return identified
 
 
-def _score_assignments(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
+def _score_assignments(positions: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
     """For each assignment of tips: its cost, the mean squared deviation per distance, and each marker's tip."""
-    middle, inverse, size = _distance_statistics(tips)
-    found = []
+    mean, inverse_covariance, log_determinant = _distance_statistics(tips)
+    assignments = []
     for order in permutations(range(len(tips))):
-        off = mutual_distances(places[:, list(order)]) - middle
-        deviation = float(np.einsum("nd,de,ne->", off, inverse, off)) / len(places)
+        difference = mutual_distances(positions[:, list(order)]) - mean
+        deviation = float(np.einsum("nd,de,ne->", difference, inverse_covariance, difference)) / len(positions)
         of_marker = tuple(tips[order.index(marker)] for marker in range(len(tips)))
-        found.append(((deviation + size) / 2, deviation / len(middle), of_marker))
-    return found
+        assignments.append(((deviation + log_determinant) / 2, deviation / len(mean), of_marker))
+    return assignments
 
 
 @lru_cache(maxsize=8)
@@ -160,19 +160,19 @@ def _distance_statistics(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
 
     The covariance is over poses, and over people by their size and by each tip.
     """
-    middle, spread = distance_statistics(tuple(Spot(tip) for tip in tips))
-    spread += HAND_SIZE_SD**2 * np.outer(middle, middle) + TIP_SD_M**2 * np.eye(len(middle))
-    inverse: Any = np.linalg.inv(spread)
-    return middle, inverse, float(np.linalg.slogdet(spread)[1])
+    mean, covariance = distance_statistics(tuple(Spot(tip) for tip in tips))
+    covariance += HAND_SIZE_SD**2 * np.outer(mean, mean) + TIP_SD_M**2 * np.eye(len(mean))
+    inverse_covariance: Any = np.linalg.inv(covariance)
+    return mean, inverse_covariance, float(np.linalg.slogdet(covariance)[1])
 
 
 def _identify_wrist(sample: TrajectorySample) -> int | None:
     """The wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
     spots = PALM_ONLY.spots
     costs = AssignmentCosts(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
-    at = list(spots).index("wrist")
+    wrist_spot = list(spots).index("wrist")
     least = np.full(3, np.inf)
     for order in permutations(range(3)):
-        least[order[at]] = min(least[order[at]], costs.total(np.array(order)))
+        least[order[wrist_spot]] = min(least[order[wrist_spot]], costs.total(np.array(order)))
     best, rival = np.sort(least)[:2]
     return int(least.argmin()) if rival - best > MIN_WRIST_MARGIN else None

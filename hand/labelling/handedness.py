@@ -24,10 +24,10 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         None and 0 if no frame shows three palm markers, or the fingers do not leave the palm's plane.
     """
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
-    together = palm_visible(spots, positions)
-    if not digits or not together.any():
+    palm_seen = palm_visible(spots, positions)
+    if not digits or not palm_seen.any():
         return None, 0.0
-    local = to_wrist_frame(adult("right"), spots, positions[together])[:, digits]
+    local = to_wrist_frame(adult("right"), spots, positions[palm_seen])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
     total, spread = np.nansum(depth), np.nansum(np.abs(depth))
     if not spread > 1e-6 * depth.size:

@@ -18,31 +18,31 @@ def minimum_cost_assignment(costs: Floats) -> Ints:
     Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), in O(R² N).
     """
     rows, columns = costs.shape
-    potential_row, potential = np.zeros(rows + 1), np.zeros(columns + 1)
+    row_potentials, column_potentials = np.zeros(rows + 1), np.zeros(columns + 1)
     owner = np.zeros(columns + 1, int)
     padded = np.zeros((rows + 1, columns + 1))
     padded[1:, 1:] = costs
     for row in range(1, rows + 1):
         owner[0], column = row, 0
-        nearest, way = np.full(columns + 1, np.inf), np.zeros(columns + 1, int)
+        nearest, previous = np.full(columns + 1, np.inf), np.zeros(columns + 1, int)
         used = np.zeros(columns + 1, bool)
         while owner[column]:
             used[column] = True
-            at = owner[column]
-            reduced = padded[at] - potential_row[at] - potential
+            current_row = owner[column]
+            reduced = padded[current_row] - row_potentials[current_row] - column_potentials
             better = ~used & (reduced < nearest)
-            nearest[better], way[better] = reduced[better], column
-            open_ones = np.where(used, np.inf, nearest)
-            open_ones[0] = np.inf
-            following = int(open_ones.argmin())
-            step = nearest[following]
-            potential_row[owner[used]] += step
-            potential[used] -= step
+            nearest[better], previous[better] = reduced[better], column
+            unused_distance = np.where(used, np.inf, nearest)
+            unused_distance[0] = np.inf
+            next_column = int(unused_distance.argmin())
+            step = nearest[next_column]
+            row_potentials[owner[used]] += step
+            column_potentials[used] -= step
             nearest[~used] -= step
-            column = following
+            column = next_column
         while column:
-            owner[column] = owner[way[column]]
-            column = int(way[column])
+            owner[column] = owner[previous[column]]
+            column = int(previous[column])
     result = np.zeros(rows, int)
     taken = np.flatnonzero(owner[1:])
     result[owner[1:][taken] - 1] = taken
@@ -122,12 +122,12 @@ def exchange_costs(costs: AssignmentCosts, labels: Ints) -> tuple[Floats, Floats
         (C, C) for exchanging the markers of two spots, (C, M) for giving a spot a free marker.
     """
     spots, none = np.arange(len(labels)), costs.single.shape[1] - 1
-    each = costs.with_others_fixed(labels)
-    own = each[spots, labels]
-    changes = each - own[:, None]
+    single_changes = costs.with_others_fixed(labels)
+    own = single_changes[spots, labels]
+    changes = single_changes - own[:, None]
     changes[:, np.setdiff1d(labels, [none])] = np.inf
     changes[spots, labels] = np.inf
-    crossed = each[spots[:, None], labels[None]]
+    crossed = single_changes[spots[:, None], labels[None]]
     # Both terms count the pair with the other's old marker: correct that.
     a, b = spots[:, None], spots[None]
     la, lb = labels[:, None], labels[None]

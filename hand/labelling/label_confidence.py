@@ -30,9 +30,9 @@ LONE_TIP_FACTOR = 0.75
 wrong; with only the ring finger's tip, all four were."""
 
 
-def lone_tip_factors(spots: tuple[Spot, ...], shown: Bools) -> Floats:
-    """Factors (C,) on the confidence for markers at the spots in `shown` (C,): a lone outer tip is ambiguous."""
-    outer = [c for c, spot in enumerate(spots) if shown[c] and spot.joint in OUTER_JOINTS]
+def lone_tip_factors(spots: tuple[Spot, ...], visible: Bools) -> Floats:
+    """Factors (C,) on the confidence for markers at the visible spots (C,): a lone outer tip is ambiguous."""
+    outer = [c for c, spot in enumerate(spots) if visible[c] and spot.joint in OUTER_JOINTS]
     factors = np.ones(len(spots))
     if len(outer) == 1:
         factors[outer] = LONE_TIP_FACTOR
@@ -41,8 +41,8 @@ def lone_tip_factors(spots: tuple[Spot, ...], shown: Bools) -> Floats:
 
 def marker_confidence(margin: Floats) -> Floats:
     """Confidence 0.5..1 of markers; without a margin, two assignments are equally likely."""
-    chance: Floats = MAX_MARKER_CONFIDENCE * _probability(margin, MARKER_MARGIN_SCALE)
-    return chance
+    confidence: Floats = MAX_MARKER_CONFIDENCE * _probability(margin, MARKER_MARGIN_SCALE)
+    return confidence
 
 
 def side_confidence(margin: float) -> float:
@@ -51,5 +51,5 @@ def side_confidence(margin: float) -> float:
 
 
 def _probability(margin: Floats, scale: float) -> Floats:
-    chance: Floats = 1 - np.exp(-np.maximum(margin, 0.0) / scale) / 2
-    return chance
+    probability: Floats = 1 - np.exp(-np.maximum(margin, 0.0) / scale) / 2
+    return probability

@@ -56,7 +56,7 @@ def label_hands(
     times: Floats,
     positions: Floats,
     known: Mapping[Side, MeasuredHand] | None = None,
-    asked: Side | None = None,
+    requested_side: Side | None = None,
 ) -> Labelling:
     """Find the hands in a capture without usable labels.
 
@@ -66,18 +66,18 @@ def label_hands(
         known: measured hands with their markers' labels and spots. If there are any, only these are sought; otherwise
             mean hands with the markers of `shape_model.LAYOUTS`, and a hand that was found is measured before the
             rest of its markers are identified.
-        asked: the side to assume for a hand that could be either.
+        requested_side: the side to assume for a hand that could be either.
     """
-    return run_to_end(label_hands_stepwise(times, positions, known, asked))
+    return run_to_end(label_hands_stepwise(times, positions, known, requested_side))
 
 
 def label_hands_stepwise(
     times: Floats,
     positions: Floats,
     known: Mapping[Side, MeasuredHand] | None = None,
-    asked: Side | None = None,
+    requested_side: Side | None = None,
 ) -> Steps[Labelling]:
-    """Run `find` step by step."""
+    """Run `label_hands` step by step."""
     yield Progress(0.0, "Following the markers")
     tracks = find_trajectories(times, positions)
     if not len(tracks.first):
@@ -90,24 +90,24 @@ def label_hands_stepwise(
         best = yield from _best_fit(tracks, _windows(tracks, free), shapes)
         if best is None:
             break
-        layout, laid, sure, seen = best
-        owned = seen.which[laid.labels[laid.labels < len(seen.which)]]
-        free[owned] = False
-        if sure < MIN_SIDE_CONFIDENCE:
-            said = _fit_of_side(laid, asked)
-            what = SIDE_HINT if said is None else f"taken for the {asked} hand that was asked for"
+        layout, fit, confidence, window = best
+        used = window.track_ids[fit.labels[fit.labels < len(window.track_ids)]]
+        free[used] = False
+        if confidence < MIN_SIDE_CONFIDENCE:
+            requested_fit = _fit_of_side(fit, requested_side)
+            advice = SIDE_HINT if requested_fit is None else f"taken for the {requested_side} hand that was asked for"
             notes.append(
-                f"{len(owned)} markers move like a hand with the set '{layout.name}', but left or right cannot be "
-                f"told: {what}"
+                f"{len(used)} markers move like a hand with the set '{layout.name}', but left or right cannot be "
+                f"determined: {advice}"
             )
-            if said is None:
+            if requested_fit is None:
                 continue
-            laid, sure = said, MIN_SIDE_CONFIDENCE
-        exact = laid.shape if laid.shape.measured else _measured_shape(tracks, seen, laid)
-        start = _labels_of_fit(tracks, seen, laid)
-        growth = yield from _extend_to_all_frames(tracks, exact, start, free)
-        free[growth.spot >= 0] = False
-        hands.append(labelled_hand(tracks, layout, laid.shape.side, sure, growth))
+            fit, confidence = requested_fit, MIN_SIDE_CONFIDENCE
+        shape = fit.shape if fit.shape.measured else _measured_shape(tracks, window, fit)
+        initial_labels = _labels_of_fit(tracks, window, fit)
+        labels = yield from _extend_to_all_frames(tracks, shape, initial_labels, free)
+        free[labels.spot >= 0] = False
+        hands.append(labelled_hand(tracks, layout, fit.shape.side, confidence, labels))
     return Labelling(tuple(hands), tracks, tuple(notes))
 
 
@@ -115,7 +115,7 @@ def label_hands_stepwise(
 class _Window:
     """Trajectories that are seen together, and frames that show most of them."""
 
-    which: Ints
+    track_ids: Ints
     frames: Ints
 
 
@@ -137,9 +137,9 @@ def _performer_shapes(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]
         else []
     )
     for layout in LAYOUTS:
-        own = _performer_spots(hand, layout)
-        if own is not None and own.keys() != hand.spots.keys():
-            found.append((MarkerLayout(f"{PERFORMER_LAYOUT} {layout.name}", own), _performer_shape(hand, own)))
+        spots = _performer_spots(hand, layout)
+        if spots is not None and spots.keys() != hand.spots.keys():
+            found.append((MarkerLayout(f"{PERFORMER_LAYOUT} {layout.name}", spots), _performer_shape(hand, spots)))
     return found
 
 
@@ -150,39 +150,39 @@ def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot
     """
     if not hand.spots:
         return None
-    owns, theirs = tuple(hand.spots.values()), tuple(layout.spots.values())
-    apart = np.linalg.norm(
-        site_positions(hand.proportions, theirs)[:, None] - site_positions(hand.proportions, owns), axis=-1
+    own_spots, layout_spots = tuple(hand.spots.values()), tuple(layout.spots.values())
+    distances = np.linalg.norm(
+        site_positions(hand.proportions, layout_spots)[:, None] - site_positions(hand.proportions, own_spots), axis=-1
     )
-    palm = np.array([on_palm(spot) for spot in owns])
-    for row, spot in enumerate(theirs):
-        alike = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in owns])
-        apart[row, ~alike] = np.inf
-    nearest = apart.argmin(1)
+    palm = np.array([on_palm(spot) for spot in own_spots])
+    for row, spot in enumerate(layout_spots):
+        comparable = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in own_spots])
+        distances[row, ~comparable] = np.inf
+    nearest = distances.argmin(1)
     labels = list(hand.spots)
-    if len(set(nearest.tolist())) < len(theirs) or apart.min(1).max() > MAX_SPOT_DISTANCE_M:
+    if len(set(nearest.tolist())) < len(layout_spots) or distances.min(1).max() > MAX_SPOT_DISTANCE_M:
         return None
-    return {labels[at]: owns[at] for at in nearest}
+    return {labels[at]: own_spots[at] for at in nearest}
 
 
 def _performer_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
     """Shape of a performer's hand: its bones are known, its poses in this take are sampled as for anybody."""
-    shape = shape_of(hand.model, tuple(spots.values()), exact=True)
+    shape = shape_of(hand.model, tuple(spots.values()), measured=True)
     return replace(shape, covariances=shape.covariances + PERFORMER_MARKER_SD_M**2 * np.eye(3))
 
 
 def _best_window(tracks: Trajectories, free: Bools, frames: Bools) -> _Window:
     """Free trajectories at the frame, among those marked (F,), at which the longest ones are seen."""
     length = np.where(free, tracks.count, 0)
-    value = np.where(tracks.ids >= 0, np.minimum(length, LONG_TRACK_FRAMES)[tracks.ids], 0).sum(1)
-    at = int(np.argmax(np.where(frames, value, -1)))
-    which = tracks.ids[at][tracks.ids[at] >= 0]
-    which = which[free[which]]
-    which = np.sort(which[np.argsort(-tracks.count[which], kind="stable")[:MAX_TRACKS]])
-    together = np.isin(tracks.ids, which).sum(1) >= 0.7 * len(which)
-    rows = np.flatnonzero(together)
+    seen_length = np.where(tracks.ids >= 0, np.minimum(length, LONG_TRACK_FRAMES)[tracks.ids], 0).sum(1)
+    best_frame = int(np.argmax(np.where(frames, seen_length, -1)))
+    track_ids = tracks.ids[best_frame][tracks.ids[best_frame] >= 0]
+    track_ids = track_ids[free[track_ids]]
+    track_ids = np.sort(track_ids[np.argsort(-tracks.count[track_ids], kind="stable")[:MAX_TRACKS]])
+    enough_seen = np.isin(tracks.ids, track_ids).sum(1) >= 0.7 * len(track_ids)
+    rows = np.flatnonzero(enough_seen)
     return _Window(
-        which, rows[np.unique(np.linspace(0, len(rows) - 1, SEARCH_FRAMES).astype(int))] if len(rows) else rows
+        track_ids, rows[np.unique(np.linspace(0, len(rows) - 1, SEARCH_FRAMES).astype(int))] if len(rows) else rows
     )
 
 
@@ -193,8 +193,8 @@ def _windows(tracks: Trajectories, free: Bools) -> list[_Window]:
     for third in thirds:
         frames = np.zeros(len(tracks.ids), bool)
         frames[third] = True
-        seen = _best_window(tracks, free, frames)
-        found.setdefault(seen.which.tobytes(), seen)
+        window = _best_window(tracks, free, frames)
+        found.setdefault(window.track_ids.tobytes(), window)
     return list(found.values())
 
 
@@ -203,113 +203,115 @@ def _best_fit(
 ) -> Steps[tuple[MarkerLayout, ShapeFit, float, _Window] | None]:
     """Find the layout and side that explain most, the confidence of the side, and where; None where nothing fits."""
     samples = [
-        (seen, TrajectorySample.of(tracks.positions_in(seen.frames, seen.which)))
-        for seen in windows
-        if len(seen.which) >= 4 and len(seen.frames)
+        (window, TrajectorySample.of(tracks.positions_in(window.frames, window.track_ids)))
+        for window in windows
+        if len(window.track_ids) >= 4 and len(window.frames)
     ]
     found: list[ShapeFit] = []
     for layout, shape in shapes:
         yield Progress(0.0, f"Looking for a {shape.side} hand with the set '{layout.name}'")
         proposals = [each for _, sample in samples for each in propose_palms(sample, shape)]
-        found += [laid for laid in fit_proposals(proposals) if _is_hand(laid)]
+        found += [fit for fit in fit_proposals(proposals) if _is_hand(fit)]
     if not found:
         return None
-    laid = min(found, key=_ranking_cost)
-    layout = next(layout for layout, shape in shapes if shape is laid.shape)
-    seen = next(seen for seen, sample in samples if sample is laid.sample)
-    return layout, laid, _side_confidence(laid), seen
+    fit = min(found, key=_ranking_cost)
+    layout = next(layout for layout, shape in shapes if shape is fit.shape)
+    window = next(window for window, sample in samples if sample is fit.sample)
+    return layout, fit, _side_confidence(fit), window
 
 
-def _fit_of_side(laid: ShapeFit, side: Side | None) -> ShapeFit | None:
+def _fit_of_side(fit: ShapeFit, side: Side | None) -> ShapeFit | None:
     """Fit a hand of the requested side to the same markers; None if there is no request, or that hand does not fit."""
-    if side is None or laid.shape.side == side:
-        return laid if side else None
-    other = fit_shape(laid.sample, mirrored(laid.shape))
-    return other if other is not None and _is_hand(other) else None
+    if side is None or fit.shape.side == side:
+        return fit if side else None
+    mirrored_fit = fit_shape(fit.sample, mirrored(fit.shape))
+    return mirrored_fit if mirrored_fit is not None and _is_hand(mirrored_fit) else None
 
 
-def _side_confidence(laid: ShapeFit) -> float:
+def _side_confidence(fit: ShapeFit) -> float:
     """Confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
-    own = np.sort(laid.labels[laid.labels < len(laid.sample.mean_distances)])
-    other = fit_shape(laid.sample.only(own), mirrored(laid.shape))
+    assigned = np.sort(fit.labels[fit.labels < len(fit.sample.mean_distances)])
+    mirrored_fit = fit_shape(fit.sample.only(assigned), mirrored(fit.shape))
     # A mirrored hand must not win by leaving out the markers that do not fit it.
-    rival = 0.0 if other is None else min(_ranking_cost(other), 0.0)
-    gap = (rival / _filled_share(laid) - laid.cost) / len(laid.labels)
-    return side_confidence(gap)
+    mirrored_cost = 0.0 if mirrored_fit is None else min(_ranking_cost(mirrored_fit), 0.0)
+    margin = (mirrored_cost / _filled_share(fit) - fit.cost) / len(fit.labels)
+    return side_confidence(margin)
 
 
-def _filled_share(laid: ShapeFit) -> float:
+def _filled_share(fit: ShapeFit) -> float:
     """Share of the spots that have a marker."""
-    return float((laid.labels < len(laid.sample.mean_distances)).mean())
+    return float((fit.labels < len(fit.sample.mean_distances)).mean())
 
 
-def _ranking_cost(laid: ShapeFit) -> float:
+def _ranking_cost(fit: ShapeFit) -> float:
     """The cost times the share of spots that have a marker, so that a larger set does not win by its empty spots."""
-    return laid.cost * _filled_share(laid)
+    return fit.cost * _filled_share(fit)
 
 
-def _is_hand(laid: ShapeFit) -> bool:
-    filled = _filled_share(laid)
-    fits = laid.cost <= MAX_SPOT_COST * len(laid.labels) * filled
-    return filled >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < laid.scale < HAND_SIZE_RANGE[1]
+def _is_hand(fit: ShapeFit) -> bool:
+    filled_share = _filled_share(fit)
+    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
+    return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
 
 
-def _measured_shape(tracks: Trajectories, seen: _Window, laid: ShapeFit) -> HandShape:
+def _measured_shape(tracks: Trajectories, window: _Window, fit: ShapeFit) -> HandShape:
     """Shape of the hand that was found: measured where seen, by its proportions where not.
 
     Which spots are on the palm, and which are neighbours, stays as in the layout.
     """
-    spots = np.flatnonzero(laid.labels < len(seen.which))
-    places = tracks.positions_in(seen.frames, seen.which[laid.labels[spots]])
+    spots = np.flatnonzero(fit.labels < len(window.track_ids))
+    positions = tracks.positions_in(window.frames, window.track_ids[fit.labels[spots]])
     try:
-        proportions, found = measure_proportions(laid.shape.side, tuple(laid.shape.spots[i] for i in spots), places)
-        every: list[Spot] = list(laid.shape.spots)
-        for i, spot in zip(spots, found, strict=True):
-            every[i] = spot
-        shape = shape_of(build(proportions), tuple(every), exact=True)
+        proportions, measured_spots = measure_proportions(
+            fit.shape.side, tuple(fit.shape.spots[i] for i in spots), positions
+        )
+        layout_spots: list[Spot] = list(fit.shape.spots)
+        for i, spot in zip(spots, measured_spots, strict=True):
+            layout_spots[i] = spot
+        shape = shape_of(build(proportions), tuple(layout_spots), measured=True)
     except HandError:
-        shape = laid.shape
-    return update_shape(replace(shape, palm=laid.shape.palm, pair_weights=laid.shape.pair_weights), spots, places)
+        shape = fit.shape
+    return update_shape(replace(shape, palm=fit.shape.palm, pair_weights=fit.shape.pair_weights), spots, positions)
 
 
-def _labels_of_fit(tracks: Trajectories, seen: _Window, laid: ShapeFit) -> TrackLabels:
+def _labels_of_fit(tracks: Trajectories, window: _Window, fit: ShapeFit) -> TrackLabels:
     """Assignment and confidence of the trajectories in a fit."""
     spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
-    chances = marker_confidence(marker_margins(laid))
-    for c, label in enumerate(laid.labels):
-        if label < len(seen.which):
-            spot[seen.which[label]] = c
-            confidence[seen.which[label]] = chances[c]
+    spot_confidences = marker_confidence(marker_margins(fit))
+    for c, label in enumerate(fit.labels):
+        if label < len(window.track_ids):
+            spot[window.track_ids[label]] = c
+            confidence[window.track_ids[label]] = spot_confidences[c]
     return TrackLabels(spot, confidence)
 
 
-def marker_margins(laid: ShapeFit) -> Floats:
+def marker_margins(fit: ShapeFit) -> Floats:
     """Increase of cost (C,) if a spot's marker is exchanged for another's, a free one, or none."""
-    swaps, changes = exchange_costs(laid.costs, laid.local_labels)
+    swaps, changes = exchange_costs(fit.costs, fit.local_labels)
     np.fill_diagonal(swaps, np.inf)
     least: Floats = np.minimum(swaps.min(1), changes.min(1))
     return np.maximum(least, 0.0)
 
 
 def _extend_to_all_frames(
-    tracks: Trajectories, shape: HandShape, start: TrackLabels, free: Bools
+    tracks: Trajectories, shape: HandShape, initial_labels: TrackLabels, free: Bools
 ) -> Steps[TrackLabels]:
     """Extend the labels from the frames in which the hand was found to all others, also to those after it was lost."""
-    growth = yield from label_fragments(tracks, shape, start, free)
+    labels = yield from label_fragments(tracks, shape, initial_labels, free)
     for _ in range(MAX_LOST_WINDOWS):
-        columns = spot_columns(tracks, growth, len(shape.spots))
+        columns = spot_columns(tracks, labels, len(shape.spots))
         lost = (columns[:, shape.palm] >= 0).sum(1) < 3
-        open_ones = free & (growth.spot < 0) & (tracks.count >= 10)
-        enough = lost & (np.isin(tracks.ids, np.flatnonzero(open_ones)).sum(1) >= 0.5 * len(shape.spots))
-        if not enough.any():
+        unlabelled = free & (labels.spot < 0) & (tracks.count >= 10)
+        candidates = lost & (np.isin(tracks.ids, np.flatnonzero(unlabelled)).sum(1) >= 0.5 * len(shape.spots))
+        if not candidates.any():
             break
-        seen = _best_window(tracks, open_ones, enough)
-        laid = fit_shape(TrajectorySample.of(tracks.positions_in(seen.frames, seen.which)), shape)
+        window = _best_window(tracks, unlabelled, candidates)
+        fit = fit_shape(TrajectorySample.of(tracks.positions_in(window.frames, window.track_ids)), shape)
         # Markers seen while this hand is lost may be the other hand's.
-        if laid is None or not _is_hand(laid) or _side_confidence(laid) < MIN_SIDE_CONFIDENCE:
+        if fit is None or not _is_hand(fit) or _side_confidence(fit) < MIN_SIDE_CONFIDENCE:
             break
-        more = _labels_of_fit(tracks, seen, laid)
-        new = (more.spot >= 0) & (growth.spot < 0)
-        merged = TrackLabels(np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence))
-        growth = yield from label_fragments(tracks, shape, merged, free)
-    return growth
+        added = _labels_of_fit(tracks, window, fit)
+        new = (added.spot >= 0) & (labels.spot < 0)
+        merged = TrackLabels(np.where(new, added.spot, labels.spot), np.where(new, added.confidence, labels.confidence))
+        labels = yield from label_fragments(tracks, shape, merged, free)
+    return labels

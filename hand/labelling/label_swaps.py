@@ -15,6 +15,7 @@ Ints = NDArray[np.int64]
 MAX_FRAMES = 200
 """Frames from which mutual distances are computed, evenly spaced; also the frames of a swap that are checked."""
 MIN_UNSWAPPED_FRAMES = 10
+"""Frames without a swap from which the usual distances are computed; with fewer, all frames are used."""
 MAX_MOVED_TRACKS = 100
 """Trajectories that change columns, at most; if there are more, the labels mean nothing."""
 MAX_ERROR_RATIO = 0.25
@@ -42,33 +43,35 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
         positions: (F, M, 3) m, NaN where not seen.
     """
     tracks = find_trajectories(times, positions)
-    homes = _usual_columns(tracks)
+    usual_columns = _usual_columns(tracks)
     row, column = np.nonzero(tracks.ids >= 0)
     owner = tracks.ids[row, column]
-    moved = np.unique(owner[column != homes[owner]])
-    moved = moved[np.argsort(-tracks.count[moved], kind="stable")[:MAX_MOVED_TRACKS]]
-    if not len(moved):
+    moved_tracks = np.unique(owner[column != usual_columns[owner]])
+    moved_tracks = moved_tracks[np.argsort(-tracks.count[moved_tracks], kind="stable")[:MAX_MOVED_TRACKS]]
+    if not len(moved_tracks):
         return ()
-    where = {int(track): _column_of(tracks, int(track)) for track in moved}
-    home = np.ones(len(times), bool)
-    home[row[column != homes[owner]]] = False
+    column_of_track = {int(track): _column_of(tracks, int(track)) for track in moved_tracks}
+    unswapped = np.ones(len(times), bool)
+    unswapped[row[column != usual_columns[owner]]] = False
     # Compute the usual distances from frames without a swap, if there are enough.
-    good = np.flatnonzero(home) if home.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
-    usual = TrajectorySample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, MAX_FRAMES).astype(int))]])
+    usable = np.flatnonzero(unswapped) if unswapped.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
+    sample = TrajectorySample.of(positions[usable[np.unique(np.linspace(0, len(usable) - 1, MAX_FRAMES).astype(int))]])
     found = []
-    for one, other in combinations(where, 2):
-        pair = (int(homes[one]), int(homes[other]))
-        rows = np.flatnonzero((where[one] == pair[1]) & (where[other] == pair[0]) & (pair[0] != pair[1]))
+    for first, second in combinations(column_of_track, 2):
+        pair = (int(usual_columns[first]), int(usual_columns[second]))
+        rows = np.flatnonzero(
+            (column_of_track[first] == pair[1]) & (column_of_track[second] == pair[0]) & (pair[0] != pair[1])
+        )
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
-            clear = _confirmed_by_distances(positions, usual, pair, run)
+            clear = _confirmed_by_distances(positions, sample, pair, run)
             found.append(Swap(pair, int(run[0]), int(run[-1]), clear))
     return tuple(sorted(found, key=lambda swap: (swap.first, swap.columns)))
 
 
 def _column_of(tracks: Trajectories, track: int) -> Ints:
     """Column (F,) of a trajectory, −1 where it is not seen."""
-    is_it = tracks.ids == track
-    column: Ints = np.where(is_it.any(1), is_it.argmax(1), -1)
+    is_track = tracks.ids == track
+    column: Ints = np.where(is_track.any(1), is_track.argmax(1), -1)
     return column
 
 
@@ -77,33 +80,33 @@ def _usual_columns(tracks: Trajectories) -> Ints:
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
     np.add.at(counts, (tracks.ids[row, column], column), 1)
-    homes: Ints = counts.argmax(1) if counts.size else np.zeros(0, int)
-    return homes
+    usual: Ints = counts.argmax(1) if counts.size else np.zeros(0, int)
+    return usual
 
 
-def _confirmed_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
+def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
     """Whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
     rows = run[np.unique(np.linspace(0, len(run) - 1, MAX_FRAMES).astype(int))]
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
-    missed = []
+    errors = []
     for a, b in (pair, pair[::-1]):
         total = 0.0
-        for shown, meant in ((pair[0], a), (pair[1], b)):
-            apart = np.linalg.norm(positions[rows][:, others] - positions[rows, shown, None], axis=-1)
-            off = (apart - usual.mean_distances[meant, others]) ** 2 / (
-                usual.distance_variances[meant, others] + usual.rigid_sd**2
+        for column, assumed in ((pair[0], a), (pair[1], b)):
+            distances = np.linalg.norm(positions[rows][:, others] - positions[rows, column, None], axis=-1)
+            squared_error = (distances - sample.mean_distances[assumed, others]) ** 2 / (
+                sample.distance_variances[assumed, others] + sample.rigid_sd**2
             )
-            off = off[:, np.isfinite(usual.mean_distances[meant, others])]
-            known = np.isfinite(off)
-            total += float(np.where(known, off, 0).sum() / max(known.sum(), 1))
-        missed.append(total)
-    return missed[1] < MAX_ERROR_RATIO * missed[0]
+            squared_error = squared_error[:, np.isfinite(sample.mean_distances[assumed, others])]
+            known = np.isfinite(squared_error)
+            total += float(np.where(known, squared_error, 0).sum() / max(known.sum(), 1))
+        errors.append(total)
+    return errors[1] < MAX_ERROR_RATIO * errors[0]
 
 
-def corrected_columns(frames: int, count: int, found: tuple[Swap, ...]) -> Ints:
+def corrected_columns(frames: int, count: int, swaps: tuple[Swap, ...]) -> Ints:
     """Column (F, M) that contains the data of each column, with clear swaps corrected."""
     order = np.tile(np.arange(count), (frames, 1))
-    for swap in found:
+    for swap in swaps:
         if swap.clear:
             rows, pair = slice(swap.first, swap.last + 1), list(swap.columns)
             order[rows, pair] = order[rows, pair[::-1]]

@@ -55,36 +55,40 @@ class Labelling:
     """Sentences about what could not be decided."""
 
 
-def spot_columns(tracks: Trajectories, growth: TrackLabels, spots: int) -> Ints:
+def spot_columns(tracks: Trajectories, labels: TrackLabels, spots: int) -> Ints:
     """Column (F, C) of each spot, −1 where none has it."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
-    spot = growth.spot[tracks.ids[row, column]]
+    spot = labels.spot[tracks.ids[row, column]]
     columns[row[spot >= 0], spot[spot >= 0]] = column[spot >= 0]
     return columns
 
 
 def labelled_hand(
-    tracks: Trajectories, layout: MarkerLayout, side: Side, sure: float, growth: TrackLabels
+    tracks: Trajectories, layout: MarkerLayout, side: Side, side_confidence: float, labels: TrackLabels
 ) -> LabelledHand:
     """Build the result for a hand from what is known of each trajectory, and the confidence of its side."""
     names = tuple(layout.spots)
-    pieces: list[LabelledSpan] = []
+    spans: list[LabelledSpan] = []
     rows_of = tracks.frames_and_columns()
-    shown = np.isin(np.arange(len(names)), growth.spot)
-    known = layout.name == PERFORMER_LAYOUT
-    factors = sure * (np.ones(len(names)) if known else lone_tip_factors(tuple(layout.spots.values()), shown))
-    total, weight = np.zeros(len(names)), np.zeros(len(names))
-    for track in np.flatnonzero(growth.spot >= 0):
-        spot = int(growth.spot[track])
-        confidence = float(factors[spot] * growth.confidence[track])
-        total[spot] += confidence * tracks.count[track]
-        weight[spot] += tracks.count[track]
+    visible = np.isin(np.arange(len(names)), labels.spot)
+    is_performer = layout.name == PERFORMER_LAYOUT
+    factors = side_confidence * (
+        np.ones(len(names)) if is_performer else lone_tip_factors(tuple(layout.spots.values()), visible)
+    )
+    confidence_sum, frame_count = np.zeros(len(names)), np.zeros(len(names))
+    for track in np.flatnonzero(labels.spot >= 0):
+        spot = int(labels.spot[track])
+        confidence = float(factors[spot] * labels.confidence[track])
+        confidence_sum[spot] += confidence * tracks.count[track]
+        frame_count[spot] += tracks.count[track]
         rows, column = rows_of[track]
         cuts = np.flatnonzero(np.diff(column)) + 1
         for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
             where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
-            pieces.append(LabelledSpan(*where, round(confidence, 3)))
-    pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
-    confidence_of = total / np.maximum(weight, 1)
-    return LabelledHand(side, sure, layout, spot_columns(tracks, growth, len(names)), confidence_of, tuple(pieces))
+            spans.append(LabelledSpan(*where, round(confidence, 3)))
+    spans.sort(key=lambda span: (names.index(span.spot), span.first))
+    confidence_of = confidence_sum / np.maximum(frame_count, 1)
+    return LabelledHand(
+        side, side_confidence, layout, spot_columns(tracks, labels, len(names)), confidence_of, tuple(spans)
+    )

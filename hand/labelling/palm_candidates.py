@@ -28,7 +28,7 @@ PERSON_DISTANCE_SD = 0.12
 MARKER_PLACEMENT_SD_M = 0.008
 """m, standard deviation of a marker's position about its spot."""
 MEASURED_SD_FACTOR = 0.25
-"""Factor on both if the performer was measured."""
+"""Factor on both standard deviations above if the performer was measured."""
 COST_UNIT_M = 0.04
 """m, unit of the costs: a marker that may be anywhere within this distance says nothing."""
 SKIN_SD_M = 0.003
@@ -36,7 +36,7 @@ SKIN_SD_M = 0.003
 EMPTY_SPOT_COST = 2.5
 """Cost of a spot without a marker, relative to that of a marker of no hand."""
 MIN_PROMISING_SHARE = 0.6
-"""Palms whose estimate is below this fraction of the best one's are not tried."""
+"""Palms whose estimated cost is less than this share of the best one's, both below zero, are not tried."""
 SKIPPED_TIP_COST = 2.5
 """Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
 MIN_SHARED_FRAMES = 3
@@ -60,36 +60,39 @@ class TrajectorySample:
     def of(cls, positions: Floats) -> "TrajectorySample":
         """Compute the distances of positions (N, T, 3) m, NaN where not seen."""
         count = positions.shape[1]
-        apart, sway = np.full((count, count), np.nan), np.full((count, count), np.nan)
+        mean_distances, distance_variances = np.full((count, count), np.nan), np.full((count, count), np.nan)
         for index in range(count):
             distance = np.linalg.norm(positions - positions[:, index, None], axis=-1)
             known = np.isfinite(distance)
-            enough = known.sum(0) >= min(MIN_SHARED_FRAMES, len(positions))
-            ordered = np.sort(distance[:, enough], axis=0)
-            many = known.sum(0)[enough]
+            comparable = known.sum(0) >= min(MIN_SHARED_FRAMES, len(positions))
+            ordered = np.sort(distance[:, comparable], axis=0)
+            counts = known.sum(0)[comparable]
             # Leave out a tenth of each pair's distances at both ends: swaps and spikes.
             row = np.arange(len(ordered))[:, None]
-            cut = many // 10
-            kept = (row >= cut) & (row < many - cut)
-            total = np.maximum(kept.sum(0), 1)
-            mean = np.where(kept, ordered, 0).sum(0) / total
-            apart[index, enough] = mean
-            sway[index, enough] = (np.where(kept, ordered - mean, 0) ** 2).sum(0) / total
-        return cls(positions, apart, sway, _rigid_sd(apart, sway))
+            cut = counts // 10
+            inner = (row >= cut) & (row < counts - cut)
+            total = np.maximum(inner.sum(0), 1)
+            mean = np.where(inner, ordered, 0).sum(0) / total
+            mean_distances[index, comparable] = mean
+            distance_variances[index, comparable] = (np.where(inner, ordered - mean, 0) ** 2).sum(0) / total
+        return cls(positions, mean_distances, distance_variances, _rigid_sd(mean_distances, distance_variances))
 
-    def only(self, which: Ints) -> "TrajectorySample":
+    def only(self, track_ids: Ints) -> "TrajectorySample":
         """Return the same for some of the trajectories."""
-        grid = np.ix_(which, which)
+        grid = np.ix_(track_ids, track_ids)
         return TrajectorySample(
-            self.positions[:, which], self.mean_distances[grid], self.distance_variances[grid], self.rigid_sd
+            self.positions[:, track_ids], self.mean_distances[grid], self.distance_variances[grid], self.rigid_sd
         )
 
 
-def _rigid_sd(apart: Floats, sway: Floats) -> float:
+def _rigid_sd(mean_distances: Floats, distance_variances: Floats) -> float:
     """m: the median over trajectories of the distance's standard deviation to the steadiest neighbour."""
-    near = np.where((apart < 0.15) & (apart > 1e-9), sway, np.inf).min(axis=1, initial=np.inf)
-    near = near[np.isfinite(near)]
-    return float(np.clip(1.5 * np.sqrt(np.median(near)), *RIGID_SD_RANGE_M)) if len(near) else RIGID_SD_RANGE_M[1]
+    near = (mean_distances < 0.15) & (mean_distances > 1e-9)
+    least_variances = np.where(near, distance_variances, np.inf).min(axis=1, initial=np.inf)
+    least_variances = least_variances[np.isfinite(least_variances)]
+    if not len(least_variances):
+        return RIGID_SD_RANGE_M[1]
+    return float(np.clip(1.5 * np.sqrt(np.median(least_variances)), *RIGID_SD_RANGE_M))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,37 +125,39 @@ class PalmProposal:
 def propose_palms(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
     """Propose palms of a shape in a sample, the most likely first."""
     found: list[PalmProposal] = []
-    few = sample.positions[:: max(1, len(sample.positions) // PROPOSAL_FRAMES)]
+    sampled = sample.positions[:: max(1, len(sample.positions) // PROPOSAL_FRAMES)]
     for anchors in _palm_triples(shape):
         triples = _similar_triples(sample, shape, anchors)
         if not len(triples):
             continue
-        means, spreads, _ = _statistics_in_palms(few, shape, anchors, triples, sample)
-        single = np.minimum(_spot_costs(shape, means, spreads), 0.0)
-        least = single.min(axis=2)
+        means, covariances, _ = _statistics_in_palms(sampled, shape, anchors, triples, sample)
+        single = np.minimum(_spot_costs(shape, means, covariances), 0.0)
+        least_costs = single.min(axis=2)
         # The fit is no better than every spot with its best marker, nor than every marker at its best spot.
-        promise = np.maximum(least.sum(1), single.min(axis=1).sum(1)) * (least < 0).mean(1)
-        best = np.argsort(promise, kind="stable")[:MAX_PROPOSALS]
-        found += [PalmProposal(sample, shape, anchors, triples[h], float(promise[h])) for h in best]
-    return sorted(found, key=lambda each: each.estimated_cost)
+        estimated_cost = np.maximum(least_costs.sum(1), single.min(axis=1).sum(1)) * (least_costs < 0).mean(1)
+        best = np.argsort(estimated_cost, kind="stable")[:MAX_PROPOSALS]
+        found += [PalmProposal(sample, shape, anchors, triples[h], float(estimated_cost[h])) for h in best]
+    return sorted(found, key=lambda proposal: proposal.estimated_cost)
 
 
 def fit_proposals(proposals: list[PalmProposal]) -> list[ShapeFit]:
     """Assign all markers for the most promising palms of one shape."""
-    ordered = sorted(proposals, key=lambda each: each.estimated_cost)[:MAX_PROPOSALS]
-    laid = []
-    for each in ordered:
-        if each.estimated_cost > MIN_PROMISING_SHARE * ordered[0].estimated_cost:
+    ordered = sorted(proposals, key=lambda proposal: proposal.estimated_cost)[:MAX_PROPOSALS]
+    fits = []
+    for proposal in ordered:
+        if proposal.estimated_cost > MIN_PROMISING_SHARE * ordered[0].estimated_cost:
             break
-        sample, shape = each.sample, each.shape
-        means, spreads, scale = _statistics_in_palms(sample.positions, shape, each.anchors, each.triple[None], sample)
-        laid.append(_fit_proposal(sample, shape, means[0], spreads[0], float(scale[0])))
-    return laid
+        sample, shape = proposal.sample, proposal.shape
+        means, covariances, scale = _statistics_in_palms(
+            sample.positions, shape, proposal.anchors, proposal.triple[None], sample
+        )
+        fits.append(_fit_proposal(sample, shape, means[0], covariances[0], float(scale[0])))
+    return fits
 
 
 def fit_shape(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
     """Assign a sample's T trajectories to a shape's C spots at least cost; None if there is no rigid triple."""
-    return min(fit_proposals(propose_palms(sample, shape)), key=lambda laid: laid.cost, default=None)
+    return min(fit_proposals(propose_palms(sample, shape)), key=lambda fit: fit.cost, default=None)
 
 
 def _palm_triples(shape: HandShape) -> list[Ints]:
@@ -160,33 +165,34 @@ def _palm_triples(shape: HandShape) -> list[Ints]:
     spots = np.flatnonzero(shape.palm)
     found: list[Ints] = []
     while len(spots) >= 3 and len(found) < 2:
-        threes = [(a, b, c) for a in spots for b in spots if b > a for c in spots if c > b]
+        triples = [(a, b, c) for a in spots for b in spots if b > a for c in spots if c > b]
         areas = [
-            np.linalg.norm(np.cross(shape.mean[b] - shape.mean[a], shape.mean[c] - shape.mean[a])) for a, b, c in threes
+            np.linalg.norm(np.cross(shape.mean[b] - shape.mean[a], shape.mean[c] - shape.mean[a]))
+            for a, b, c in triples
         ]
         if max(areas) < 3e-4:
             break
-        found.append(np.array(threes[int(np.argmax(areas))]))
+        found.append(np.array(triples[int(np.argmax(areas))]))
         spots = spots[spots != found[-1][0]]
     return found
 
 
 def _similar_triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
     """Triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
-    wanted = shape.mean_distances[np.ix_(anchors, anchors)]
+    spot_distances = shape.mean_distances[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
-    wide = 0.3 if shape.measured else 0.6
+    max_log_ratio = 0.3 if shape.measured else 0.6
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = [np.log(sample.mean_distances / wanted[a, b]) for a, b in edges]
-        stray = np.sqrt(sample.distance_variances) / (2 * sample.rigid_sd + 0.02 * sample.mean_distances)
-        near = [(np.abs(each) < wide) & (stray < 2.5) for each in ratio]
-    i, j = np.nonzero(near[0])
-    row, k = np.nonzero(near[1][i] & near[2][j])
+        log_ratio = [np.log(sample.mean_distances / spot_distances[a, b]) for a, b in edges]
+        relative_sd = np.sqrt(sample.distance_variances) / (2 * sample.rigid_sd + 0.02 * sample.mean_distances)
+        similar = [(np.abs(log_of_edge) < max_log_ratio) & (relative_sd < 2.5) for log_of_edge in log_ratio]
+    i, j = np.nonzero(similar[0])
+    row, k = np.nonzero(similar[1][i] & similar[2][j])
     i, j = i[row], j[row]
-    logs = np.stack([ratio[0][i, j], ratio[1][i, k], ratio[2][j, k]])
-    size = logs.mean(0)
-    cost = ((logs - size) ** 2).sum(0) / PERSON_DISTANCE_SD**2 + (size / 0.25) ** 2
-    cost += (stray[i, j] ** 2 + stray[i, k] ** 2 + stray[j, k] ** 2) / 3
+    log_ratios = np.stack([log_ratio[0][i, j], log_ratio[1][i, k], log_ratio[2][j, k]])
+    log_size = log_ratios.mean(0)
+    cost = ((log_ratios - log_size) ** 2).sum(0) / PERSON_DISTANCE_SD**2 + (log_size / 0.25) ** 2
+    cost += (relative_sd[i, j] ** 2 + relative_sd[i, k] ** 2 + relative_sd[j, k] ** 2) / 3
     order = np.argsort(cost, kind="stable")[:MAX_TRIPLES]
     return np.stack([i, j, k], axis=1)[order]
 
@@ -200,74 +206,81 @@ def _statistics_in_palms(
         Mean (H, T, 3) and covariance (H, T, 3, 3) of the trajectories in the shape's unit, NaN where a trajectory is
         not seen with the palm; and the palms' scales (H,).
     """
-    corner = positions[:, triples]
-    seen = np.all(np.isfinite(corner), axis=(2, 3))
+    corners = positions[:, triples]
+    visible = np.all(np.isfinite(corners), axis=(2, 3))
     edges = np.array([[0, 1], [0, 2], [1, 2]])
-    wanted = shape.mean_distances[anchors[edges[:, 0]], anchors[edges[:, 1]]].sum()
-    scale = sample.mean_distances[triples[:, edges[:, 0]], triples[:, edges[:, 1]]].sum(1) / wanted
+    shape_perimeter = shape.mean_distances[anchors[edges[:, 0]], anchors[edges[:, 1]]].sum()
+    scale = sample.mean_distances[triples[:, edges[:, 0]], triples[:, edges[:, 1]]].sum(1) / shape_perimeter
     source = shape.mean[anchors] * scale[None, :, None, None]
-    target = np.where(seen[..., None, None], corner, 0.0)
-    weights = np.repeat(seen[..., None], 3, -1).astype(float)
-    moves = rot.fit_rigid(np.broadcast_to(source, target.shape), target, weights)
-    return *_statistics_in_frames(positions, moves, seen, scale), scale
+    target = np.where(visible[..., None, None], corners, 0.0)
+    weights = np.repeat(visible[..., None], 3, -1).astype(float)
+    transforms = rot.fit_rigid(np.broadcast_to(source, target.shape), target, weights)
+    return *_statistics_in_frames(positions, transforms, visible, scale), scale
 
 
-def _statistics_in_frames(positions: Floats, moves: Floats, seen: Bools, scale: Floats) -> tuple[Floats, Floats]:
+def _statistics_in_frames(
+    positions: Floats, transforms: Floats, visible: Bools, scale: Floats
+) -> tuple[Floats, Floats]:
     """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the shape's unit.
 
     NaN where a trajectory is not seen with the palm.
     """
-    turns, places = moves[..., :3, :3], moves[..., :3, 3]
-    local = (positions[:, None] - places[:, :, None]) @ turns / scale[:, None, None]
-    known = np.all(np.isfinite(local), axis=-1) & seen[:, :, None]
-    many = known.sum(0)
+    rotations, origins = transforms[..., :3, :3], transforms[..., :3, 3]
+    local = (positions[:, None] - origins[:, :, None]) @ rotations / scale[:, None, None]
+    known = np.all(np.isfinite(local), axis=-1) & visible[:, :, None]
+    counts = known.sum(0)
     local = np.where(known[..., None], local, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = local.sum(0) / many[..., None]
-        away = np.moveaxis(np.where(known[..., None], local - mean, 0.0), -1, 0)
-        spread = np.empty((*many.shape, 3, 3))
+        mean = local.sum(0) / counts[..., None]
+        deviation = np.moveaxis(np.where(known[..., None], local - mean, 0.0), -1, 0)
+        covariance = np.empty((*counts.shape, 3, 3))
         for i in range(3):
             for j in range(i, 3):
-                spread[..., i, j] = spread[..., j, i] = (away[i] * away[j]).sum(0) / many
-    return mean, spread
+                covariance[..., i, j] = covariance[..., j, i] = (deviation[i] * deviation[j]).sum(0) / counts
+    return mean, covariance
 
 
-def _spot_costs(shape: HandShape, means: Floats, spreads: Floats) -> Floats:
+def _spot_costs(shape: HandShape, means: Floats, covariances: Floats) -> Floats:
     """Cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit well.
 
     Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
     spot's motion.
     """
-    person = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
+    person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2
     eye = np.eye(3)
-    where, moves = shape.covariances * 0.5 + person * 2 * eye, shape.covariances + SKIN_SD_M**2 * eye
-    inverse, about = np.linalg.inv(where), np.linalg.inv(moves)
-    base = np.linalg.slogdet(where / COST_UNIT_M**2)[1] + np.linalg.slogdet(moves / COST_UNIT_M**2)[1]
-    off = means[:, None] - shape.mean[:, None]
-    cost = np.einsum("hcti,cij,hctj->hct", off, inverse, off, optimize=True)
-    cost += np.einsum("cij,htji->hct", about, spreads)
-    cost = (cost + base[:, None]) / 2 / 3 - EMPTY_SPOT_COST
+    mean_covariance = shape.covariances * 0.5 + person_variance * 2 * eye
+    motion_covariance = shape.covariances + SKIN_SD_M**2 * eye
+    inverse_mean, inverse_motion = np.linalg.inv(mean_covariance), np.linalg.inv(motion_covariance)
+    log_determinants = (
+        np.linalg.slogdet(mean_covariance / COST_UNIT_M**2)[1]
+        + np.linalg.slogdet(motion_covariance / COST_UNIT_M**2)[1]
+    )
+    difference = means[:, None] - shape.mean[:, None]
+    cost = np.einsum("hcti,cij,hctj->hct", difference, inverse_mean, difference, optimize=True)
+    cost += np.einsum("cij,htji->hct", inverse_motion, covariances)
+    cost = (cost + log_determinants[:, None]) / 2 / 3 - EMPTY_SPOT_COST
     single: Floats = np.where(np.isfinite(cost), cost, IMPOSSIBLE_COST)
     return single
 
 
 def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
     """Weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
-    person = (
+    person_variance = (
         PERSON_DISTANCE_SD * shape.mean_distances * (MEASURED_SD_FACTOR if shape.measured else 1.0) + SKIN_SD_M
     ) ** 2
-    stray = (sample.rigid_sd + 0.01 * shape.mean_distances) ** 2
-    mean, moves = shape.distance_variances + person, shape.distance_variances + stray
+    noise_variance = (sample.rigid_sd + 0.01 * shape.mean_distances) ** 2
+    mean_variance = shape.distance_variances + person_variance
+    motion_variance = shape.distance_variances + noise_variance
     count, trajectories = len(shape.spots), len(sample.mean_distances)
-    base = np.log(mean / COST_UNIT_M**2) + np.log(moves / COST_UNIT_M**2)
-    apart, sway = sample.mean_distances / scale, sample.distance_variances / scale**2
-    cost = (apart - shape.mean_distances[..., None, None]) ** 2 / mean[..., None, None]
-    cost += sway / moves[..., None, None] + base[..., None, None]
+    log_variances = np.log(mean_variance / COST_UNIT_M**2) + np.log(motion_variance / COST_UNIT_M**2)
+    distances, variances = sample.mean_distances / scale, sample.distance_variances / scale**2
+    cost = (distances - shape.mean_distances[..., None, None]) ** 2 / mean_variance[..., None, None]
+    cost += variances / motion_variance[..., None, None] + log_variances[..., None, None]
     cost = np.where(np.isfinite(cost), np.minimum(cost / 2, 50.0), 0.0) * shape.pair_weights[..., None, None]
     result = np.zeros((count, count, trajectories + 1, trajectories + 1))
     result[..., :trajectories, :trajectories] = cost
-    spots, each = np.arange(count), np.arange(trajectories)
-    result[:, :, each, each] = 0.0
+    spots, track_ids = np.arange(count), np.arange(trajectories)
+    result[:, :, track_ids, track_ids] = 0.0
     result[spots, spots] = 0.0
     for inner, outer in _tip_order(shape):
         result[inner, outer, -1, :-1] = result[outer, inner, :-1, -1] = SKIPPED_TIP_COST
@@ -282,44 +295,50 @@ def _tip_order(shape: HandShape) -> list[tuple[int, int]]:
     only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
     if shape.measured or not only_tips:
         return []
-    at = {spot.joint: index for index, spot in enumerate(shape.spots)}
-    return [(at[inner], at[outer]) for inner, outer in pairwise(TIPS[1:4]) if inner in at and outer in at]
+    spot_at = {spot.joint: index for index, spot in enumerate(shape.spots)}
+    return [
+        (spot_at[inner], spot_at[outer])
+        for inner, outer in pairwise(TIPS[1:4])
+        if inner in spot_at and outer in spot_at
+    ]
 
 
-def _fit_proposal(sample: TrajectorySample, shape: HandShape, mean: Floats, spread: Floats, scale: float) -> ShapeFit:
+def _fit_proposal(
+    sample: TrajectorySample, shape: HandShape, means: Floats, covariances: Floats, scale: float
+) -> ShapeFit:
     """Assign the markers, fit the hand to all of them, and repeat until nothing changes."""
-    near = np.flatnonzero(_spot_costs(shape, mean[None], spread[None])[0].min(0) < 30.0)
-    few = sample.only(near)
-    mean, spread = mean[near], spread[near]
+    nearby = np.flatnonzero(_spot_costs(shape, means[None], covariances[None])[0].min(0) < 30.0)
+    nearby_sample = sample.only(nearby)
+    means, covariances = means[nearby], covariances[nearby]
     best: tuple[float, Ints, AssignmentCosts, float] | None = None
     for _ in range(4):
-        single = _spot_costs(shape, mean[None], spread[None])[0]
-        costs = AssignmentCosts(np.c_[single, np.zeros(len(single))], pair_costs(shape, few, scale))
+        single = _spot_costs(shape, means[None], covariances[None])[0]
+        costs = AssignmentCosts(np.c_[single, np.zeros(len(single))], pair_costs(shape, nearby_sample, scale))
         labels = assign_markers(costs)
         cost = costs.total(labels)
         if best is not None and cost >= best[0] - 1e-6:
             break
         best = (cost, labels, costs, scale)
-        mean, spread, scale = _realign(shape, labels, mean, spread, scale)
+        means, covariances, scale = _realign(shape, labels, means, covariances, scale)
     assert best is not None
     cost, labels, costs, scale = best
-    return ShapeFit(sample, shape, cost, np.append(near, len(sample.mean_distances))[labels], costs, labels, scale)
+    return ShapeFit(sample, shape, cost, np.append(nearby, len(sample.mean_distances))[labels], costs, labels, scale)
 
 
 def _realign(
-    shape: HandShape, labels: Ints, mean: Floats, spread: Floats, scale: float
+    shape: HandShape, labels: Ints, means: Floats, covariances: Floats, scale: float
 ) -> tuple[Floats, Floats, float]:
     """Means and covariances after the similarity transform that brings the assigned markers nearest to their spots."""
-    spots = np.flatnonzero(labels < len(mean))
+    spots = np.flatnonzero(labels < len(means))
     if len(spots) < 3:
-        return mean, spread, scale
-    source, target = mean[labels[spots]], shape.mean[spots]
+        return means, covariances, scale
+    source, target = means[labels[spots]], shape.mean[spots]
     weights = 1 / (np.trace(shape.covariances[spots], axis1=1, axis2=2) + 3 * MARKER_PLACEMENT_SD_M**2)
-    move = rot.fit_rigid(source, target, weights)
+    transform = rot.fit_rigid(source, target, weights)
     share = weights / weights.sum()
-    a, b = source - share @ source, target - share @ target
-    grow = float(np.sqrt((share @ (b**2).sum(1)) / max(share @ (a**2).sum(1), 1e-12)))
-    grow = 1.0 if shape.measured else float(np.clip(grow, 0.8, 1.25))
-    turn = move[:3, :3]
-    turned = grow * (mean - share @ source) @ turn.T + share @ target
-    return turned, grow**2 * turn @ spread @ turn.T, scale / grow
+    source_centred, target_centred = source - share @ source, target - share @ target
+    size_ratio = float(np.sqrt((share @ (target_centred**2).sum(1)) / max(share @ (source_centred**2).sum(1), 1e-12)))
+    size_ratio = 1.0 if shape.measured else float(np.clip(size_ratio, 0.8, 1.25))
+    rotation = transform[:3, :3]
+    realigned = size_ratio * (means - share @ source) @ rotation.T + share @ target
+    return realigned, size_ratio**2 * rotation @ covariances @ rotation.T, scale / size_ratio

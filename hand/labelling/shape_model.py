@@ -68,11 +68,11 @@ class HandShape:
     mean: Floats
     """(C, 3)"""
     covariances: Floats
-    """(C, 3, 3) m², covariances."""
+    """(C, 3, 3) m²"""
     mean_distances: Floats
-    """(C, C) mean distances."""
+    """(C, C) m"""
     distance_variances: Floats
-    """(C, C) m², variances of the distances."""
+    """(C, C) m²"""
     palm: Bools
     """(C,) which are palm markers."""
     pair_weights: Floats
@@ -81,23 +81,23 @@ class HandShape:
     """Whether it is a performer's measured hand, not the mean one."""
 
 
-def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> HandShape:
+def shape_of(model: HandModel, spots: tuple[Spot, ...], measured: bool = False) -> HandShape:
     """Compute a hand's shape over poses between open and closed, each digit separately."""
-    places = _sampled_positions(model, spots)
-    mean = places.mean(0)
-    away = places - mean
-    apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+    positions = _sampled_positions(model, spots)
+    mean = positions.mean(0)
+    deviation = positions - mean
+    distances = np.linalg.norm(positions[:, :, None] - positions[:, None], axis=-1)
     palm = np.array([on_palm(spot) for spot in spots])
     return HandShape(
         model.side,
         spots,
         mean,
-        np.einsum("nci,ncj->cij", away, away) / len(places),
-        apart.mean(0),
-        apart.var(0),
+        np.einsum("nci,ncj->cij", deviation, deviation) / len(positions),
+        distances.mean(0),
+        distances.var(0),
         palm,
         _pair_weights(spots, palm),
-        exact,
+        measured,
     )
 
 
@@ -115,41 +115,48 @@ UNSEEN_VARIANCE_SHARE = 0.3
 """Share of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
-def update_shape(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
+def update_shape(shape: HandShape, spots: Ints, positions: Floats) -> HandShape:
     """Update a shape with observed markers at some spots (S,).
 
     Args:
         shape: the shape.
         spots: (S,) indices of the spots.
-        places: (F, S, 3) m, NaN where not seen.
+        positions: (F, S, 3) m, NaN where not seen.
     """
-    known = np.all(np.isfinite(places), axis=-1)
-    held = known & shape.palm[spots]
-    rows = held.sum(1) >= 3
+    visible = np.all(np.isfinite(positions), axis=-1)
+    palm_visible = visible & shape.palm[spots]
+    rows = palm_visible.sum(1) >= 3
     if not rows.any():
         return shape
-    places, known, held = np.where(known[..., None], places, 0.0)[rows], known[rows], held[rows].astype(float)
+    positions = np.where(visible[..., None], positions, 0.0)[rows]
+    visible, palm_weights = visible[rows], palm_visible[rows].astype(float)
     mean = shape.mean.copy()
     for _ in range(2):
-        moves = rot.fit_rigid(np.broadcast_to(mean[spots], places.shape), places, held)
-        local = np.einsum("nji,nsj->nsi", moves[:, :3, :3], places - moves[:, None, :3, 3])
-        many = np.maximum(known.sum(0), 1)[:, None]
-        mean[spots] = np.where(known.any(0)[:, None], np.where(known[..., None], local, 0).sum(0) / many, mean[spots])
-    away = np.where(known[..., None], local - mean[spots], 0)
-    spread, apart, sway = (
-        UNSEEN_VARIANCE_SHARE * shape.covariances,
-        shape.mean_distances.copy(),
-        UNSEEN_VARIANCE_SHARE * shape.distance_variances,
-    )
-    spread[spots] += np.einsum("nsi,nsj->sij", away, away) / many[..., None]
-    distance = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
-    both = known[:, :, None] & known[:, None]
-    pairs = np.maximum(both.sum(0), 1)
-    average = np.where(both, distance, 0).sum(0) / pairs
+        transforms = rot.fit_rigid(np.broadcast_to(mean[spots], positions.shape), positions, palm_weights)
+        local = np.einsum("nji,nsj->nsi", transforms[:, :3, :3], positions - transforms[:, None, :3, 3])
+        counts = np.maximum(visible.sum(0), 1)[:, None]
+        mean[spots] = np.where(
+            visible.any(0)[:, None], np.where(visible[..., None], local, 0).sum(0) / counts, mean[spots]
+        )
+    deviation = np.where(visible[..., None], local - mean[spots], 0)
+    covariances, mean_distances = UNSEEN_VARIANCE_SHARE * shape.covariances, shape.mean_distances.copy()
+    distance_variances = UNSEEN_VARIANCE_SHARE * shape.distance_variances
+    covariances[spots] += np.einsum("nsi,nsj->sij", deviation, deviation) / counts[..., None]
+    distances = np.linalg.norm(positions[:, :, None] - positions[:, None], axis=-1)
+    both_visible = visible[:, :, None] & visible[:, None]
+    pairs = np.maximum(both_visible.sum(0), 1)
+    observed_mean = np.where(both_visible, distances, 0).sum(0) / pairs
     grid = np.ix_(spots, spots)
-    apart[grid] = np.where(both.any(0), average, apart[grid])
-    sway[grid] += (np.where(both, distance - average, 0) ** 2).sum(0) / pairs
-    return replace(shape, mean=mean, covariances=spread, mean_distances=apart, distance_variances=sway, measured=True)
+    mean_distances[grid] = np.where(both_visible.any(0), observed_mean, mean_distances[grid])
+    distance_variances[grid] += (np.where(both_visible, distances - observed_mean, 0) ** 2).sum(0) / pairs
+    return replace(
+        shape,
+        mean=mean,
+        covariances=covariances,
+        mean_distances=mean_distances,
+        distance_variances=distance_variances,
+        measured=True,
+    )
 
 
 @lru_cache(maxsize=32)
@@ -158,20 +165,20 @@ def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
     return shape_of(build(adult(side)), spots)
 
 
-def mutual_distances(places: Floats) -> Floats:
+def mutual_distances(positions: Floats) -> Floats:
     """Mutual distances (N, P) m of markers (N, C, 3)."""
-    one, other = np.triu_indices(places.shape[1], 1)
-    apart: Floats = np.linalg.norm(places[:, one] - places[:, other], axis=-1)
-    return apart
+    first, second = np.triu_indices(positions.shape[1], 1)
+    distances: Floats = np.linalg.norm(positions[:, first] - positions[:, second], axis=-1)
+    return distances
 
 
 def distance_statistics(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
     """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
-    apart = mutual_distances(_sampled_positions(build(adult("right")), spots))
-    away = apart - apart.mean(axis=0)
-    middle: Floats = apart.mean(axis=0)
-    spread: Floats = away.T @ away / len(apart)
-    return middle, spread
+    distances = mutual_distances(_sampled_positions(build(adult("right")), spots))
+    deviation = distances - distances.mean(axis=0)
+    mean: Floats = distances.mean(axis=0)
+    covariance: Floats = deviation.T @ deviation / len(distances)
+    return mean, covariance
 
 
 def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
@@ -183,14 +190,16 @@ def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
     # Hands are more often half open than closed, and seldom at their limits.
     share = rng.beta(1.2, 2.2, (SAMPLED_POSES, hand.dofs))
     curl = rng.beta(1.2, 2.0, (SAMPLED_POSES, len(DIGITS)))
-    bends = np.array([movement == "flexion" for movement in hand.movements])
-    owner = np.array([DIGITS.index(digit_of(hand.joints[joint]) or DIGITS[0]) for joint in hand.axis_joint])
-    mixed = 0.6 * curl[:, owner] + 0.4 * share
+    is_flexion = np.array([movement == "flexion" for movement in hand.movements])
+    digit_index = np.array([DIGITS.index(digit_of(hand.joints[joint]) or DIGITS[0]) for joint in hand.axis_joint])
+    closing = 0.6 * curl[:, digit_index] + 0.4 * share
     straight = np.clip(0.0, low, high)
-    angles = np.where(bends, straight + mixed * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low))
+    angles = np.where(
+        is_flexion, straight + closing * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low)
+    )
     pose = kinematics.Pose(hand, np.tile(np.eye(4), (SAMPLED_POSES, 1, 1)), np.clip(angles, low, high))
-    places: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
-    return places
+    positions: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
+    return positions
 
 
 def _pair_weights(spots: tuple[Spot, ...], palm: Bools) -> Floats:
@@ -198,9 +207,9 @@ def _pair_weights(spots: tuple[Spot, ...], palm: Bools) -> Floats:
     weight = np.full((count, count), 1.0 / max(count - 1, 1))
     weight[np.ix_(palm, palm)] = 1.0 / max(int(palm.sum()) - 1, 1)
     for digit in DIGITS:
-        own = [i for i, spot in enumerate(spots) if spot.joint in CHAIN_JOINTS[digit]]
-        own.sort(key=lambda i: (CHAIN_JOINTS[digit].index(spots[i].joint), spots[i].offset[1]))
-        for a, b in pairwise(own):
+        digit_spots = [i for i, spot in enumerate(spots) if spot.joint in CHAIN_JOINTS[digit]]
+        digit_spots.sort(key=lambda i: (CHAIN_JOINTS[digit].index(spots[i].joint), spots[i].offset[1]))
+        for a, b in pairwise(digit_spots):
             weight[a, b] = weight[b, a] = 1.0
     np.fill_diagonal(weight, 0.0)
     return weight

@@ -42,16 +42,16 @@ class Trajectories:
     count: Ints
     """(K,) number of frames in which each is seen."""
 
-    def positions_in(self, frames: Ints, which: Ints) -> Floats:
-        """Positions (N, T, 3) m of the trajectories `which` (T,) in some frames (N,), NaN where not seen."""
-        place = np.full(len(self.first), -1)
-        place[which] = np.arange(len(which))
+    def positions_in(self, frames: Ints, track_ids: Ints) -> Floats:
+        """Positions (N, T, 3) m of some trajectories (T,) in some frames (N,), NaN where not seen."""
+        slot_of = np.full(len(self.first), -1)
+        slot_of[track_ids] = np.arange(len(track_ids))
         ids = self.ids[frames]
         row, column = np.nonzero(ids >= 0)
-        at = place[ids[row, column]]
-        row, column, at = row[at >= 0], column[at >= 0], at[at >= 0]
-        result = np.full((len(frames), len(which), 3), np.nan)
-        result[row, at] = self.positions[frames[row], column]
+        slot = slot_of[ids[row, column]]
+        row, column, slot = row[slot >= 0], column[slot >= 0], slot[slot >= 0]
+        result = np.full((len(frames), len(track_ids), 3), np.nan)
+        result[row, slot] = self.positions[frames[row], column]
         return result
 
     def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
@@ -65,24 +65,24 @@ class Trajectories:
 
 def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     """Find the trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
-    seen: Bools = np.all(np.isfinite(positions), axis=-1)
-    begins = seen.copy()
-    begins[1:] &= ~seen[:-1] | jumps(times, positions)[1:]
+    visible: Bools = np.all(np.isfinite(positions), axis=-1)
+    begins = visible.copy()
+    begins[1:] &= ~visible[:-1] | jumps(times, positions)[1:]
     # Pieces are numbered by column, so that those of a column are consecutive.
     number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
-    pieces: Ints = np.where(seen, number, -1)
+    piece_ids: Ints = np.where(visible, number, -1)
     column, first = np.nonzero(begins.T)
-    count = np.bincount(pieces[seen], minlength=len(first))
-    ends = _Pieces(column, first, first + count - 1)
-    root = _join_pieces(ends, times, positions)
-    _, merged = np.unique(root, return_inverse=True)
-    ids = np.where(seen, merged[np.maximum(pieces, 0)] if len(merged) else -1, -1)
+    count = np.bincount(piece_ids[visible], minlength=len(first))
+    pieces = _Pieces(column, first, first + count - 1)
+    first_pieces = _join_pieces(pieces, times, positions)
+    _, merged = np.unique(first_pieces, return_inverse=True)
+    ids = np.where(visible, merged[np.maximum(piece_ids, 0)] if len(merged) else -1, -1)
     tracks = int(merged.max()) + 1 if len(merged) else 0
     begin, end = np.full(tracks, len(times)), np.full(tracks, -1)
     np.minimum.at(begin, merged, first)
-    np.maximum.at(end, merged, ends.last)
-    seen_in = np.bincount(merged, weights=count, minlength=tracks).astype(int)
-    return Trajectories(times, positions, ids, begin, end, seen_in)
+    np.maximum.at(end, merged, pieces.last)
+    frame_counts = np.bincount(merged, weights=count, minlength=tracks).astype(int)
+    return Trajectories(times, positions, ids, begin, end, frame_counts)
 
 
 def jumps(times: Floats, positions: Floats) -> Bools:
@@ -99,22 +99,26 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         spans = np.maximum(np.diff(times), 1e-6)
         change = np.linalg.norm(np.diff(steps / spans[:, None, None], axis=0), axis=-1)
         nothing = np.full((1, positions.shape[1]), np.nan)
-        off = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
-        known = np.where(np.isfinite(off), off, np.inf)
-        usual = np.sort(known, axis=0)[np.maximum(np.isfinite(off).sum(0) // 2, 0), np.arange(known.shape[1])]
+        step_change = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
+        known = np.where(np.isfinite(step_change), step_change, np.inf)
+        typical = np.sort(known, axis=0)[np.maximum(np.isfinite(step_change).sum(0) // 2, 0), np.arange(known.shape[1])]
     limit = 2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2
-    far = off > limit[:, None]
-    frame, column = np.nonzero(off > np.maximum(NOISE_STEP_M, 6 * usual))
-    before = np.where(np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0)
-    pace = spans[frame] / spans[np.maximum(frame - 1, 0)]
-    expected = positions[frame, column] + before * pace[:, None]
+    jumped = step_change > limit[:, None]
+    frame, column = np.nonzero(step_change > np.maximum(NOISE_STEP_M, 6 * typical))
+    previous_step = np.where(
+        np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0
+    )
+    span_ratio = spans[frame] / spans[np.maximum(frame - 1, 0)]
+    expected = positions[frame, column] + previous_step * span_ratio[:, None]
     for chunk in np.array_split(np.arange(len(frame)), max(1, len(frame) // 4096)):
-        apart = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
-        own = apart[np.arange(len(chunk)), column[chunk]]
-        apart[np.arange(len(chunk)), column[chunk]] = np.inf
-        nearer = np.nanmin(np.where(np.isnan(apart), np.inf, apart), axis=1, initial=np.inf) < own / 2
-        far[frame[chunk[nearer]], column[chunk[nearer]]] = True
-    result[1:] = far
+        distances = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
+        own_distance = distances[np.arange(len(chunk)), column[chunk]]
+        distances[np.arange(len(chunk)), column[chunk]] = np.inf
+        other_is_closer = (
+            np.nanmin(np.where(np.isnan(distances), np.inf, distances), axis=1, initial=np.inf) < own_distance / 2
+        )
+        jumped[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
+    result[1:] = jumped
     return result
 
 
@@ -136,51 +140,57 @@ class _Pieces:
         return speed
 
 
-def _join_pieces(ends: _Pieces, times: Floats, positions: Floats) -> Ints:
+def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> Ints:
     """First piece (P,) of the trajectory to which each piece belongs.
 
     A piece continues another if each is the other's best prediction by a clear margin.
     """
-    pieces = len(ends.first)
-    root = np.arange(pieces)
-    if not pieces:
-        return root
-    leaving, coming = ends.velocity(times, positions, True), ends.velocity(times, positions, False)
-    order = np.argsort(ends.first, kind="stable")
-    starts = ends.first[order]
-    low = np.searchsorted(starts, ends.last + 1, "left")
-    high = np.searchsorted(times[starts], times[ends.last] + MAX_GAP_S, "right")
-    many = np.maximum(high - low, 0)
-    earlier = np.repeat(np.arange(pieces), many)
-    later = order[np.repeat(low, many) + np.arange(len(earlier)) - np.repeat(np.cumsum(many) - many, many)]
-    gap = times[ends.first[later]] - times[ends.last[earlier]]
-    short = np.minimum(ends.last - ends.first, 1)
-    known = np.maximum(short[earlier] + short[later], 1)[:, None]
-    pace = (leaving[earlier] + coming[later]) / known
-    way = positions[ends.first[later], ends.column[later]] - positions[ends.last[earlier], ends.column[earlier]]
-    miss = np.linalg.norm(way - pace * gap[:, None], axis=-1)
+    count = len(pieces.first)
+    first_pieces = np.arange(count)
+    if not count:
+        return first_pieces
+    end_velocity, start_velocity = pieces.velocity(times, positions, True), pieces.velocity(times, positions, False)
+    order = np.argsort(pieces.first, kind="stable")
+    starts = pieces.first[order]
+    low = np.searchsorted(starts, pieces.last + 1, "left")
+    high = np.searchsorted(times[starts], times[pieces.last] + MAX_GAP_S, "right")
+    candidates = np.maximum(high - low, 0)
+    earlier = np.repeat(np.arange(count), candidates)
+    later = order[
+        np.repeat(low, candidates) + np.arange(len(earlier)) - np.repeat(np.cumsum(candidates) - candidates, candidates)
+    ]
+    gap = times[pieces.first[later]] - times[pieces.last[earlier]]
+    has_velocity = np.minimum(pieces.last - pieces.first, 1)
+    velocity_count = np.maximum(has_velocity[earlier] + has_velocity[later], 1)[:, None]
+    velocity = (end_velocity[earlier] + start_velocity[later]) / velocity_count
+    displacement = (
+        positions[pieces.first[later], pieces.column[later]] - positions[pieces.last[earlier], pieces.column[earlier]]
+    )
+    error = np.linalg.norm(displacement - velocity * gap[:, None], axis=-1)
     allowed = np.minimum(
-        NOISE_STEP_M + 0.25 * np.linalg.norm(pace, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
+        NOISE_STEP_M + 0.25 * np.linalg.norm(velocity, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
         MAX_PREDICTION_ERROR_M,
     )
-    within = miss <= allowed
-    earlier, later, miss = earlier[within], later[within], (miss + GAP_PENALTY * gap)[within]
-    best = _two_best(earlier, miss, pieces)[0][earlier] == np.arange(len(miss))
-    best &= _two_best(later, miss, pieces)[0][later] == np.arange(len(miss))
-    rival = np.minimum(_two_best(earlier, miss, pieces)[1][earlier], _two_best(later, miss, pieces)[1][later])
-    clear = best & (rival > MIN_ERROR_RATIO * miss + NOISE_STEP_M / 4)
-    for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(ends.first[pair[1]])):
-        root[b] = root[a]
-    return root
+    within = error <= allowed
+    earlier, later, error = earlier[within], later[within], (error + GAP_PENALTY * gap)[within]
+    best_of_earlier, rival_of_earlier = _two_best(earlier, error, count)
+    best_of_later, rival_of_later = _two_best(later, error, count)
+    pairs = np.arange(len(error))
+    mutual = (best_of_earlier[earlier] == pairs) & (best_of_later[later] == pairs)
+    rival = np.minimum(rival_of_earlier[earlier], rival_of_later[later])
+    clear = mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
+    for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(pieces.first[pair[1]])):
+        first_pieces[b] = first_pieces[a]
+    return first_pieces
 
 
-def _two_best(owner: Ints, miss: Floats, owners: int) -> tuple[Ints, Floats]:
-    """Row (O,) of each owner's least miss, −1 for none, and its second least miss (O,), infinite for none."""
-    order = np.lexsort((miss, owner))
+def _two_best(owner: Ints, errors: Floats, owners: int) -> tuple[Ints, Floats]:
+    """Row (O,) of each owner's least error, −1 for none, and its second least error (O,), infinite for none."""
+    order = np.lexsort((errors, owner))
     sorted_owner = owner[order]
     begin = np.searchsorted(sorted_owner, np.arange(owners), "left")
     end = np.searchsorted(sorted_owner, np.arange(owners), "right")
     padded = np.append(order, [0, 0])
     first = np.where(end > begin, padded[np.minimum(begin, len(order))], -1)
-    second = np.where(end > begin + 1, np.append(miss[order], [np.inf, np.inf])[begin + 1], np.inf)
+    second = np.where(end > begin + 1, np.append(errors[order], [np.inf, np.inf])[begin + 1], np.inf)
     return first, second

@@ -71,7 +71,7 @@ class Topology:
     quads: Ints
     """(Q, 4)"""
     sleeve: Ints
-    """(ROWS+1, 2·COLUMNS + 2·LAYERS) vertices, −1 inside the thumb's window; see `rim`."""
+    """(ROWS+1, 2·COLUMNS + 2·LAYERS) vertices, −1 inside the thumb's window; see `rim_index`."""
     wrist: Ints
     """(COLUMNS+1, LAYERS+1) the grid that closes the wrist."""
     end: Ints

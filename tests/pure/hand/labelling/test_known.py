@@ -27,7 +27,7 @@ def test_any_made_hand_with_three_or_four_on_the_palm_and_five_tips_is_labelled(
     spoiled = spoil(places, seed)
     hands = label_hands(times, spoiled.positions)
     found = score(hands, spoiled, truth)
-    # A hand that cannot be told is not told wrongly.
+    # A hand whose side cannot be determined gets no wrong labels.
     assert found.wrong <= 0.25
     assert found.right >= 0.75 or not hands.hands
 
@@ -63,13 +63,13 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     places = posed(someone(side), spots, np.zeros((40, 5, 3)), noise=0.0003) * [1.0, 1.0, 0.02]
     truth = {column: (side, spot) for column, spot in enumerate(spots)}
     times, spoiled = np.arange(40) / 50, spoil(places, 2)
-    untold = label_hands(times, spoiled.positions)
-    assert not untold.hands and "left or right cannot be told" in untold.notes[0]
-    assert "--" not in untold.notes[0], "a panel has no options of a shell"
-    told = label_hands(times, spoiled.positions, asked=side)
+    undecided = label_hands(times, spoiled.positions)
+    assert not undecided.hands and "left or right cannot be determined" in undecided.notes[0]
+    assert "--" not in undecided.notes[0], "a panel has no options of a shell"
+    told = label_hands(times, spoiled.positions, requested_side=side)
     assert "that was asked for" in told.notes[0]
     assert score(told, spoiled, truth).right == 1.0
-    other = label_hands(times, spoiled.positions, asked="left" if side == "right" else "right")
+    other = label_hands(times, spoiled.positions, requested_side="left" if side == "right" else "right")
     assert all(hand.side != side for hand in other.hands)
 
 
