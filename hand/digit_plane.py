@@ -100,8 +100,8 @@ def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
     """
     x, y, z = tip
     by_twist = z * (TWIST_SD_DEGREES * TWIST_SD_DEGREES)
-    both = y * y * (ABDUCTION_SD_DEGREES * ABDUCTION_SD_DEGREES) + z * by_twist
-    return m.clip(x * by_twist / m.where(both > 1e-12, both, 1e-12), *limits)
+    variance = y * y * (ABDUCTION_SD_DEGREES * ABDUCTION_SD_DEGREES) + z * by_twist
+    return m.clip(x * by_twist / m.where(variance > 1e-12, variance, 1e-12), *limits)
 
 
 def nearest_plane(
@@ -118,8 +118,8 @@ def nearest_plane(
     """
     abduction_limits, twist_limits = limits
     xx, xy, xz, yy, yz, zz = _scatter(points, weights)
-    both = yy * zz - yz * yz
-    p, q = (yz * xz - zz * xy) / both, (yz * xy - yy * xz) / both
+    determinant = yy * zz - yz * yz
+    p, q = (yz * xz - zz * xy) / determinant, (yz * xy - yy * xz) / determinant
     abduction = m.clip(m.atan2(p, 1.0 + 0.0 * p), *abduction_limits)
     twist = m.clip(m.atan2(-q * m.cos(abduction), 1.0 + 0.0 * p), *twist_limits)
     for _ in range(GAUSS_NEWTON_STEPS):
@@ -128,8 +128,8 @@ def nearest_plane(
         nx, ny = ca * ct, sa * ct
         px, py, pz = xx * nx + xy * ny - xz * st, xy * nx + yy * ny - yz * st, xz * nx + yz * ny - zz * st
         lean, tilt = ny, ca * st
-        by_abduction = py * nx - px * lean
-        by_twist = -(px * tilt + py * sa * st + pz * ct)
+        abduction_gradient = py * nx - px * lean
+        twist_gradient = -(px * tilt + py * sa * st + pz * ct)
         rise = sa * st
         aa = xx * lean * lean - 2 * xy * lean * nx + yy * nx * nx
         tt = (
@@ -140,10 +140,12 @@ def nearest_plane(
         )
         at = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
         aa, tt = aa + 1e-15, tt + 1e-15
-        new_twist = m.clip(twist - (aa * by_twist - at * by_abduction) / (aa * tt - at * at + 1e-30), *twist_limits)
+        new_twist = m.clip(
+            twist - (aa * twist_gradient - at * abduction_gradient) / (aa * tt - at * at + 1e-30), *twist_limits
+        )
         # Newton's step of abduction given the new twist, then the same the other way round.
-        new_abduction = m.clip(abduction - (by_abduction + at * (new_twist - twist)) / aa, *abduction_limits)
-        twist = m.clip(twist - (by_twist + at * (new_abduction - abduction)) / tt, *twist_limits)
+        new_abduction = m.clip(abduction - (abduction_gradient + at * (new_twist - twist)) / aa, *abduction_limits)
+        twist = m.clip(twist - (twist_gradient + at * (new_abduction - abduction)) / tt, *twist_limits)
         abduction = new_abduction
     return abduction, twist
 

@@ -129,7 +129,7 @@ def find_lone_fingertips(recipe: Recipe, markers: Markers) -> dict[str, dict[str
     Returns hand -> label -> (tip joint, confidence). Fingertips alone do not show the side: a single hand is named
     after the side that the recipe asks for, if it does; several hands are numbered.
     """
-    found = [few.tips for few in find_few_markers(markers.positions, markers.names) if few.tips]
+    found = [group.tips for group in find_few_markers(markers.positions, markers.names) if group.tips]
     if len(found) == 1 and recipe.hand in SIDES:
         return {recipe.hand: found[0]}
     return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
@@ -166,17 +166,17 @@ def _decide_side(group: str, spots: dict[str, Spot], markers: Markers, from_map:
 
     The hand's shape decides if it is clear, unless a marker map says otherwise; else the label; else it is right.
     """
-    claimed = side_in_name(group)
-    shape, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
-    if shape is None or confidence < MIN_SIDE_CONFIDENCE:
-        return claimed or "right"
-    if claimed is None or shape == claimed:
-        return shape
+    named_side = side_in_name(group)
+    shape_side, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
+    if shape_side is None or confidence < MIN_SIDE_CONFIDENCE:
+        return named_side or "right"
+    if named_side is None or shape_side == named_side:
+        return shape_side
     if from_map:
-        warnings.append(f"the marker map calls '{group}' what has the shape of a {shape} hand")
-        return claimed
-    warnings.append(f"'{group}' has the shape of a {shape} hand and is taken for one")
-    return shape
+        warnings.append(f"the marker map calls '{group}' what has the shape of a {shape_side} hand")
+        return named_side
+    warnings.append(f"'{group}' has the shape of a {shape_side} hand and is taken for one")
+    return shape_side
 
 
 def _requested_hands(

@@ -13,6 +13,7 @@ from ..marker_sets import Spot
 from .hungarian import AssignmentCosts
 from .palm_candidates import TrajectorySample, pair_costs
 from .shape_model import PALM_ONLY, distance_statistics, mean_shape, mutual_distances
+from .trajectories import evenly_spaced
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,7 +81,7 @@ def _sample_frames(positions: Floats) -> Floats:
     """Select frames (N, M, 3) evenly from those that show most of the markers."""
     visible_markers = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
     rows = np.flatnonzero(visible_markers == visible_markers.max(initial=0))
-    sampled: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, MAX_FRAMES).astype(int))]]
+    sampled: Floats = positions[evenly_spaced(rows, MAX_FRAMES)]
     return sampled
 
 

@@ -74,13 +74,13 @@ class AssignmentCosts:
 def assign_markers(costs: AssignmentCosts) -> Ints:
     """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange of two lowers the cost."""
     labels = _assign_without_pairs(costs.single)
-    best = costs.total(labels)
+    best_cost = costs.total(labels)
     for _ in range(10):
         trial = _assign_without_pairs(costs.with_others_fixed(labels))
-        value = costs.total(trial)
-        if value >= best - 1e-9:
+        trial_cost = costs.total(trial)
+        if trial_cost >= best_cost - 1e-9:
             break
-        labels, best = trial, value
+        labels, best_cost = trial, trial_cost
     return _apply_exchanges(costs, labels)
 
 
@@ -89,18 +89,18 @@ def _assign_without_pairs(single: Floats) -> Ints:
     spots, none = single.shape[0], single.shape[1] - 1
     widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE_COST)], axis=1)
     widened[np.arange(spots), none + np.arange(spots)] = single[:, none]
-    found: Ints = np.minimum(minimum_cost_assignment(np.minimum(widened, IMPOSSIBLE_COST)), none)
-    return found
+    assigned: Ints = np.minimum(minimum_cost_assignment(np.minimum(widened, IMPOSSIBLE_COST)), none)
+    return assigned
 
 
 def _apply_exchanges(costs: AssignmentCosts, labels: Ints) -> Ints:
     """Apply the exchanges that lower the cost, best first."""
     labels = labels.copy()
     for _ in range(100):
-        gain, move = _best_exchange(costs, labels)
-        if gain >= -1e-9:
+        change, pairs = _best_exchange(costs, labels)
+        if change >= -1e-9:
             break
-        for spot, marker in move:
+        for spot, marker in pairs:
             labels[spot] = marker
     return labels
 

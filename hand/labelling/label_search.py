@@ -19,7 +19,7 @@ from .labelling_result import PERFORMER_LAYOUT, LabelledHand, Labelling, labelle
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
 from .region_growing import TrackLabels, label_fragments
 from .shape_model import LAYOUTS, HandShape, MarkerLayout, mean_shape, mirrored, shape_of, update_shape
-from .trajectories import Trajectories, find_trajectories
+from .trajectories import Trajectories, evenly_spaced, find_trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -179,11 +179,8 @@ def _best_window(tracks: Trajectories, free: Bools, frames: Bools) -> _Window:
     track_ids = tracks.ids[best_frame][tracks.ids[best_frame] >= 0]
     track_ids = track_ids[free[track_ids]]
     track_ids = np.sort(track_ids[np.argsort(-tracks.count[track_ids], kind="stable")[:MAX_TRACKS]])
-    enough_seen = np.isin(tracks.ids, track_ids).sum(1) >= 0.7 * len(track_ids)
-    rows = np.flatnonzero(enough_seen)
-    return _Window(
-        track_ids, rows[np.unique(np.linspace(0, len(rows) - 1, SEARCH_FRAMES).astype(int))] if len(rows) else rows
-    )
+    rows = np.flatnonzero(np.isin(tracks.ids, track_ids).sum(1) >= 0.7 * len(track_ids))
+    return _Window(track_ids, evenly_spaced(rows, SEARCH_FRAMES))
 
 
 def _windows(tracks: Trajectories, free: Bools) -> list[_Window]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .palm_candidates import TrajectorySample
-from .trajectories import Trajectories, find_trajectories
+from .trajectories import Trajectories, evenly_spaced, find_trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,7 +55,7 @@ def find_swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     unswapped[row[column != usual_columns[owner]]] = False
     # Compute the usual distances from frames without a swap, if there are enough.
     usable = np.flatnonzero(unswapped) if unswapped.sum() >= MIN_UNSWAPPED_FRAMES else np.arange(len(times))
-    sample = TrajectorySample.of(positions[usable[np.unique(np.linspace(0, len(usable) - 1, MAX_FRAMES).astype(int))]])
+    sample = TrajectorySample.of(positions[evenly_spaced(usable, MAX_FRAMES)])
     found = []
     for first, second in combinations(column_of_track, 2):
         pair = (int(usual_columns[first]), int(usual_columns[second]))
@@ -86,7 +86,7 @@ def _usual_columns(tracks: Trajectories) -> Ints:
 
 def _confirmed_by_distances(positions: Floats, sample: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
     """Whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
-    rows = run[np.unique(np.linspace(0, len(run) - 1, MAX_FRAMES).astype(int))]
+    rows = evenly_spaced(run, MAX_FRAMES)
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     errors = []
     for a, b in (pair, pair[::-1]):

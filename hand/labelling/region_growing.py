@@ -10,7 +10,7 @@ from ..generators import Progress, Steps
 from .label_confidence import marker_confidence
 from .palm_candidates import MARKER_PLACEMENT_SD_M, MEASURED_SD_FACTOR, SKIN_SD_M
 from .shape_model import HandShape
-from .trajectories import Trajectories
+from .trajectories import Trajectories, evenly_spaced
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -96,7 +96,7 @@ def label_fragments(
 def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions, shape: HandShape) -> Floats:
     """Cost (C,) at each spot of a fragment with positions (N, 3) in frames (N,); infinite where it cannot be."""
     occupied = state.known[rows].mean(0) > MAX_OVERLAP
-    compared = np.unique(np.linspace(0, len(rows) - 1, COMPARED_FRAMES).astype(int))
+    compared = evenly_spaced(np.arange(len(rows)), COMPARED_FRAMES)
     palm_known = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
     if not palm_known.any():
         return np.full(len(occupied), np.inf)

@@ -63,6 +63,11 @@ class Trajectories:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
+def evenly_spaced(rows: Ints, most: int) -> Ints:
+    """Select at most `most` of some rows (N,), evenly spaced, with the first and the last."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))] if len(rows) else rows
+
+
 def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     """Find the trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
     visible: Bools = np.all(np.isfinite(positions), axis=-1)

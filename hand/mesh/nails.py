@@ -64,6 +64,6 @@ def _raise_fold(points: Floats, limb: Limb, nail: NailPlate, height: float) -> N
     sides = along - 2
     fold_ids = np.concatenate([nail.rim[: across + 1 + sides], nail.rim[-sides:]])
     local = limb.to_local(points[fold_ids])
-    out = local[:, [0, 2]] / np.linalg.norm(local[:, [0, 2]], axis=-1, keepdims=True)
-    local[:, [0, 2]] += height * out
+    outward = local[:, [0, 2]] / np.linalg.norm(local[:, [0, 2]], axis=-1, keepdims=True)
+    local[:, [0, 2]] += height * outward
     points[fold_ids] = limb.to_world(local)

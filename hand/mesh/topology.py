@@ -175,19 +175,19 @@ def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 
-def _add_sleeve(build: _Builder) -> Ints:
+def _add_sleeve(builder: _Builder) -> Ints:
     around = 2 * COLUMNS + 2 * LAYERS
     first, last = THUMB_ROWS
     side = rim_index(0, LAYERS)
     sleeve = np.full((ROWS + 1, around), -1, np.int64)
     for row in range(ROWS + 1):
         vertices_in_row = around - (LAYERS - 1 if first < row < last else 0)
-        sleeve[row, :vertices_in_row] = build.add_vertices(vertices_in_row)
+        sleeve[row, :vertices_in_row] = builder.add_vertices(vertices_in_row)
     for row in range(ROWS):
         for j in range(around):
             if not (first <= row < last and j >= side):
                 k = (j + 1) % around
-                build.add_quad(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
+                builder.add_quad(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
     return sleeve
 
 
@@ -210,11 +210,11 @@ def _thumb_window(sleeve: Ints) -> Ints:
 @lru_cache(maxsize=1)
 def topology() -> Topology:
     """Return the layout, built once."""
-    build = _Builder()
-    sleeve = _add_sleeve(build)
-    wrist = build.add_grid(sleeve[0], (COLUMNS, LAYERS))
-    wrist_quads = len(build.quads)
-    end = build.add_grid(sleeve[-1], (COLUMNS, LAYERS), tuple(finger_columns(f) for f in range(4)))
+    builder = _Builder()
+    sleeve = _add_sleeve(builder)
+    wrist = builder.add_grid(sleeve[0], (COLUMNS, LAYERS))
+    wrist_quads = len(builder.quads)
+    end = builder.add_grid(sleeve[-1], (COLUMNS, LAYERS), tuple(finger_columns(f) for f in range(4)))
     tubes = []
     for finger in range(4):
         low, high = finger_columns(finger)
@@ -225,10 +225,10 @@ def topology() -> Topology:
             *end[low, LAYERS:0:-1],
         ]
         from_middle = np.roll(np.array(loop), -FINGER_COLUMNS // 2)
-        tubes.append(build.add_tube(from_middle, FINGER_RINGS, 0, (FINGER_COLUMNS, LAYERS)))
+        tubes.append(builder.add_tube(from_middle, FINGER_RINGS, 0, (FINGER_COLUMNS, LAYERS)))
     first, last = THUMB_ROWS
-    thumb = build.add_tube(_thumb_window(sleeve), THUMB_RINGS, 17, (last - first, LAYERS))
-    quads = np.array(build.quads)
+    thumb = builder.add_tube(_thumb_window(sleeve), THUMB_RINGS, 17, (last - first, LAYERS))
+    quads = np.array(builder.quads)
     wrist_face = slice(wrist_quads - COLUMNS * LAYERS, wrist_quads)
     quads[wrist_face] = quads[wrist_face, ::-1]
-    return Topology(build.count, quads, sleeve, wrist, end, (thumb, *tubes), np.array(build.plates))
+    return Topology(builder.count, quads, sleeve, wrist, end, (thumb, *tubes), np.array(builder.plates))

@@ -64,8 +64,8 @@ def _place_tube(points: Floats, flesh: FleshVolume, digit: int, tube: DigitTube)
         points[ids] = limb.surface_points(ring_y[ring], angles)
     _place_cap(points, limb, tube, ring_y[-1].mean())
     first, last = nail_rings(tube)
-    across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / len(angles))
-    place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(across, float))
+    nail_angles = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / len(angles))
+    place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(nail_angles, float))
 
 
 def nail_rings(tube: DigitTube) -> tuple[int, int]:
@@ -80,9 +80,13 @@ def _nail_shift(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     rings = np.arange(len(tube.rings), dtype=float)
     along = (rings - first) / (last - first)
     strength = smoothstep(rings, first - 4, first) * (1 - 0.6 * smoothstep(rings, last, last + 1))
-    aside = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
-    half = tube.nail.half * 2 * np.pi / len(angles)
-    share = np.where(aside <= half, (aside / half) ** 2, 1 - smoothstep(aside, half, np.pi))
+    angle_from_nail = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
+    half_angle = tube.nail.half * 2 * np.pi / len(angles)
+    share = np.where(
+        angle_from_nail <= half_angle,
+        (angle_from_nail / half_angle) ** 2,
+        1 - smoothstep(angle_from_nail, half_angle, np.pi),
+    )
     mm = limb.profile_at(np.array([limb.end]))[0, 0] / TIP_HALF_WIDTH_MM
     return np.asarray(corner_offset_mm(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
 
@@ -170,8 +174,8 @@ def _relax(points: Floats, flesh: FleshVolume, top: Topology) -> None:
     for _ in range(10):
         smooth(free, 5, 0.5)
         _project(points, flesh, free, owner, 1)
-    below = np.unique(np.concatenate([tube.rings[: SLANTED_RINGS + 3].ravel() for tube in top.tubes]))
-    _project(points, flesh, np.union1d(free, below), owner, 3)
+    lower_rings = np.unique(np.concatenate([tube.rings[: SLANTED_RINGS + 3].ravel() for tube in top.tubes]))
+    _project(points, flesh, np.union1d(free, lower_rings), owner, 3)
 
 
 def _soften(points: Floats, top: Topology) -> None:
