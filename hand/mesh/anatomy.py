@@ -178,7 +178,7 @@ WIDTH_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5
 
 
 def _width_factors(joints: Floats, joint_y: Floats, thickness: Floats) -> Floats:
-    """Factors (5, ROOM_STATIONS) on each digit's width that keep neighbouring digits from touching."""
+    """Factors (5, WIDTH_STATIONS) on each digit's width that keep neighbouring digits from touching."""
     factors = np.ones((5, len(WIDTH_STATIONS)))
     axes, widths = [], []
     for digit in range(1, 5):
