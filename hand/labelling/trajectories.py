@@ -65,7 +65,10 @@ class Trajectories:
 
 def evenly_spaced(rows: Ints, most: int) -> Ints:
     """Select at most `most` of some rows (N,), evenly spaced, with the first and the last."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))] if len(rows) else rows
+    if not len(rows):
+        return rows
+    selected: Ints = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+    return selected
 
 
 def find_trajectories(times: Floats, positions: Floats) -> Trajectories:

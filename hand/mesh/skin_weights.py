@@ -21,7 +21,7 @@ MAX_JOINTS = 4
 
 
 def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
-    """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MOST joints each."""
+    """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MAX_JOINTS joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
     share = _chain_shares(flesh, points, top)
@@ -33,7 +33,7 @@ def skin_weights(flesh: FleshVolume, points: Floats) -> Floats:
 
 
 def keep_largest(weights: Floats) -> Floats:
-    """Keep the MOST largest weights of each row and normalise."""
+    """Keep the MAX_JOINTS largest weights of each row and normalise."""
     smallest_kept = np.sort(weights, axis=1)[:, -MAX_JOINTS, None]
     largest = np.where((weights >= smallest_kept) & (weights > 1e-3), weights, 0.0)
     result: Floats = largest / largest.sum(1, keepdims=True)
