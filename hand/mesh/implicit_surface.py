@@ -54,7 +54,7 @@ class Limb:
     start: float
     end: float
     profile: Floats
-    """(PROFILE_SAMPLES, 5) at equal steps from start to end: half-width, height above, depth below, centre in x and z."""
+    """(PROFILE_SAMPLES, 5) evenly from start to end: half-width, height above, depth below, centre in x and z."""
     power: float
     """Exponent of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
     back_power: float
