@@ -53,6 +53,8 @@ def value(number: str) -> float:
 def script(monkeypatch):
     """What imports a script of the benchmarks by its name."""
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), str(ROOT / "tools"), *sys.path])
+    # A folder of tests has the name of one of them.
+    monkeypatch.delitem(sys.modules, "posing", raising=False)
     return import_module
 
 

@@ -22,8 +22,8 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 1000)
     write_long_take(screen.repository / "data" / "leap_finger_tap.json")
     status = bpy.context.window_manager.knuckle
-    job: Any = __import__("bl_ext.user_default.knuckle.operators.job", fromlist=["SLICE"])
-    job.SLICE = 0.0
+    job: Any = __import__("bl_ext.user_default.knuckle.operators.job", fromlist=["SLICE_SECONDS"])
+    job.SLICE_SECONDS = 0.0
     seen: list[tuple[float, str]] = []
     pressed: list[float] = []
 

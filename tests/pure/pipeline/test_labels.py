@@ -50,7 +50,7 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
         np.testing.assert_array_equal(labels.markers.positions[:, at], tap.positions[:, tap.names.index(name)])
     told = assigning.assign_hands(recipe, labels.markers).hands
     assert told == assigning.assign_hands(recipe, tap).hands
-    assert any("told by shape and motion" in warning for warning in labels.markers.warnings)
+    assert any("labelled by shape and motion" in warning for warning in labels.markers.warnings)
 
 
 def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_same(tap):

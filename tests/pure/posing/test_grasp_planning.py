@@ -90,7 +90,7 @@ def test_more_axes_to_hold_a_block_by_make_no_worse_hold(
 ) -> None:
     there, holder = before_hand(solids.block(size))
     all_of_them, _ = held(there, holder)
-    monkeypatch.setattr(candidates, "_wrapped", lambda _task: [0])
+    monkeypatch.setattr(candidates, "_wrappable_axes", lambda _task: [0])
     assert all_of_them.score > held(there, holder)[0].score - 0.2
 
 

@@ -39,7 +39,7 @@ def test_a_known_performers_markers_get_the_labels_under_which_they_were_measure
     markers = capture.read(shared / "data/captures" / file)
     half = len(markers.times) // 2
     first, second = markers.select(slice(0, half)), markers.select(slice(half, None))
-    recipe = Recipe(file)
+    recipe = Recipe(file, markers_on="joints")
     assigned = assigning.assign_hands(recipe, first)
     person, _ = assigning.measure_performer(recipe, clean(first, recipe.cleaning), assigned)
     assert sorted(person.hands) == sides
