@@ -23,6 +23,7 @@ SHARED = Path(os.environ.get("KNUCKLE_SHARED", ROOT.parent / "shared"))
 BUNDLED = {
     "data/captures/leap_finger_tap.json": ROOT / "data" / "leap_finger_tap.json",
     "data/captures/webxr": ROOT / "tests" / "data" / "webxr",
+    "data/captures/webxr_poses_right.js": ROOT / "tests" / "data" / "webxr_poses_right.js",
 }
 SECONDS = 300
 """The longest that a rig may take, its download too."""
