@@ -77,32 +77,27 @@ def filtered(
     """
     count, dofs = measured.angles.shape
     state = AngleState(float(times[0]), prior.mean, prior.covariance) if state is None else state
-    before, mean, covariance = state.time, state.mean, state.covariance
-    result = FilteredAngles(
-        np.empty((count, dofs)),
-        np.empty((count, dofs, dofs)),
-        np.empty((count, dofs)),
-        np.empty((count, dofs, dofs)),
-        np.empty((count, dofs, dofs)),
-    )
-    for frame, time in enumerate(times):
-        interval = min(max(float(time) - before, 0.0), MAX_INTERVAL)
-        decay = _decay(prior, interval)
+    mean, covariance = state.mean, state.covariance
+    decays = _decays(prior, np.diff(times, prepend=state.time))
+    noises = prior.covariance - decays @ prior.covariance @ decays.swapaxes(1, 2)
+    means, covariances = np.empty((2, count, dofs)), np.empty((2, count, dofs, dofs))
+    result = FilteredAngles(means[0], covariances[0], means[1], covariances[1], decays)
+    for frame, (decay, noise) in enumerate(zip(decays, noises, strict=True)):
         mean = prior.mean + decay @ (mean - prior.mean)
-        covariance = decay @ covariance @ decay.T + prior.covariance - decay @ prior.covariance @ decay.T
-        result.decay[frame], result.predicted_mean[frame], result.predicted_covariance[frame] = decay, mean, covariance
+        covariance = decay @ covariance @ decay.T + noise
+        result.predicted_mean[frame], result.predicted_covariance[frame] = mean, covariance
         information = measured.information[frame]
         covariance = invert(invert(covariance) + information)
         covariance = (covariance + covariance.T) / 2
         mean = mean + covariance @ (measured.gradient[frame] + information @ (measured.angles[frame] - mean))
-        result.mean[frame], result.covariance[frame], before = mean, covariance, float(time)
-    return result, AngleState(before, mean, covariance)
+        result.mean[frame], result.covariance[frame] = mean, covariance
+    return result, AngleState(float(times[-1]), mean, covariance)
 
 
-def _decay(prior: PosePrior, interval: float) -> Floats:
-    """(D, D) the decay over an interval in s, with which the prior stays the stationary distribution."""
-    change = RANDOM_WALK_FACTOR * interval * prior.change
-    return solve(prior.covariance + change / 2, prior.covariance - change / 2).T
+def _decays(prior: PosePrior, intervals: Floats) -> Floats:
+    """(F, D, D) the decay over intervals (F,) s, with which the prior stays the stationary distribution."""
+    change = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None, None] * prior.change
+    return solve(prior.covariance + change / 2, prior.covariance - change / 2).swapaxes(1, 2)
 
 
 def smoothed(forward: FilteredAngles) -> Floats:

@@ -42,7 +42,7 @@ frames, so that the errors of their markers do not average out as independent on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinState:
-    """State marker_positions from one piece of a take to the next."""
+    """State handed on from one piece of a take to the next."""
 
     angles: AngleState
     orientation: Floats
@@ -102,35 +102,35 @@ class SkinSolver:
         orientations = hold_last(poses.rotations, found.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, found.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
-        return _unmirrored(worn, found.beliefs, Poses(orientations, positions, poses.angles)), last
+        return _unmirrored(worn, found.model, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None) -> SkinPoses:
         """Solve every frame by all frames of a take, the later ones too. Arguments are those of `solve`.
 
-        Hidden joints and a wrist that too few markers locate are marker_positions from both ends of the gap.
+        Hidden joints and a wrist that too few markers locate are carried from both ends of the gap.
         """
         found = self._measured(worn, positions, beginning)
         forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
         poses = found.posed(smoothed(forward))
         orientations, places = bridged(poses.rotations, poses.positions, times, found.located)
-        return _unmirrored(worn, found.beliefs, Poses(orientations, places, poses.angles))
+        return _unmirrored(worn, found.model, Poses(orientations, places, poses.angles))
 
     def _measured(self, worn: SkinFit, positions: Floats, beginning: Floats | None) -> "_Measured":
         """Solve each frame by itself."""
-        beliefs = beliefs_of(worn)
+        model = pose_model_of(worn)
         seen = VisibleMarkers.from_positions(positions * _flip(worn))
-        starts = [beliefs.mean, *START_ANGLES, *([] if beginning is None else [beginning])]
-        independent = best_start(beliefs, starts, seen, np.ones(len(worn.markers), bool))
-        independent, _ = fit_poses(beliefs, independent, seen, self.passes, 1e-5)
-        angles, response = _without_wrist(beliefs, independent, seen)
-        return _Measured(beliefs, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
+        starts = [model.mean, *START_ANGLES, *([] if beginning is None else [beginning])]
+        independent = best_start(model, starts, seen, np.ones(len(worn.markers), bool))
+        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-5)
+        angles, response = _without_wrist(model, independent, seen)
+        return _Measured(model, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
     """F frames, each solved by itself."""
 
-    beliefs: PoseModel
+    model: PoseModel
     independent: Poses
     angles: AngleMeasurement
     response: Floats
@@ -141,9 +141,9 @@ class _Measured:
     def posed(self, angles: Floats) -> Poses:
         """Return the poses at other angles (F, D), within the limits; the wrist follows its markers."""
         step = np.ones((len(angles), DOFS + 1))
-        step[:, :DOFS] = np.clip(angles, *self.beliefs.limits.T) - self.independent.angles
+        step[:, :DOFS] = np.clip(angles, *self.model.limits.T) - self.independent.angles
         wrist = (self.response @ step[..., None])[..., 0]
-        return self.independent.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.beliefs.limits)
+        return self.independent.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.model.limits)
 
 
 def _flip(worn: SkinFit) -> Floats:
@@ -151,9 +151,9 @@ def _flip(worn: SkinFit) -> Floats:
     return POINT_SIGNS if worn.side == "left" else np.ones(3)
 
 
-def _unmirrored(worn: SkinFit, beliefs: PoseModel, poses: Poses) -> SkinPoses:
+def _unmirrored(worn: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
-    markers = marker_positions(beliefs.shape, poses.angles).positions.transpose(2, 1, 0)
+    markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))
     root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
@@ -162,20 +162,20 @@ def _unmirrored(worn: SkinFit, beliefs: PoseModel, poses: Poses) -> SkinPoses:
     return SkinPoses(root, poses.angles, markers * _flip(worn))
 
 
-def beliefs_of(worn: SkinFit) -> PoseModel:
-    """Return the prior of a hand's angles and markers."""
+def pose_model_of(worn: SkinFit) -> PoseModel:
+    """Return what is known of a hand's pose before its markers are seen."""
     markers = worn.markers
     precision = invert(worn.poses.covariance)
     return PoseModel(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
-def _without_wrist(beliefs: PoseModel, independent: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
+def _without_wrist(model: PoseModel, independent: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
         What the markers say about the angles, and the wrist's linear response (F, 6, D + 1) to a step of the angles.
     """
-    equations = normal_equations(without_prior(beliefs), independent, seen)
+    equations = normal_equations(without_prior(model), independent, seen)
     wrist, mixed = equations.matrix[:, :ROOT_DOFS, :ROOT_DOFS], equations.matrix[:, :ROOT_DOFS, ROOT_DOFS:]
     response = solve(
         wrist + 1e-6 * np.eye(ROOT_DOFS), np.concatenate([mixed, equations.rhs[:, :ROOT_DOFS, None]], axis=2)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import rotations as rot
+from ..hand.smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -40,8 +41,7 @@ def bridged(orientations: Floats, positions: Floats, times: Floats, located: Boo
     wrist = _Wrist(rot.from_matrix(orientations), positions.copy(), times, located)
     for start, end in pairwise(known.tolist()):
         gap = slice(start + 1, end)
-        share = ((times[gap] - times[start]) / (times[end] - times[start]))[:, None]
-        share = share**2 * (3 - 2 * share)
+        share = smoothstep(times[gap], times[start], times[end])[:, None]
         turned, moved = wrist.continued(start, -1, gap)
         turned_back, moved_back = wrist.continued(end, 1, gap)
         orientations[gap] = rot.to_matrix(rot.slerp(turned, turned_back, share))

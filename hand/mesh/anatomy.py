@@ -14,7 +14,8 @@ from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
 from ..kinematics import Pose, joint_frames
 from ..model import HandModel
 from ..proportions import Proportions, adult, build
-from .implicit_surface import Limb, smooth_union, smoothstep
+from ..smoothstep import smoothstep
+from .implicit_surface import Limb, smooth_union
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -140,9 +140,3 @@ def smooth_union(a: Floats, b: Floats, width: ArrayLike) -> Floats:
     wide = np.maximum(np.asarray(width, float), 1e-9)
     h = np.maximum(wide - np.abs(a - b), 0) / wide
     return np.asarray(np.minimum(a, b) - h * h * wide / 4)
-
-
-def smoothstep(value: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
-    """Smoothstep: 0 below low, 1 above high."""
-    t = np.clip((value - np.asarray(low)) / (np.asarray(high) - np.asarray(low)), 0, 1)
-    return np.asarray(t * t * (3 - 2 * t))

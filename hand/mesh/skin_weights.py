@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
+from ..smoothstep import smoothstep
 from .anatomy import FleshVolume
 from .creases import distance_to_polyline
-from .implicit_surface import smoothstep
 from .topology import COLUMNS, LAYERS, WEB_COLUMNS, Topology, finger_columns, rim_index, topology
 from .vertex_placement import SLANTED_RINGS, neighbours
 

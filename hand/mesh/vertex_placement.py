@@ -5,9 +5,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..smoothstep import smoothstep
 from .anatomy import FleshVolume
 from .creases import displace_creases
-from .implicit_surface import TIP_POWER, Limb, smoothstep
+from .implicit_surface import TIP_POWER, Limb
 from .nails import corner_offset_mm, place_nail
 from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, DigitTube, Topology, finger_columns, topology
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ..smoothstep import smoothstep
+from ...hand.smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
 

@@ -24,6 +24,7 @@ from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Site
+from ...hand.smoothstep import smoothstep
 from ...hand.targets import Targets
 from ...solvers.jacobian.iteration import LEVENBERG_MARQUARDT, StepMethod, solve_parts
 from ...solvers.jacobian.parts import split
@@ -31,7 +32,6 @@ from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
 from ...solvers.jacobian.residual_rows import AngleWeights, PartsProblem
 from ...solvers.smoothing.observability import digits_of, visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
-from ..smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
+from ...hand.smoothstep import smoothstep
 from ...hand.targets import Targets
 from ..recipe import KeepChoice, ScaleChoice
-from ..smoothstep import smoothstep
 from .bone_directions import follow_directions, observed_directions
 from .character_hand import Character, digit_lengths, tip_positions
 from .digit_mapping import digit_weights, mix_angles
