@@ -21,7 +21,8 @@ from knuckle.capture.cleaning import low_pass
 from knuckle.hand import kinematics
 from knuckle.hand.joints import JOINTS
 from knuckle.hand.proportions import adult, build
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import new_hand
 
 FRAMES = 10_000

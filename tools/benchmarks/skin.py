@@ -35,7 +35,7 @@ METHODS: list[Method] = [
     Default("`knuckle solve`"),
     Default("`knuckle solve`, whole take smoothed", {"smoothing": "whole"}),
     Calibrated("`knuckle calibrate` on another take"),
-    *([Momentum()] if PYTHON.exists() else []),
+    Momentum(),
     Worn("fitted hand, three takes"),
     Worn("the same, without later frames", live=True),
     Worn("fitted hand, the take itself", alone=True),
@@ -67,6 +67,8 @@ HIDDEN: list[tuple[str, Method, Method]] = [
 def real(page: Path, words: str, everything: bool) -> str:
     """The table of the takes of three performers."""
     chosen = [method for method in METHODS if words in method.name]
+    if not PYTHON.exists():
+        chosen = [method for method in chosen if not isinstance(method, Momentum)]
     rows = skin_real.rows(chosen, splits(4, None) if everything else splits())
     return table(skin_real.HEAD, skin_rows.merged(page, "skin-real", 1, [method.name for method in METHODS], rows))
 

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
+from ...joints import DIGITS
 from .chain import shape_jacobian
 from .known import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
+from .model import COLUMNS, HAS
 from .posing import (
     NormalEquations,
     PoseModel,
@@ -33,8 +35,10 @@ MIN_SPREAD, MAX_SPREAD = 0.00015, 0.005
 """m, bounds of a marker's standard deviation."""
 POOLING_FRAMES = 30.0
 """Weight of all markers' mean noise in each marker's estimate, in frames."""
-PRIOR_FRAMES = 30.0
-"""Weight of the usual joint statistics in a performer's, in frames."""
+THUMB_PRIOR_FRAMES, FINGER_PRIOR_FRAMES = 10.0, 150.0
+"""Weight of the usual joint statistics in a performer's, in frames. Neighbouring frames show nearly the same pose, so
+that a few hundred of them determine the covariance of 26 angles poorly. The usual statistics of a finger, with its DIP
+coupled to its PIP, are a better guide than those of the thumb, which has no such coupling."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,8 +165,12 @@ def _variances(model: PoseModel, equations: NormalEquations, covariance: Floats)
 def _angle_statistics(angles: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """Mean (D,) and precision (D, D) of angles (F, D) with covariances (F, D, D)."""
     usual_mean, usual_precision = usual_pose_prior()
-    frames = len(angles)
-    mean = (angles.sum(axis=0) + PRIOR_FRAMES * usual_mean) / (frames + PRIOR_FRAMES)
+    frames, usual_frames = len(angles), np.full(angles.shape[1], FINGER_PRIOR_FRAMES)
+    thumb = DIGITS.index("thumb")
+    usual_frames[COLUMNS[thumb, HAS[thumb]]] = THUMB_PRIOR_FRAMES
+    total = frames + usual_frames
     centred = angles - angles.mean(axis=0)
-    covariance = centred.T @ centred + covariances.sum(axis=0) + PRIOR_FRAMES * invert(usual_precision)
-    return mean, invert(covariance / (frames + PRIOR_FRAMES))
+    observed = centred.T @ centred + covariances.sum(axis=0)
+    usual = np.sqrt(np.outer(usual_frames, usual_frames)) * invert(usual_precision)
+    mean = (angles.sum(axis=0) + usual_frames * usual_mean) / total
+    return mean, invert((observed + usual) / np.sqrt(np.outer(total, total)))

@@ -10,12 +10,14 @@ import pytest
 from knuckle.capture import read
 from knuckle.errors import MarkerMapError, RecipeError
 from knuckle.hand import kinematics
-from knuckle.hand.marker_sets import suggest
+from knuckle.hand.calibration.skin_markers import fit
+from knuckle.hand.marker_sets import Spot, suggest
 from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
 from knuckle.pipeline import performer
 from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import Recipe
+from knuckle.solvers.skin_markers import SkinSolver
 from knuckle.solvers.solver import residuals
 from knuckle.tests.pure.hand.skin_people import made, worn_by
 from knuckle.tests.resources import SHARED
@@ -85,6 +87,26 @@ def test_a_hidden_fingertip_stays_where_the_other_markers_say_it_is():
     at = sites[gap, [site.name for site in hand.hand.sites].index("IndexTip")]
     missed = 1000 * np.linalg.norm(at - whole.positions[gap, column], axis=-1)
     assert np.nanmean(missed) < 8, f"{np.nanmean(missed):.1f} mm"
+
+
+@needs_takes
+def test_a_fingertip_that_a_take_never_shows_bends_as_the_performers_other_takes_do():
+    """The bend of the DIP then follows from the other angles. The third performer's took no part in choosing how."""
+    folder = SIG18.with_name("user3")
+    takes = [read(folder / f"{name}_right.trc") for name in ("capture3_out2", "capture4_9", "capture4_20")]
+    worn = fit([take.positions for take in takes], takes[0].rate, spots_of(takes[0].names), "right")
+    test = read(folder / "capture3_out6_right.trc")
+    tip = test.names.index("IndexTip")
+    withheld = test.positions.copy()
+    withheld[:, tip] = np.nan
+    poses = SkinSolver().solve_take(worn, test.times, withheld)
+    missed = 1000 * np.linalg.norm(poses.markers[:, tip] - test.positions[:, tip], axis=-1)
+    assert np.nanmean(missed) < 6, f"{np.nanmean(missed):.1f} mm"
+
+
+def spots_of(labels):
+    (spots,) = suggest(labels).groups.values()
+    return {label: spots.get(label, Spot("wrist")) for label in labels}
 
 
 def test_the_19_markers_are_a_known_set():
