@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,17 +16,30 @@ class FileError(KnuckleError):
     """A file that cannot be written."""
 
 
+TEMPORARY_PREFIX = ".knuckle-"
+STALE_SECONDS = 3600.0
+"""Age from which a temporary file is taken for that of a process that was killed."""
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` at the end, delete it if anything fails.
 
+    The file is on the disk before it is renamed. Temporary files of the same folder that are older than an hour are
+    deleted: they remain where a process was killed.
+
     Raises:
         FileError: If the file cannot be written.
     """
-    half = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}").resolve()
+    name = f"{TEMPORARY_PREFIX}{os.getpid()}-{zlib.crc32(os.fsencode(path.stem)):08x}{path.suffix}"
+    half = path.with_name(name).resolve()
     try:
+        _delete_stale(half.parent)
         yield half
+        _flush_to_disk(half, os.O_RDWR)
         half.replace(path)
+        if os.name == "posix":
+            _flush_to_disk(half.parent, os.O_RDONLY)
     except OSError as error:
         raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
@@ -32,12 +47,30 @@ def written_whole(path: Path) -> Iterator[Path]:
             half.unlink()
 
 
+def _delete_stale(folder: Path) -> None:
+    for path in folder.glob(f"{TEMPORARY_PREFIX}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > STALE_SECONDS:
+                path.unlink()
+
+
+def _flush_to_disk(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def json_bytes(data: Any) -> bytes:
+    """Encode data as indented JSON, as every file of Knuckle is."""
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
+
+
 def write_json(path: Path, data: Any) -> None:
     """Write data as indented JSON. Raises FileError if the file cannot be written."""
     with written_whole(path) as half:
-        half.write_text(
-            json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace"
-        )
+        half.write_bytes(json_bytes(data))
 
 
 def make_folder(path: Path) -> None:
@@ -53,6 +86,12 @@ def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -
 
     Call it before the work rather than after. Raises FileError otherwise.
     """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     if any(path.exists() and other.exists() and path.samefile(other) for other in unlike):
         raise FileError(f"{path}: is read from, expected another file to write to")
     if suffix and path.suffix.lower() != suffix:

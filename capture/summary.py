@@ -7,6 +7,9 @@ import numpy as np
 from .cleaning import Ints, runs
 from .markers import Floats, Markers
 
+MAX_LABEL_WIDTH = 40
+"""Characters of the column of labels; longer ones push their row to the right."""
+
 
 def summary(markers: Markers) -> dict[str, Any]:
     """JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each label.
@@ -60,7 +63,7 @@ def as_text(facts: dict[str, Any]) -> str:
         *(f"  note: {warning}" for warning in facts["warnings"]),
         f"  {len(labels)} labels",
     ]
-    width = max([5, *(len(each["label"]) for each in labels)])
+    width = min(MAX_LABEL_WIDTH, max([5, *(len(each["label"]) for each in labels)]))
     lines.append(f"    {'label':<{width}}     seen   gaps  longest gap")
     for each in labels:
         gap = f"{each['longest_gap_frames']} frames, {each['longest_gap_s']:.3f} s" if each["gaps"] else "-"

@@ -12,7 +12,7 @@ from typing import Any
 from .. import api
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
-from ..files import expect_writable, make_folder, write_json, written_whole
+from ..files import expect_writable, json_bytes, make_folder, write_json, written_whole
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, performer
@@ -24,6 +24,7 @@ from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
 from . import poses, streams
 from .output import hands_text, progress_bar, report_text, tip_facts, write_joints
+from .terminal import exit_status, expect_replaceable, say
 
 EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
@@ -35,15 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = command_parser().parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
-    try:
-        options.run(options)
-    except KnuckleError as problem:
-        print(f"knuckle: {problem}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # The reader has closed the pipe, as in `knuckle info FILE | head`.
-        sys.stderr.close()
-    return 0
+    return exit_status(lambda: options.run(options))
 
 
 def command_parser() -> argparse.ArgumentParser:
@@ -88,6 +81,7 @@ def _inputs(options: argparse.Namespace) -> list[Path]:
 def _info(options: argparse.Namespace) -> None:
     if options.save_markers is not None:
         expect_writable(options.save_markers, ".json", unlike=_inputs(options))
+    expect_replaceable([options.save_markers], options.force)
     recipe = cli_options.recipe_of(options)
     markers = assigning.read(recipe)
     try:
@@ -108,17 +102,21 @@ def _info(options: argparse.Namespace) -> None:
         facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
         if options.save_markers is not None:
             write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
-    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else f"{as_text(facts)}\n{hands_text(facts)}")
+    if options.json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+    else:
+        say(f"{as_text(facts)}\n{hands_text(facts)}")
 
 
 def _solvers(_options: argparse.Namespace) -> None:
-    print("\n".join([*SOLVER.as_lines(), *SMOOTHING.as_lines()]))
+    say("\n".join([*SOLVER.as_lines(), *SMOOTHING.as_lines()]))
 
 
 def _calibrate(options: argparse.Namespace) -> None:
     span, motion_capture = parse_motion(options.motion)
     inputs = [*_inputs(options), *([Path(motion_capture)] if motion_capture is not None else [])]
     expect_writable(options.out, ".json", unlike=inputs)
+    expect_replaceable([options.out], options.force)
     choices = CalibrationChoices(
         still=FrameRange.parse(options.still) if options.still is not None else None,
         motion=span,
@@ -133,12 +131,12 @@ def _calibrate(options: argparse.Namespace) -> None:
     assert job.performer is not None
     write_json(options.out, performer.to_dict(job.performer))
     for side, measured in job.performer.hands.items():
-        print(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
-        print("\n".join(f"  {line}" for line in measured.table()))
+        say(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
+        say("\n".join(f"  {line}" for line in measured.table()))
     for clip, text in job.performer.clips.items():
-        print(f"  {clip}: {text}")
+        say(f"  {clip}: {text}")
     for note in job.performer.notes:
-        print(f"  note: {note}")
+        say(f"  note: {note}")
 
 
 def _stream(options: argparse.Namespace) -> None:
@@ -153,6 +151,7 @@ def _solve(options: argparse.Namespace) -> None:
     for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
         if path is not None:
             expect_writable(path, suffix, unlike=_inputs(options))
+    expect_replaceable([options.out, options.report, options.joints], options.force)
     recipe = cli_options.recipe_of(options)
     api.expect_blender()
     from ..rig import blend_file
@@ -169,10 +168,10 @@ def _solve(options: argparse.Namespace) -> None:
             if options.joints is not None:
                 write_joints(files.enter_context(written_whole(options.joints)), take)
             if options.report is not None:
-                write_json(files.enter_context(written_whole(options.report)), report)
-            blend_file.save(files.enter_context(written_whole(options.out)))
+                files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))
+            blend_file.write(files.enter_context(written_whole(options.out)), options.out)
         update_progress(1.0, "Done")
-    print(report_text(report, options.out))
+    say(report_text(report, options.out))
 
 
 def _pose(options: argparse.Namespace) -> None:
@@ -211,7 +210,7 @@ def _demo(options: argparse.Namespace) -> None:
         update_progress(0.8, "Rendering pictures")
         render.pose_pictures(options.out, picture)
         update_progress(1.0, "Done")
-    print(report_text(report, options.out))
+    say(report_text(report, options.out))
 
 
 if __name__ == "__main__":

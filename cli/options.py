@@ -43,6 +43,11 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Add the consent to replace files."""
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
+
+
 def add_info(parser: argparse.ArgumentParser) -> None:
     """Add the options of `info`."""
     add_reading(parser)
@@ -52,6 +57,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to correct them"
     )
+    add_force(parser)
 
 
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +72,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
     )
+    add_force(parser)
     parser.add_argument(
         "--still",
         metavar="A-B",
@@ -178,6 +185,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; by default the capture's own frames")
     parser.add_argument("--report", type=Path, metavar="R.json", help="where to write the report")
     parser.add_argument("--joints", type=Path, metavar="J.npz", help="where to write the solved joints")
+    add_force(parser)
     parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
 
 

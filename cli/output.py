@@ -37,7 +37,8 @@ def write_joints(path: Path, take: job.Take) -> None:
 
 def report_text(report: dict[str, Any], out: Path) -> str:
     """Summary of the report for a terminal."""
-    lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
+    frames = f"{report['frames']} frame{'' if report['frames'] == 1 else 's'}"
+    lines = [f"{out}: {frames} at {report['rate']:g} Hz, {report['marker_set']['name']}"]
     for side, hand in report["hands"].items():
         tips = [
             finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from .. import api
 from ..errors import KnuckleError
-from ..files import expect_writable, written_whole
+from ..files import expect_writable
 from ..hand.joints import SIDES
 from ..hand.poses import GROUPS, POSES, named
 from ..rig.mapping import check_whole, read_preset
 from . import options as cli_options
+from .terminal import expect_replaceable, say
 
 BOTH = "both"
 
@@ -20,6 +21,7 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a pose, one of those that --list prints")
     parser.add_argument("--list", action="store_true", help="print the poses")
     parser.add_argument("--out", type=Path, metavar="OUT.blend", help="the Blender file to write")
+    cli_options.add_force(parser)
     cli_options.add_rig(parser)
     parser.add_argument(
         "--hand", choices=(*SIDES, BOTH), default=BOTH, help="hand to pose; both takes those that the rig has"
@@ -32,13 +34,14 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
 def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     """Print the poses, or pose a rig and save the file. Raises KnuckleError, before anything is written."""
     if options.list:
-        print(_pose_list())
+        say(_pose_list())
         return
     if options.out is None or (options.name is None and not options.assets):
         raise KnuckleError("pose: expected the NAME of a pose and --out OUT.blend, or --list")
     if options.name is not None:
         named(options.name)
     expect_writable(options.out, ".blend", unlike=inputs)
+    expect_replaceable([options.out], options.force)
     mappings = tuple(read_preset(path) for path in options.mapping)
     for mapping in mappings:
         check_whole(mapping)
@@ -50,11 +53,10 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     sides = SIDES if options.hand == BOTH else (options.hand,)
     rig = options.rig or blend_file.DEFAULT_RIG
     posed = posed_file.new_file_posed(rig, rig_choice, sides, options.name, all_assets=options.assets)
-    with written_whole(options.out) as temporary_path:
-        blend_file.save(temporary_path)
+    blend_file.save(options.out)
     what = POSES[options.name].label if options.name else f"{len(POSES)} pose assets"
     hands = " and ".join(f"the {side} hand of {armature}" for armature, side in posed.hands)
-    print("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in posed.notes)]))
+    say("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in posed.notes)]))
 
 
 def _pose_list() -> str:

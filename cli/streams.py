@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from ..capture.network.transport import LOCAL, TICK, Address
 from ..errors import StreamError
 from ..pipeline.job import Take
 from ..pipeline.live import capture_player
+from . import options as cli_options
+from .terminal import expect_replaceable, say
 
 PRINT_INTERVAL_S = 1.0
 """s between lines about the stream."""
@@ -32,8 +35,19 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
     """Add the options of `listen`."""
     parser.add_argument("device", choices=tuple(DEVICES), metavar="DEVICE", help="; ".join(DEVICES))
     add_address(parser, f"address to listen on ({LOCAL}; 0.0.0.0 admits other machines), or to connect to")
+    parser.add_argument(
+        "--sender", default="", metavar="ADDRESS", help="IP address of the only sender to follow; by default the first"
+    )
+    parser.add_argument(
+        "--page-name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="host name by which a headset opens the WebXR page, such as a tunnel's; may be repeated",
+    )
     parser.add_argument("--seconds", type=float, metavar="S", help="how long; by default until Ctrl-C")
     parser.add_argument("--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what arrives to a raw take")
+    cli_options.add_force(parser)
     parser.add_argument("--points", action="store_true", help="print every point, once a second")
 
 
@@ -59,20 +73,22 @@ def devices(_options: argparse.Namespace) -> None:
     """Print the supported devices."""
     width = max(map(len, DEVICES))
     for key, device in DEVICES.items():
-        print(f"{key:<{width}}  {device.name}: {device.about}")
-        print(f"{'':<{width}}  {'connects to' if device.connects else 'listens on'} port {device.port}")
+        say(f"{key:<{width}}  {device.name}: {device.about}")
+        say(f"{'':<{width}}  {'connects to' if device.connects else 'listens on'} port {device.port}")
 
 
 def listen(options: argparse.Namespace) -> None:
     """Print what arrives from a device, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and options.seconds <= 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
-    receiver = Receiver(options.device, DEVICES[options.device], address_of(options))
+    address = replace(address_of(options), page_names=tuple(options.page_name))
+    receiver = Receiver(options.device, DEVICES[options.device], address, sender=options.sender)
     if options.record is not None:
         if options.record.suffix != SUFFIX:
             raise StreamError(f"{options.record}: expected a name that ends in {SUFFIX}")
         if not options.record.resolve().parent.is_dir():
             raise StreamError(f"{options.record}: there is no folder {options.record.parent}")
+        expect_replaceable([options.record], options.force)
         receiver.record(options.record, options.record.stem)
     receiver.start()
     end = time.monotonic() + (options.seconds if options.seconds is not None else float("inf"))
@@ -86,7 +102,7 @@ def listen(options: argparse.Namespace) -> None:
         recorder = receiver.recording
         receiver.stop()
     if recorder is not None:
-        print(f"{recorder.path}: {recorder.packets} packets")
+        say(f"{recorder.path}: {recorder.packets} packets")
         if recorder.problem or not receiver.stats.packets:
             raise StreamError(recorder.problem or f"nothing was recorded: {receiver.state()}")
 
@@ -94,7 +110,7 @@ def listen(options: argparse.Namespace) -> None:
 def _wait_for_client(sender: Sender) -> None:
     """Wait until a client has connected, if the sender is a server."""
     if sender.has_no_client:
-        print("waiting for a client to connect", flush=True)
+        say("waiting for a client to connect")
     while sender.has_no_client:
         time.sleep(TICK)
 
@@ -106,13 +122,15 @@ def _print_state(receiver: Receiver, points: bool) -> None:
     problems = {"lost": stats.lost, "late": stats.late, "not understood": stats.malformed}
     problem_counts = ", ".join(f"{count} {name}" for name, count in problems.items() if count)
     figures = ", ".join(filter(None, [counts, problem_counts, f"jitter {1000 * stats.jitter():.1f} ms"]))
-    print(f"{receiver.state()} ({figures})")
+    say(f"{receiver.state()} ({figures})")
+    if receiver.senders.other:
+        say(f"  {receiver.senders.other} sends, too: {receiver.senders.ignored} packets were ignored (see --sender)")
     if stats.malformed:
-        print(f"  not understood: {stats.problem}")
+        say(f"  not understood: {stats.problem}")
     if receiver.recording is not None and receiver.recording.problem:
-        print(f"  {receiver.recording.problem}")
+        say(f"  {receiver.recording.problem}")
     if frames:
-        print("\n".join(_frame_lines(frames[-1].frame, points)), flush=True)
+        say("\n".join(_frame_lines(frames[-1].frame, points)))
 
 
 def _frame_lines(frame: Frame, points: bool) -> list[str]:
@@ -141,7 +159,7 @@ def stream(options: argparse.Namespace, solve: Callable[[], Take]) -> None:
         raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
     moments = capture_player.frames_of_take(solve())
     address, device = address_of(options), DEVICES[options.device]
-    print(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it", flush=True)
+    say(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it")
     sent = 0
     try:
         with device.sender(address) as sender:
@@ -151,4 +169,4 @@ def stream(options: argparse.Namespace, solve: Callable[[], Take]) -> None:
                 sent += 1
     except KeyboardInterrupt:
         print(file=sys.stderr)
-    print(f"{sent} frames sent")
+    say(f"{sent} frames sent")

@@ -19,6 +19,7 @@ from ..pipeline.rig_constraints import Rig
 from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
+from .compressed_blend import is_whole
 from .keys.arm_keys import check_arms
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.keying_notes import keying_notes
@@ -211,8 +212,20 @@ def _armature_named(path: Path, armatures: "list[Object]", name: str) -> "Object
 
 def save(path: str | Path) -> None:
     """Save the open file under a path, completely or not at all. Raises FileError if it cannot be written."""
-    with written_whole(Path(path)) as temporary, suppressed_output(), blender_file_errors(Path(path)):
-        bpy.ops.wm.save_as_mainfile(filepath=str(temporary), copy=True, check_existing=False, compress=True)
+    with written_whole(Path(path)) as half:
+        write(half, Path(path))
+
+
+def write(half: Path, target: Path) -> None:
+    """Write the open file to `half`, which will be renamed to `target`.
+
+    Raises:
+        FileError: The file cannot be written, or not all of it was: Blender reports success on a full disk too.
+    """
+    with suppressed_output(), blender_file_errors(target):
+        bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
+    if not is_whole(half):
+        raise FileError(f"{target}: cannot be written, the saved file is cut short (is the disk full?)")
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from ..pipeline.job import Take
 from .blend_file import blender_file_errors, open_empty_file, suppressed_output
 from .camera_framing import add_camera, add_sun, add_surroundings, back_view, hand_points, view_along
 from .keys.frame_times import scene_rate
-from .keys.keyframes import KeyedHand, key_hands
+from .keys.hand_motion import KeyedHand
+from .keys.keyframes import key_hands
 from .keys.take_scene import TakeTiming, new_hand, take_frames
 from .markers_object import is_markers
 

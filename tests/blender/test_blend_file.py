@@ -11,8 +11,10 @@ from knuckle.files import FileError, written_whole
 from knuckle.hand import kinematics
 from knuckle.hand.joints import JOINT_INDEX, TIPS
 from knuckle.rig.blend_file import check_rig, new_scene_with_take, save
+from knuckle.rig.compressed_blend import is_whole
 from knuckle.rig.markers_object import is_markers
 from knuckle.tests.blender.making import evaluated, rig, take
+from knuckle.tests.full_disk import files_no_larger_than
 
 
 def saved(path: Path) -> bpy.types.Scene:
@@ -120,6 +122,30 @@ def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_sta
     save(kept)
     assert kept.read_bytes() != b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.blend", "take.blend"]
+
+
+def test_a_save_that_the_disk_cuts_short_is_refused_and_the_old_file_stays(tmp_path: Path) -> None:
+    """Blender reports success for it."""
+    new_scene_with_take(take(("right",), frames=5))
+    path = tmp_path / "take.blend"
+    save(path)
+    before = path.read_bytes()
+    with files_no_larger_than(len(before) // 3), pytest.raises(FileError, match=r"take\.blend: .* cut short"):
+        save(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["take.blend"]
+
+
+def test_a_compressed_file_is_whole_only_with_every_byte(tmp_path: Path) -> None:
+    new_scene_with_take(take(("right",), frames=5))
+    path = tmp_path / "take.blend"
+    save(path)
+    whole = path.read_bytes()
+    assert is_whole(path)
+    cut = len(whole) // 2
+    for data in (b"", whole[:10], whole[:cut], whole[:-1], whole[1:], whole[:cut] + whole[cut + 1 :], whole + b"\0"):
+        path.write_bytes(data)
+        assert not is_whole(path), f"{len(data)} of {len(whole)} bytes"
 
 
 def test_a_fault_of_ours_while_a_file_is_written_keeps_its_traceback(tmp_path: Path) -> None:

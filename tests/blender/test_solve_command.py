@@ -174,7 +174,7 @@ def test_a_rigs_own_scene_is_kept_and_a_hand_that_it_lacks_is_told(shared, tmp_p
     assert {obj.name for obj in scene.objects} - before == {"leap_finger_tap markers"}
     capsys.readouterr()
     glove, left = shared / "data/captures/two_hands_glove.c3d", shared / "data/rigs/generic_hand_left.glb"
-    assert main(["solve", str(glove), "--out", str(out), "--rig", str(left), "--end", "100"]) == 0
+    assert main(["solve", str(glove), "--out", str(out), "--rig", str(left), "--end", "100", "--force"]) == 0
     assert "the rig has no right hand: it was solved and is not keyed" in capsys.readouterr().out
 
 
@@ -186,8 +186,8 @@ def test_fingertips_kept_in_the_world_are_as_far_from_each_other_as_the_recordin
     found = {}
     for keep in ("directions", "fingertips"):
         choice = ["--keep", keep, "--keep-scale", "world", "--start", "200", "--end", "260", "--markers-on", "joints"]
-        kept = ["solve", str(capture), "--rig", str(rig), "--out", str(out), "--report", str(report), *choice]
-        assert main(kept) == 0
+        files = ["--rig", str(rig), "--out", str(out), "--report", str(report), "--force"]
+        assert main(["solve", str(capture), *files, *choice]) == 0
         assert f"on the rig {keep} are kept: fingertips" in capsys.readouterr().out
         assert json.loads(report.read_text())["hands"]["left"]["rig"]["scale"] == 1
         bpy.ops.wm.open_mainfile(filepath=str(out))

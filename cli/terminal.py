@@ -1,0 +1,75 @@
+"""What the shell command prints and asks."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..errors import KnuckleError
+from ..files import FileError
+
+MAX_LINE = 1000
+"""Characters of a line; the rest is cut."""
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def printable(text: str) -> str:
+    """Return text that may come from a file, for a terminal: control characters are escaped and long lines cut."""
+    lines = text.translate(CONTROLS).split("\n")
+    return "\n".join(line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]} ..." for line in lines)
+
+
+def say(text: str) -> None:
+    """Print text on standard output."""
+    print(printable(text), flush=True)
+
+
+def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
+    """Check that no file exists under these paths unless `force` is set or the person at the terminal agrees.
+
+    Raises FileError otherwise.
+    """
+    for path in paths:
+        if path is None or force or not path.exists():
+            continue
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise FileError(f"{path}: exists, expected a new name, or --force to replace it")
+        print(printable(f"{path} exists. Replace it? [y/N] "), end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise FileError(f"{path}: exists and stays as it is")
+
+
+def exit_status(run: Callable[[], None]) -> int:
+    """Run a command and return its exit status; problems are printed in one sentence on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        run()
+        sys.stdout.flush()
+        return 0
+    except KnuckleError as problem:
+        sentence = str(problem)
+    except BrokenPipeError:
+        # The reader has closed the pipe, as in `knuckle info FILE | head`.
+        _discard_unwritten()
+        return 0
+    except KeyboardInterrupt:
+        print("knuckle: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except MemoryError:
+        sentence = "the memory does not suffice, expected a smaller capture or fewer frames (--start, --end)"
+    except (OSError, UnicodeError) as error:
+        sentence = f"{getattr(error, 'filename', None) or 'output'}: {getattr(error, 'strerror', None) or error}"
+        _discard_unwritten()
+    print(printable(f"knuckle: {sentence}"), file=sys.stderr)
+    return 1
+
+
+def _discard_unwritten() -> None:
+    """Discard output that cannot be written, which Python would try again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,105 @@
+"""What the shell command prints, asks and returns, whatever happens."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from knuckle.cli.main import main
+from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, printable
+from knuckle.errors import KnuckleError
+from knuckle.files import FileError
+from knuckle.tests.resources import ROOT
+
+
+def raising(problem):
+    def run():
+        raise problem
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "sentence"),
+    [
+        (KnuckleError("take.c3d: is empty"), 1, "knuckle: take.c3d: is empty\n"),
+        (KeyboardInterrupt(), 130, "knuckle: interrupted\n"),
+        (MemoryError(), 1, "the memory does not suffice"),
+        (OSError(36, "File name too long", "x.blend"), 1, "knuckle: x.blend: File name too long\n"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 1, "invalid start byte"),
+        (KnuckleError("label '\x1b]0;title\x07'"), 1, r"label '\x1b]0;title\x07'"),
+    ],
+)
+def test_a_problem_is_one_sentence_and_a_status(problem, status, sentence, capsys):
+    assert exit_status(raising(problem)) == status
+    printed = capsys.readouterr().err
+    assert sentence in printed
+    assert printed.count("\n") == 1
+
+
+def test_a_fault_of_ours_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError):
+        exit_status(raising(ZeroDivisionError()))
+
+
+def test_a_terminal_is_not_controlled_by_what_a_file_says():
+    text = printable("a\x1b[2Jb\x9b\x7f\n" + "x" * 500_000)
+    assert text.splitlines()[0] == r"a\x1b[2Jb\x9b\x7f"
+    assert len(text) < MAX_LINE + 100
+    assert printable("Ünïcode stays\n\tand so do lines") == "Ünïcode stays\n\tand so do lines"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_an_output_that_is_full_is_a_sentence(encoding, tmp_path):
+    (tmp_path / "knuckle").symlink_to(ROOT)
+    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-c", code, "info", str(ROOT / "data" / "leap_finger_tap.json")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "knuckle: output: No space left on device\n"
+
+
+def test_a_file_that_exists_is_replaced_only_by_consent(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "performer.json"
+    expect_replaceable([path, None], force=False)
+    path.write_text("before")
+    expect_replaceable([path], force=True)
+    with pytest.raises(FileError, match="exists, expected a new name, or --force"):
+        expect_replaceable([path], force=False)
+    for answer, agreed in (("y\n", True), ("n\n", False), ("", False)):
+        monkeypatch.setattr(sys, "stdin", Terminal(answer))
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        if agreed:
+            expect_replaceable([path], force=False)
+        else:
+            with pytest.raises(FileError, match="stays as it is"):
+                expect_replaceable([path], force=False)
+    assert "Replace it? [y/N]" in capsys.readouterr().err
+
+
+class Terminal:
+    """Somebody who types an answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def isatty(self):
+        return True
+
+    def readline(self):
+        return self.answer
+
+
+def test_a_map_is_not_replaced_unasked(tmp_path, capsys):
+    capture, path = str(ROOT / "data" / "leap_finger_tap.json"), tmp_path / "map.json"
+    path.write_text("mine")
+    assert main(["info", capture, "--save-markers", str(path)]) == 1
+    assert path.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["info", capture, "--save-markers", str(path), "--force"]) == 0
+    assert path.read_text() != "mine"
