@@ -61,6 +61,8 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
     paragraph(layout, context, sentence(device.about))
     layout.prop(chosen, "host", text="Connect to" if device.connects else "Listen on")
     layout.prop(chosen, "port")
+    if device.serves_page:
+        layout.prop(chosen, "page_names")
     layout.row().prop(chosen, "drive", expand=True)
 
 
@@ -85,6 +87,10 @@ def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
 
 def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
+    senders = run.receiver.senders
+    if senders.other:
+        paragraph(layout, context, f"{senders.other} sends, too: {senders.ignored} packets were ignored.", "ERROR")
+        layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
     for problem in [*run.rigs.problems.values(), *run.session.problems.values()]:
         paragraph(layout, context, sentence(problem), "ERROR")
     if not run.receiver.stats.frames:

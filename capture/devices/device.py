@@ -24,3 +24,5 @@ class Device:
     parser: Callable[[], Parser]
     sender: Callable[[Address], Sender]
     """Imitates the device: sends a capture in its packets."""
+    serves_page: bool = False
+    """Whether the device is a browser, which opens a page that Knuckle serves."""

@@ -96,6 +96,7 @@ DEVICES: dict[str, Device] = {
         open=lambda address: WebSocketListener(address, webxr_stream.page),
         parser=webxr_stream.WebxrParser,
         sender=webxr_stream.WebxrSender,
+        serves_page=True,
     ),
     "leap": Device(
         name="Leap",

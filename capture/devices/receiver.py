@@ -8,11 +8,12 @@ from pathlib import Path
 
 from ...errors import PacketError, StreamError
 from ..frame import Frame
-from ..network.transport import Address
+from ..network.transport import Address, Incoming
 from .device import Device
 from .device_clock import DeviceClock
 from .raw_take import Packet, RawTakeHeader
 from .raw_take_recorder import Recorder, utc_now
+from .sender_choice import SenderChoice
 from .stream_stats import StreamStats
 
 QUEUE_LENGTH = 64
@@ -42,9 +43,13 @@ class TimedFrame:
 class Receiver:
     """Receives from one device. `start` and `stop` may be called once each."""
 
-    def __init__(self, device: str, device_type: Device, address: Address, pre_roll: float = 0.0) -> None:
-        """device: key in DEVICES of `device_type`; pre_roll: s of earlier packets that a recording starts with."""
-        self.stats = StreamStats()
+    def __init__(
+        self, device: str, device_type: Device, address: Address, pre_roll: float = 0.0, sender: str = ""
+    ) -> None:
+        """device: key in DEVICES of `device_type`; pre_roll: s of earlier packets that a recording starts with;
+        sender: IP address of the only sender to follow, if empty the first.
+        """
+        self.stats, self.senders = StreamStats(), SenderChoice(sender)
         self._clock = DeviceClock()
         self._name, self._device, self._parser = device, device_type, device_type.parser()
         self._transport = device_type.open(address)
@@ -55,6 +60,7 @@ class Receiver:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failure = ""
+        self._open = False
         self._failed_attempts = 0
         """Failed attempts to connect since the last packet."""
         self._last_packet = time.perf_counter()
@@ -103,6 +109,11 @@ class Receiver:
         return self._recorder
 
     @property
+    def is_open(self) -> bool:
+        """Whether the socket is open, so that what is sent now is received."""
+        return self._open
+
+    @property
     def failed(self) -> bool:
         """Whether the connection failed; `state` says why."""
         return bool(self._failure)
@@ -117,7 +128,8 @@ class Receiver:
             advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
             return f"{self._transport.status()}: nothing received for {silent:.0f} s{'' if stats.frames else advice}"
         if stats.frames:
-            return f"{stats.rate(now):.0f} frames a second"
+            rate = f"{stats.rate(now):.0f} frames a second"
+            return f"{rate} from {self.senders.followed}" if self.senders.other else rate
         if stats.malformed:
             return f"what arrives is not {self._device.name}: {stats.problem}"
         if stats.packets:
@@ -141,29 +153,35 @@ class Receiver:
         packets = self._transport.packets()
         self.stats.reset()
         try:
-            for packet in packets:
-                self._failure = ""
+            for incoming in packets:
+                self._failure, self._open = "", True
                 if self._stop.is_set():
                     return
-                if packet is not None:
+                now = time.perf_counter()
+                if incoming is not None and self.senders.accepts(incoming.sender, now):
                     self._failed_attempts = 0
-                    self._handle(packet, time.perf_counter())
+                    self._handle(incoming, now)
                     # Counted last: whoever waits for the count finds the packet's frames queued.
                     self.stats.packets += 1
-                    self.stats.bytes_received += len(packet)
+                    self.stats.bytes_received += len(incoming.content)
         finally:
+            self._open = False
             packets.close()
 
-    def _handle(self, packet: bytes, arrival: float) -> None:
+    def _handle(self, incoming: Incoming, arrival: float) -> None:
         self._last_packet = arrival
         with self._lock:
-            self._record(packet, arrival)
+            self._record(incoming.content, arrival)
             try:
-                frames = list(self._parser.feed(packet))
+                frames = list(self._parser.feed(incoming.content))
             except PacketError as error:
                 self.stats.malformed += 1
                 self.stats.problem = str(error)
+                incoming.hang_up()
                 return
+            if self.senders.heard(incoming.sender, arrival):
+                # Another device counts its frames in another way.
+                self.stats.reset()
             for frame in frames:
                 if self.stats.add(frame, arrival):
                     self.stats.overrun += len(self._frame_queue) == self._frame_queue.maxlen
@@ -172,6 +190,8 @@ class Receiver:
 
     def _record(self, packet: bytes, arrival: float) -> None:
         """Pass a packet to the recorder and keep it for the pre-roll of the next recording."""
+        if not packet:
+            return
         if self._recorder is not None:
             self._recorder.add(Packet(arrival - self._recording_start, packet))
         if self._pre_roll:

@@ -17,6 +17,7 @@ from .transport import (
     MAX_PACKET_SIZE,
     TICK,
     Address,
+    Incoming,
     Packets,
     multicast_socket,
     receive_from,
@@ -109,7 +110,7 @@ class _Session:
                         self._join_group(packet)
                         # A restarted server may have other models.
                         connected, described, last_described = True, False, -math.inf
-                yield packet
+                yield None if packet is None else Incoming(packet)
             if not connected and now - start > ANSWER_TIMEOUT_S:
                 raise StreamError(
                     f"UDP {self._address} does not answer: is Motive streaming there (Edit, Settings, Streaming), "

@@ -19,7 +19,7 @@ from typing import Self
 from ...errors import StreamError
 from .sender import OutgoingFrame
 from .tcp import connect, listen
-from .transport import MAX_PACKET_SIZE, TICK, Address, Packets
+from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets
 
 ERROR, COMMAND, XML, FRAME, NO_FRAMES, EVENT = 0, 1, 2, 3, 4, 6
 KINDS = 10
@@ -115,7 +115,7 @@ class _Session:
             streaming = streaming or kind in (FRAME, NO_FRAMES)
             if packet is not None and kind == ERROR:
                 error_text = _error_text(packet)
-            yield packet if kind in (XML, FRAME, NO_FRAMES, EVENT) else None
+            yield Incoming(packet) if packet is not None and kind in (XML, FRAME, NO_FRAMES, EVENT) else None
             # Skeletons may be calibrated and markers named while QTM runs.
             if kind == EVENT or now - last_request > PARAMETERS_INTERVAL_S:
                 self._request_parameters()

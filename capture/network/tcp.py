@@ -9,7 +9,7 @@ from typing import Self
 
 from ...errors import StreamError
 from .sender import OutgoingFrame
-from .transport import MAX_PACKET_SIZE, TICK, Address, Packets, socket_error
+from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 MAX_CLIENTS = 8
 """Most connections at a time."""
@@ -44,16 +44,21 @@ def listen(address: Address) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class LineListener:
-    """A Transport of lines of text from clients that connect to a port; each line is a packet."""
+    """A Transport of lines of text from clients that connect to a port; each line is a packet.
+
+    A client whose line is rejected is disconnected: a browser's request would else bring its own lines along.
+    """
 
     address: Address
 
     def packets(self) -> Packets:
         """See Transport."""
         with _Clients(listen(self.address)) as clients:
+            yield None
             while True:
                 lines = clients.read_lines()
-                yield from lines
+                for client, line in lines:
+                    yield None if client.is_rejected else Incoming(line, client.sender, client.reject)
                 if not lines:
                     yield None
 
@@ -62,13 +67,27 @@ class LineListener:
         return f"listening on TCP {self.address}"
 
 
+@dataclass(slots=True, eq=False)
+class _Client:
+    socket: socket.socket
+    sender: str
+    """IP address."""
+    partial_line: bytes = b""
+    is_rejected: bool = False
+
+    def reject(self) -> None:
+        """Have the connection closed, and lines that have already arrived not read."""
+        self.is_rejected = True
+
+
 class _Clients:
     """The connected clients and their incomplete lines."""
 
     def __init__(self, listener: socket.socket) -> None:
         listener.setblocking(False)
         self._listener = listener
-        self._partial_lines: dict[socket.socket, bytes] = {}
+        self._connected: list[_Client] = []
+        """The client that has been silent longest first."""
         self._ready = selectors.DefaultSelector()
         self._ready.register(listener, selectors.EVENT_READ)
 
@@ -76,52 +95,56 @@ class _Clients:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for client in list(self._partial_lines):
+        for client in list(self._connected):
             self._disconnect(client)
         self._ready.close()
         self._listener.close()
 
-    def read_lines(self) -> list[bytes]:
-        """The lines completed within a TICK."""
-        lines: list[bytes] = []
+    def read_lines(self) -> list[tuple[_Client, bytes]]:
+        """The lines completed within a TICK, each with its client. Disconnects rejected clients first."""
+        for client in [client for client in self._connected if client.is_rejected]:
+            self._disconnect(client)
+        lines: list[tuple[_Client, bytes]] = []
         for key, _ in self._ready.select(TICK):
-            if key.fileobj is self._listener:
+            if key.data is None:
                 self._accept()
-            elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._partial_lines:
-                lines += self._read(key.fileobj)
+            elif key.data in self._connected:
+                lines += [(key.data, line) for line in self._read(key.data)]
         return lines
 
     def _accept(self) -> None:
         try:
-            client, _ = self._listener.accept()
+            connection, address = self._listener.accept()
         except OSError:
             # The client disconnected before it was accepted.
             return
         # A headset that lost its network connects again while its old connection is still open.
-        if len(self._partial_lines) >= MAX_CLIENTS:
-            self._disconnect(next(iter(self._partial_lines)))
-        client.setblocking(False)
-        self._partial_lines[client] = b""
-        self._ready.register(client, selectors.EVENT_READ)
+        if len(self._connected) >= MAX_CLIENTS:
+            self._disconnect(self._connected[0])
+        connection.setblocking(False)
+        client = _Client(connection, str(address[0]))
+        self._connected.append(client)
+        self._ready.register(connection, selectors.EVENT_READ, client)
 
-    def _read(self, client: socket.socket) -> list[bytes]:
+    def _read(self, client: _Client) -> list[bytes]:
         """The lines completed by a client's next data. Drops a client that disconnects or sends too long a line."""
         try:
-            data = client.recv(MAX_PACKET_SIZE)
+            data = client.socket.recv(MAX_PACKET_SIZE)
         except BlockingIOError:
             return []
         except OSError:
             data = b""
-        *lines, rest = (self._partial_lines[client] + data).split(b"\n")
-        self._partial_lines[client] = rest
-        if not data or len(rest) > MAX_PACKET_SIZE:
+        *lines, client.partial_line = (client.partial_line + data).split(b"\n")
+        self._connected.remove(client)
+        self._connected.append(client)
+        if not data or len(client.partial_line) > MAX_PACKET_SIZE:
             self._disconnect(client)
         return [line for line in lines if line]
 
-    def _disconnect(self, client: socket.socket) -> None:
-        del self._partial_lines[client]
-        self._ready.unregister(client)
-        client.close()
+    def _disconnect(self, client: _Client) -> None:
+        self._connected.remove(client)
+        self._ready.unregister(client.socket)
+        client.socket.close()
 
 
 class LineSender(ABC):

@@ -4,7 +4,7 @@ import errno
 import re
 import socket
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,22 +22,41 @@ MAX_HOST_LENGTH = 253
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
-Packets = Generator[bytes | None, None, None]
+def _keep() -> None:
+    """Do nothing: what is not a listener's connection is not closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A packet and its sender."""
+
+    content: bytes
+    sender: str = ""
+    """The sender's IP address; empty if Knuckle connected to it."""
+    hang_up: Callable[[], None] = _keep
+    """Closes the connection by which it came, if Knuckle listens for connections."""
+
+
+Packets = Generator[Incoming | None, None, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address to listen on or connect to. Raises StreamError if host or port is not valid."""
+    """An address to listen on or connect to. Raises StreamError if host, port or a name is not valid."""
 
     host: str = LOCAL
     """Local by default; 0.0.0.0 listens on all interfaces, so that other machines can connect."""
     port: int = 0
     """0 for any free port."""
+    page_names: tuple[str, ...] = ()
+    """Names of this machine by which browsers may ask for a page, such as a tunnel's; addresses and localhost always
+    may."""
 
     def __post_init__(self) -> None:
         # An empty host would listen on all interfaces, and malformed names raise errors of many kinds.
-        if len(self.host) > MAX_HOST_LENGTH or not _HOST.fullmatch(self.host):
-            raise StreamError(f"{quoted(self.host)} is not an address, expected one such as {LOCAL} or a host's name")
+        for name in (self.host, *self.page_names):
+            if len(name) > MAX_HOST_LENGTH or not _HOST.fullmatch(name):
+                raise StreamError(f"{quoted(name)} is not an address, expected one such as {LOCAL} or a host's name")
         if not 0 <= self.port <= 65535:
             raise StreamError(f"{self.port} is not a port, expected a number from 1 to 65535")
 
@@ -49,7 +68,9 @@ class Transport(Protocol):
     """A source of packets: a connection, or a socket that listens."""
 
     def packets(self) -> Packets:
-        """Yield packets as they arrive, and None after each TICK without one. Closing the generator disconnects.
+        """Yield None once the socket is open, then packets as they arrive, and None after each TICK without one.
+
+        Closing the generator disconnects.
 
         Raises StreamError if a port is in use or a connection is refused or lost; it may then be called again.
         """
@@ -70,8 +91,10 @@ class UdpListener:
         """See Transport."""
         with udp_socket(self.address) as sock:
             sock.settimeout(TICK)
+            yield None
             while True:
-                yield receive(sock)
+                packet, sender = receive_from(sock)
+                yield None if packet is None else Incoming(packet, sender)
 
     def status(self) -> str:
         """See Transport."""
@@ -114,11 +137,6 @@ def route(address: Address) -> tuple[str, str]:
             return str(sock.getsockname()[0]), str(sock.getpeername()[0])
         except OSError as error:
             raise StreamError(socket_error(f"UDP {address}", error)) from None
-
-
-def receive(sock: socket.socket) -> bytes | None:
-    """A datagram, None if none arrived in time."""
-    return receive_from(sock)[0]
 
 
 def receive_from(sock: socket.socket) -> tuple[bytes | None, str]:

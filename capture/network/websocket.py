@@ -4,15 +4,19 @@ import logging
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import StreamError
+from ..marker_labels import quoted
 from .tcp import MAX_CLIENTS
-from .transport import MAX_PACKET_SIZE, TICK, Address, Packets, socket_error
+from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
     # Imported only where it is used, because it takes long and few need it.
@@ -27,6 +31,8 @@ QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
 HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake in s."""
+IDLE_S = 2.0
+"""s without a message after which a client gives up its place to another, if all places are taken."""
 
 
 @contextmanager
@@ -71,6 +77,7 @@ class WebSocketClient:
         with connect_websocket(f"ws://{self.address}{self.path}") as connection:
             for greeting in self.greetings:
                 connection.send(greeting)
+            yield None
             while True:
                 yield _receive(connection)
 
@@ -79,18 +86,24 @@ class WebSocketClient:
         return f"asking ws://{self.address}{self.path}"
 
 
-def _receive(connection: "ClientConnection") -> bytes | None:
+def _receive(connection: "ClientConnection") -> Incoming | None:
     """A message, None if none arrived in time. Raises ConnectionClosed."""
     try:
-        message = connection.recv(TICK)
+        return Incoming(_as_bytes(connection.recv(TICK)))
     except TimeoutError:
         return None
+
+
+def _as_bytes(message: str | bytes) -> bytes:
     return message.encode() if isinstance(message, str) else message
 
 
 @dataclass(frozen=True, slots=True)
 class WebSocketListener:
-    """A Transport from a web page, which is served at the same address; other sites' pages are refused."""
+    """A Transport from a web page, which is served at the same address; other sites' pages are refused.
+
+    A site may point its own name to this machine; so only addresses, localhost and the address's page_names are served.
+    """
 
     address: Address
     page: Callable[[], bytes]
@@ -99,15 +112,19 @@ class WebSocketListener:
         """See Transport."""
         from websockets.exceptions import ConnectionClosed
 
-        messages: queue.Queue[bytes] = queue.Queue(QUEUE_LENGTH)
+        messages: queue.Queue[Incoming] = queue.Queue(QUEUE_LENGTH)
+        clients = _Clients()
 
         def receive(connection: "ServerConnection") -> None:
+            sender, hang_up = str(connection.remote_address[0]), partial(_shut_down, connection.socket)
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             with suppress(ConnectionClosed):
                 for message in connection:
-                    _enqueue(messages, message.encode() if isinstance(message, str) else message)
+                    clients.heard(connection.socket)
+                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up))
 
-        with _serve(self, receive):
+        with _serve(self, receive, clients):
+            yield None
             while True:
                 try:
                     yield messages.get(timeout=TICK)
@@ -123,6 +140,13 @@ class WebSocketListener:
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
+        host = request.headers.get("Host", "")
+        if not self._serves(host):
+            return connection.respond(
+                403,
+                f"{quoted(host)} is not a name of this page: open it by its address, or add the name to "
+                "Page Names (knuckle listen --page-name) if it is that of your tunnel\n",
+            )
         if "Upgrade" not in request.headers:
             found = request.path == "/"
             body = self.page() if found else b"There is only /"
@@ -130,12 +154,67 @@ class WebSocketListener:
             headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close"})
             return Response(200 if found else 404, "OK" if found else "Not Found", headers, body)
         origin = request.headers.get("Origin")
-        if origin and urlsplit(origin).netloc != request.headers.get("Host"):
+        if origin and urlsplit(origin).netloc != host:
             return connection.respond(403, "Only the page that is served here may connect\n")
         return None
 
+    def _serves(self, host: str) -> bool:
+        """Whether the Host of a request is an IP address, localhost, or a name that the person listed."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
+        except ValueError:
+            return False
+        if name in ("localhost", self.address.host.lower(), *(each.lower() for each in self.address.page_names)):
+            return True
+        with suppress(ValueError):
+            ip_address(name)
+            return True
+        return False
 
-def _enqueue(messages: "queue.Queue[bytes]", message: bytes) -> None:
+
+class _Clients:
+    """The connected clients, MAX_CLIENTS at a time: those that have been silent for IDLE_S give up their places."""
+
+    def __init__(self) -> None:
+        self._last_heard: dict[socket.socket, float] = {}
+        """Of each client, the time in s when it connected or last sent a message."""
+        self._lock = threading.Lock()
+
+    def heard(self, client: socket.socket) -> None:
+        """Take down that a client sends."""
+        with self._lock:
+            if client in self._last_heard:
+                self._last_heard[client] = time.monotonic()
+
+    @contextmanager
+    def place(self, client: socket.socket) -> Iterator[None]:
+        """A place for a client; without a free one, the connection of the most idle client, or its own, is closed."""
+        now = time.monotonic()
+        with self._lock:
+            if len(self._last_heard) >= MAX_CLIENTS:
+                idle = min(self._last_heard, key=self._last_heard.__getitem__)
+                if now - self._last_heard[idle] > IDLE_S:
+                    del self._last_heard[idle]
+                    _shut_down(idle)
+            if len(self._last_heard) < MAX_CLIENTS:
+                self._last_heard[client] = now
+            else:
+                # Its handler then finds nothing to read and returns at once.
+                _shut_down(client)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._last_heard.pop(client, None)
+
+
+def _shut_down(client: socket.socket) -> None:
+    """End a connection, from any thread."""
+    with suppress(OSError):
+        client.shutdown(socket.SHUT_RDWR)
+
+
+def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
     """Queue a message, dropping the oldest if the queue is full. Safe with several producers and consumers."""
     while True:
         try:
@@ -148,7 +227,9 @@ def _enqueue(messages: "queue.Queue[bytes]", message: bytes) -> None:
 
 
 @contextmanager
-def _serve(listener: WebSocketListener, receive: "Callable[[ServerConnection], None]") -> "Iterator[Server]":
+def _serve(
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _Clients
+) -> "Iterator[Server]":
     from websockets.sync.server import serve
 
     try:
@@ -165,7 +246,13 @@ def _serve(listener: WebSocketListener, receive: "Callable[[ServerConnection], N
         )
     except OSError as error:
         raise StreamError(socket_error(f"TCP {listener.address}", error)) from None
-    server.handler = _limit_clients(server.handler)
+    handler = server.handler
+
+    def handle(client: socket.socket, address: Any) -> None:
+        with clients.place(client):
+            handler(client, address)
+
+    server.handler = handle
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)
     thread.start()
     try:
@@ -173,22 +260,3 @@ def _serve(listener: WebSocketListener, receive: "Callable[[ServerConnection], N
     finally:
         server.shutdown()
         thread.join()
-
-
-def _limit_clients(handler: "Callable[[socket.socket, Any], None]") -> "Callable[[socket.socket, Any], None]":
-    """Limit a connection handler to MAX_CLIENTS clients at a time; further ones are disconnected."""
-    slots = threading.Semaphore(MAX_CLIENTS)
-
-    def limited(client: socket.socket, address: Any) -> None:
-        admitted = slots.acquire(blocking=False)
-        if not admitted:
-            # The handler then finds nothing to read and returns at once.
-            with suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
-        try:
-            handler(client, address)
-        finally:
-            if admitted:
-                slots.release()
-
-    return limited

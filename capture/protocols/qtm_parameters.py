@@ -25,6 +25,10 @@ MAX_ITEMS = 4096
 MAX_DEPTH = 64
 """Most levels of nested elements; a finger's last segment is about 15 deep."""
 MAX_NAME_LENGTH = 256
+PIECE = 16_384
+"""Bytes that are parsed at a time."""
+MAX_TAG_SIZE = 65_536
+"""Most bytes of a tag with its attributes, or of a comment, to within two pieces: it is parsed at once."""
 UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
 """QTM's name of the axis that points up -> that of conventions.to_z_up."""
 
@@ -62,14 +66,23 @@ class QtmParameters:
 def parse_parameters(text: bytes) -> QtmParameters:
     """Parse the XML of the parameters. Raises PacketError if it is malformed, too large, or has a type definition."""
     handlers = _Handlers()
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.StartElementHandler = handlers.begin
     parser.EndElementHandler = handlers.end
     parser.CharacterDataHandler = handlers.text
     parser.StartDoctypeDeclHandler = handlers.reject_doctype
+    content = text.decode("utf-8", "replace").encode()
     try:
-        parser.Parse(text.decode("utf-8", "replace"), True)
+        # Piece by piece: the parser does not let Blender's main thread run before it returns.
+        last_event = 0
+        for start in range(0, len(content), PIECE):
+            handlers.events = 0
+            parser.Parse(content[start : start + PIECE], False)
+            last_event = start if handlers.events else last_event
+            if start - last_event >= MAX_TAG_SIZE:
+                raise PacketError(f"QTM's parameters have a tag of over {MAX_TAG_SIZE} bytes")
+        parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise PacketError(f"QTM's parameters cannot be parsed as XML ({error})") from None
     return handlers.parameters
@@ -85,11 +98,14 @@ class _Handlers:
         """The segments that are open, outermost first."""
         self._text = ""
         self._item_count = 0
+        self.events = 0
+        """Tags and texts since this was last set to 0."""
 
     def reject_doctype(self, *_: object) -> None:
         raise PacketError("QTM's parameters come with a type definition, which QTM does not send")
 
     def begin(self, name: str, attributes: dict[str, str]) -> None:
+        self.events += 1
         self._path.append(name)
         self._text = ""
         if len(self._path) > MAX_DEPTH:
@@ -112,6 +128,7 @@ class _Handlers:
             )
 
     def end(self, name: str) -> None:
+        self.events += 1
         self._path.pop()
         if name == "Segment" and self._segments:
             self._segments.pop()
@@ -122,6 +139,7 @@ class _Handlers:
             self.parameters.up = UPWARDS.get(self._text.strip(), "")
 
     def text(self, piece: str) -> None:
+        self.events += 1
         if len(self._text) < MAX_NAME_LENGTH:
             self._text += piece[:MAX_NAME_LENGTH]
 

@@ -27,7 +27,7 @@ from .take_buffer import TakeBuffer
 Floats = NDArray[np.float64]
 
 MAX_HANDS = 16
-"""Hands of all performers together that a session follows."""
+"""Hands of all performers together that a session follows; another takes the place of one that is no longer sent."""
 MAX_LABEL_LISTS = 4
 """Different lists of labels that are looked at among frames that arrive together."""
 
@@ -78,6 +78,8 @@ class _TrackedHand:
     ever_seen: "NDArray[np.bool_] | None" = None
     """(T,) which points have ever been seen: no device sends all of them."""
     missing: int = 0
+    last_seen: float = -np.inf
+    """Arrival in s of the last frame in which any point was seen."""
 
     def count_missing(self, seen: "NDArray[np.bool_]") -> None:
         """Count the points that are missing in a frame, from which of them are seen (T,)."""
@@ -115,7 +117,7 @@ class Session:
         # Frames with and without a hand may alternate, and finding hands takes as long as solving them.
         self._cached_hands = lru_cache(NAMES_CACHE_SIZE)(self._find_hands)
         self.appeared: list[str] = []
-        """Names of the hands that have been seen, in order of appearance."""
+        """Names of the hands that have been seen for long enough to be measured, in order of appearance."""
         self.problems: dict[str, str] = {}
         """Hand -> a sentence why it is not displayed."""
         self.take: TakeBuffer | None = None
@@ -165,11 +167,11 @@ class Session:
         return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
 
     def unmeasured(self) -> list[str]:
-        """Return the names of hands that have been seen but are not measured yet."""
+        """Return the names of hands that are sent and have been seen, but are not measured yet."""
         return [
             name
             for name, hand in self._hands.items()
-            if hand.live is None and np.any(hand.ever_seen) and name not in self.problems
+            if name in self._columns and hand.live is None and np.any(hand.ever_seen) and name not in self.problems
         ]
 
     def measure_again(self) -> None:
@@ -181,18 +183,27 @@ class Session:
         """Find the hands in frames with these labels."""
         self._names, self._columns = names, {}
         groups, problem = self._cached_hands(names)
+        followed = list(groups)[:MAX_HANDS]
+        if len(groups) > MAX_HANDS:
+            problem = f"{len(groups)} hands are sent, of which {MAX_HANDS} are followed, which is the most"
         self.problems.pop("", None)
         if problem:
             self.problems[""] = problem
-        for group, spots in groups.items():
-            labels = tuple(spots)
+        for group in followed:
+            labels = tuple(groups[group])
             if group not in self._hands:
                 if len(self._hands) >= MAX_HANDS:
-                    self.problems[group] = f"{MAX_HANDS} hands are followed already, which is the most"
-                    continue
+                    self._forget_one(set(followed))
                 self._hands[group] = _TrackedHand(labels, MeasuringBuffer(labels))
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)
+
+    def _forget_one(self, sent: set[str]) -> None:
+        """Forget one of the hands that are not sent now: one that was never measured, then the longest unseen."""
+        others = {name: hand for name, hand in self._hands.items() if name not in sent}
+        forgotten = min(others, key=lambda name: (others[name].live is not None, others[name].last_seen))
+        del self._hands[forgotten]
+        self.problems.pop(forgotten, None)
 
     def _find_hands(self, names: tuple[str, ...]) -> tuple[Groups, str]:
         """Find hands by the recipe's marker map if its labels occur, else by the labels themselves.
@@ -214,10 +225,13 @@ class Session:
         hand = self._hands[name]
         positions, rotations = _points(frame, columns)
         time = arrival if frame.time is None else frame.time
-        hand.count_missing(np.all(np.isfinite(positions), axis=-1))
-        if name not in self.appeared and np.any(hand.ever_seen):
-            self.appeared.append(name)
+        seen = np.all(np.isfinite(positions), axis=-1)
+        hand.count_missing(seen)
+        if seen.any():
+            hand.last_seen = arrival
         if hand.buffer is not None and hand.pending is None and hand.buffer.add(time, positions, rotations):
+            if name not in self.appeared:
+                self.appeared.append(name)
             hand.pending = self._worker.submit(self._measure, self._rig(name), hand.buffer)
             hand.buffer = None
         if hand.pending is not None and hand.pending.done():

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from knuckle.capture.network.sender import OutgoingFrame
+from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.quest import QuestSender
+from knuckle.errors import StreamError
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_device import update_people
 from knuckle.operators.live_loop import LiveRun
+from knuckle.operators.live_settings import address_of
 from knuckle.rig.keys.take_report import TIMECODE_PROPERTY
 from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -170,6 +174,38 @@ def test_takes_are_listed_with_their_length_and_read_again(followed, port, tmp_p
     assert bpy.ops.knuckle.import_capture(filepath=take.filepath) == {"FINISHED"}
     assert bpy.ops.knuckle.live_forget_take() == {"FINISHED"}
     assert not chosen.takes and (tmp_path / "Take 001.rawtake").exists()
+
+
+def test_the_person_chooses_which_of_two_senders_is_followed(followed, port):
+    bpy.context.scene.knuckle_live.host = "0.0.0.0"
+    run = followed()
+    senders = run.receiver.senders
+
+    def send(address: str) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind((address, 0))
+            for moment in moments(4):
+                for packet in QuestSender(Address()).packets(moment):
+                    sock.sendto(packet, ("127.0.0.1", port))
+
+    send("127.0.0.1")
+    wait_for(lambda: senders.followed == "127.0.0.1")
+    send("127.0.0.2")
+    wait_for(lambda: senders.ignored == 16)
+    assert senders.other == "127.0.0.2"
+    assert bpy.ops.knuckle.live_follow_sender(sender="127.0.0.2") == {"FINISHED"}
+    send("127.0.0.2")
+    wait_for(lambda: senders.followed == "127.0.0.2")
+    assert senders.ignored == 16
+
+
+def test_page_names_are_separated_by_spaces_or_commas(extension):
+    chosen = bpy.context.scene.knuckle_live
+    chosen.page_names = " hands.example.net,other.example.net "
+    assert address_of(chosen).page_names == ("hands.example.net", "other.example.net")
+    chosen.page_names = "not a name!"
+    with pytest.raises(StreamError, match="'name!' is not an address"):
+        address_of(chosen)
 
 
 def test_nothing_is_posed_while_nothing_changes(followed, port):

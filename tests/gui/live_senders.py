@@ -5,6 +5,8 @@ of Leap's service, MediaPipe's landmarks of a video. The other devices are Knuck
 """
 
 import json
+import shutil
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -29,11 +31,14 @@ from knuckle.tests.blender.test_live_avatars import Send as SendAvatar
 from knuckle.tests.blender.test_live_avatars import studio, vmcp
 from knuckle.tests.pure.capture.devices.avatar import HAND_BONES, Avatar, blender, fist, turn
 from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.sockets import free_address
 from knuckle.tests.pure.capture.devices.test_vmc import JOINT
 
 ROOT = Path(__file__).parents[2]
 VIDEO = ROOT.parent / "shared" / "data" / "captures" / "mediapipe_video.json"
 RATE = 60.0
+TAKES = "live takes"
+"""Folder of the takes that scenarios record."""
 STEPS = 60
 """From open hands to closed ones."""
 
@@ -111,6 +116,19 @@ class Senders:
                 self._held.write_text(asked)
             step, way = _onward(step, way, last, goal)
             time.sleep(max(0.0, began + count / RATE - time.perf_counter()))
+
+
+@contextmanager
+def vmc_when_asked(folder: Path) -> Iterator[None]:
+    """A sender of VMC that is not ours, when a scenario asks for it, and a port that another program has."""
+    shutil.rmtree(folder / TAKES, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        ports = {"taken": sock.getsockname()[1], "vmc": free_address().port}
+        (folder / "live_ports.json").write_text(json.dumps(ports))
+        with Senders(folder):
+            yield
 
 
 def _onward(step: int, way: int, last: int, goal: int | None) -> tuple[int, int]:

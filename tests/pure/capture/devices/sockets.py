@@ -35,9 +35,9 @@ def wait_for(what: Callable[[], object], seconds: float = 20.0) -> None:
 
 
 @contextmanager
-def following(device: str, address: Address, pre_roll: float = 0.0) -> Iterator[Receiver]:
+def following(device: str, address: Address, pre_roll: float = 0.0, sender: str = "") -> Iterator[Receiver]:
     """A receiver that is begun, and ended whatever happens."""
-    receiver = Receiver(device, DEVICES[device], address, pre_roll)
+    receiver = Receiver(device, DEVICES[device], address, pre_roll, sender)
     receiver.start()
     try:
         yield receiver
@@ -46,10 +46,8 @@ def following(device: str, address: Address, pre_roll: float = 0.0) -> Iterator[
 
 
 @contextmanager
-def listening(device: str, address: Address, pre_roll: float = 0.0) -> Iterator[Receiver]:
-    """The same, of a device that is listened to, once what is sent comes."""
-    with following(device, address, pre_roll) as receiver:
-        wait_for(lambda: receiver.state().startswith("listening"))
-        # It says so before it does.
-        time.sleep(0.1)
+def listening(device: str, address: Address, pre_roll: float = 0.0, sender: str = "") -> Iterator[Receiver]:
+    """The same, of a device that is listened to, once its port is open."""
+    with following(device, address, pre_roll, sender) as receiver:
+        wait_for(lambda: receiver.is_open)
         yield receiver

@@ -93,6 +93,23 @@ def test_a_recording_begins_with_what_tells_the_names():
     assert frame.number == 2 and frame.time == pytest.approx(2 / 60)
 
 
+def test_frames_before_the_names_are_named_too_when_a_take_is_read(tmp_path):
+    """A server goes on sending frames until it has answered."""
+    takes = {}
+    for late in (0, 30):
+        sender = NatnetSender(Address())
+        info, descriptions, _ = sender.packets(moments(1)[0])
+        frames = [list(sender.packets(moment))[-1] for moment in moments(40)]
+        recorder = Recorder(tmp_path / f"late_{late}.rawtake", RawTakeHeader("natnet", "late", utc_now()))
+        packets = [info, *frames[:late], descriptions, *frames[late:]]
+        for number, packet in enumerate(packets):
+            recorder.add(Packet(number / 60, packet))
+        recorder.close()
+        takes[late] = capture.read(tmp_path / f"late_{late}.rawtake")
+    assert takes[0].names == takes[30].names and len(takes[30].times) == 40
+    assert np.array_equal(takes[0].positions, takes[30].positions)
+
+
 def test_the_time_code_is_read_where_there_is_one_and_kept_in_a_take(tmp_path):
     info, descriptions, frame = NatnetSender(Address()).packets(moments(1)[0])
     parser = NatnetParser()

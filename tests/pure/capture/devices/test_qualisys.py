@@ -21,6 +21,7 @@ from knuckle.capture.frame import Frame, joint_names
 from knuckle.capture.network.qtm_connection import COMMAND, ERROR, FRAME, GREETING, HEADER, XML, command, message
 from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.qtm_parameters import parse_parameters
 from knuckle.capture.protocols.qualisys_realtime import BONES, QualisysParser, QualisysSender
 from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
@@ -199,12 +200,22 @@ def test_another_number_of_markers_than_labels_is_told() -> None:
         (xml("<a>" * 10_000 + "</a>" * 10_000), "nested deeper"),
         (xml("<The_3D>" + "<Label><Name>a</Name></Label>" * 5000 + "</The_3D>"), "more than 4096"),
         (xml("<The_3D><Label>"), "cannot be parsed as XML"),
+        (xml("<The_3D " + " ".join(f'a{number}=">"' for number in range(20_000)) + "/>"), "a tag of over 65536 bytes"),
+        (xml(f"<!-- {'x' * 200_000} -->"), "a tag of over 65536 bytes"),
         (xml('<Skeletons><Skeleton Name="a"><Segment Name="b" ID="nan"/></Skeleton></Skeletons>'), "not a number"),
     ],
 )
 def test_hostile_parameters_are_refused_in_a_sentence(parameters: bytes, said: str) -> None:
     with pytest.raises(PacketError, match=said):
         frames_of(parameters)
+
+
+def test_parameters_of_any_size_are_read() -> None:
+    """Also where the pieces that are parsed at a time end within a tag or a name."""
+    names = [f"Märker {number}" for number in range(4000)]
+    labels = "".join(f"<Label><Name>{name}</Name></Label>" for name in names)
+    read = parse_parameters(f"<QTM_Parameters_Ver_1.25><The_3D>{labels}</The_3D></QTM_Parameters_Ver_1.25>".encode())
+    assert read.labels == names
 
 
 def test_a_count_and_a_clock_that_stick_lose_no_frame() -> None:

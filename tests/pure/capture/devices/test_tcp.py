@@ -1,5 +1,6 @@
 """Lines over TCP: another reader of the headset's protocol, callers that come and go, lines in pieces."""
 
+import contextlib
 import socket
 import time
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from hand_tracking_sdk.transport import TCPServerConfig, TCPServerLineReceiver
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
+from knuckle.capture.network.tcp import MAX_CLIENTS
 from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.quest import QuestTcpSender
 from knuckle.errors import StreamError
 
 from .moments import moments
@@ -72,6 +75,32 @@ def test_of_many_callers_the_oldest_is_hung_up(receiver: Receiver, address: Addr
     callers[-1].sendall(b"hello\n")
     wait_for(lambda: receiver.stats.malformed == 1)
     for caller in callers:
+        caller.close()
+
+
+def test_a_web_page_cannot_post_hands(receiver: Receiver, address: Address) -> None:
+    """A browser sends any page's POST to any port of this machine; its body may hold valid lines."""
+    lines = b"".join(line for moment in moments(60) for line in QuestTcpSender(address).packets(moment))
+    request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n" + lines
+    with socket.create_connection((address.host, address.port), timeout=5) as page:
+        page.sendall(request)
+        wait_for(lambda: receiver.stats.malformed == 1)
+        with contextlib.suppress(ConnectionResetError):
+            assert page.recv(1) == b"", "the connection is closed"
+    assert receiver.stats.packets == 1 and receiver.stats.frames == 0 and not receiver.drain()
+
+
+def test_who_is_silent_longest_gives_up_the_place(receiver: Receiver, address: Address) -> None:
+    first, *others = [socket.create_connection((address.host, address.port), timeout=5) for _ in range(MAX_CLIENTS)]
+    wrist = b"Left wrist:, 0, 0, 0, 0, 0, 0, 1\n"
+    first.sendall(wrist)
+    wait_for(lambda: receiver.stats.packets == 1)
+    newcomer = socket.create_connection((address.host, address.port), timeout=5)
+    assert others[0].recv(1) == b""
+    first.sendall(wrist)
+    newcomer.sendall(wrist)
+    wait_for(lambda: receiver.stats.packets == 3)
+    for caller in (first, newcomer, *others):
         caller.close()
 
 

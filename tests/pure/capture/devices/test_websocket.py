@@ -3,8 +3,11 @@
 import http.server
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -16,6 +19,8 @@ from websockets.typing import Origin
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
+from knuckle.capture.network import websocket
+from knuckle.capture.network.tcp import MAX_CLIENTS
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols import leap_service
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -88,6 +93,58 @@ def test_pages_of_others_may_not_connect(address):
             connect(f"ws://{address}/", origin=Origin("http://elsewhere.example")).__enter__()
         with connect(f"ws://{address}/", origin=Origin(f"http://{address}")):
             pass
+
+
+@pytest.mark.parametrize(
+    ("host", "is_served"),
+    [
+        ("127.0.0.1:8765", True),
+        ("[::1]:8765", True),
+        ("192.168.1.20", True),
+        ("localhost:8765", True),
+        ("LOCALHOST.", True),
+        ("hands.example.net", True),
+        ("hands.example.net:443", True),
+        ("rebound.example.org:8765", False),
+        ("127.0.0.1.rebound.example.org", False),
+        ("localhost.rebound.example.org", False),
+        ("", False),
+        ("[::1", False),
+    ],
+)
+def test_a_name_that_a_site_points_here_is_not_served(address, host, is_served):
+    """A site can have its own name resolved to this machine after its page is loaded; Origin and Host then agree."""
+    with following("webxr", replace(address, page_names=("Hands.example.net",))):
+        wait_for(lambda: answers(address))
+        for upgrade in ("", f"Upgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://{host}\r\n"):
+            with socket.create_connection((address.host, address.port), timeout=5) as page:
+                handshake = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                page.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n{upgrade and upgrade + handshake}\r\n".encode())
+                status = page.recv(12).decode()
+            assert status == ("HTTP/1.1 403" if not is_served else "HTTP/1.1 101" if upgrade else "HTTP/1.1 200")
+
+
+def test_idle_sockets_keep_nobody_out(address, monkeypatch):
+    monkeypatch.setattr(websocket, "IDLE_S", 0.3)
+    with following("webxr", address) as receiver, ExitStack() as opened:
+        wait_for(lambda: answers(address))
+        for _ in range(MAX_CLIENTS):
+            opened.enter_context(connect(f"ws://{address}/", close_timeout=0.1))
+        time.sleep(0.4)
+        with DEVICES["webxr"].sender(address) as sender:
+            for moment in moments(5):
+                sender.send(moment)
+            wait_for(lambda: receiver.stats.frames == 5)
+
+
+def test_who_sends_keeps_the_place(address):
+    with following("webxr", address) as receiver, ExitStack() as opened:
+        wait_for(lambda: answers(address))
+        with DEVICES["webxr"].sender(address) as sender:
+            for moment in moments(30):
+                sender.send(moment)
+                opened.callback(socket.create_connection((address.host, address.port)).close)
+            wait_for(lambda: receiver.stats.frames == 30)
 
 
 def test_a_service_that_hangs_up_is_told_and_met_again(address):

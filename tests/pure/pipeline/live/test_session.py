@@ -21,7 +21,7 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
-from knuckle.pipeline.live.session import Session
+from knuckle.pipeline.live.session import MAX_HANDS, Session
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.capture.devices.moments import fist, moments
 from knuckle.tests.pure.hand.people import someone
@@ -332,4 +332,19 @@ def test_two_hands_of_one_side_are_not_both_shown_on_it():
     session = fed(Session(Recipe("quest")), frames)
     assert len(session.hands()) == 1
     assert "has the shape of a right hand" in " ".join(session.problems.values())
+    session.close()
+
+
+def test_invented_performers_give_up_their_places_and_are_told_in_one_sentence():
+    session, sent = Session(Recipe("rokoko")), moments(80)
+    for number in range(300):
+        invented = tuple(frame(sent[0], f"invented {number} {actor}") for actor in range(4))
+        session.feed([(concatenate_frames(invented), 0.0)])
+    many = tuple(frame(sent[0], f"extra {actor}") for actor in range(20))
+    session.feed([(concatenate_frames(many), 0.0)])
+    assert session.problems == {"": f"40 hands are sent, of which {MAX_HANDS} are followed, which is the most"}
+    assert session.appeared == [], "no place in the panel for who is seen for a moment"
+    shown = fed(session, [frame(moment, "Anna") for moment in sent]).displayed(sent[-1].time)
+    assert {hand.name for hand in shown} == {"Anna left", "Anna right"}
+    assert session.appeared == ["Anna left", "Anna right"] and not session.problems
     session.close()

@@ -1,0 +1,43 @@
+"""Which of several senders is followed, so that a stranger cannot displace the performer."""
+
+SILENCE_S = 2.0
+"""s without a packet after which another sender may take the followed one's place."""
+
+
+class SenderChoice:
+    """Follows the first sender until it is silent for SILENCE_S, or another is chosen.
+
+    A sender is the IP address of a machine: its programs may use any number of ports.
+    """
+
+    def __init__(self, chosen: str = "") -> None:
+        """chosen: the only sender to follow; if empty, the first."""
+        self.followed = ""
+        """The sender that is followed; empty before its first packet."""
+        self.other = ""
+        """The sender that was ignored last; empty if none was."""
+        self.ignored = 0
+        """Packets of other senders."""
+        self._chosen = chosen
+        self._last_heard = 0.0
+        """s on the clock of the arrivals."""
+
+    def accepts(self, sender: str, arrival: float) -> bool:
+        """Whether to read a packet that arrived at `arrival` s; if not, it is counted."""
+        expected = self._chosen or self.followed
+        if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > SILENCE_S):
+            return True
+        self.other, self.ignored = sender, self.ignored + 1
+        return False
+
+    def heard(self, sender: str, arrival: float) -> bool:
+        """Follow the sender of a packet that was understood; whether another one was followed before."""
+        changed = self.followed not in ("", sender)
+        if sender == self.other:
+            self.other = ""
+        self.followed, self._last_heard = sender, arrival
+        return changed
+
+    def follow(self, sender: str) -> None:
+        """Follow this sender only."""
+        self._chosen = sender

@@ -1,0 +1,59 @@
+"""While a headset is followed, another one sends to the same port: the panel names it, and a click follows it."""
+
+import socket
+from typing import TYPE_CHECKING
+
+import bpy
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+PACKAGE = "bl_ext.user_default.knuckle"
+PERFORMER, STRANGER = "127.0.0.1", "127.0.0.2"
+LANDMARKS = ", ".join(f"{0.03 * (number % 5):.2f}, 0, {0.02 * (number % 4):.2f}" for number in range(21))
+
+
+def play(screen: "Screen") -> "Steps":
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    screen.open_panels("KNUCKLE_PT_live")
+    yield from screen.show_sidebar("Knuckle")
+    yield from screen.widen_sidebar(110)
+    chosen = screen.scene.knuckle_live
+    chosen.device = "webxr"
+    yield 0.5
+    screen.picture("live_page_names")
+    chosen.device, chosen.host = "quest", "0.0.0.0"
+    start = yield from screen.button("knuckle.live_start")
+    screen.click(*start)
+    yield 1.0
+    for number in range(40):
+        send(PERFORMER, chosen.port, number)
+        send(STRANGER, chosen.port, number + 100)
+        yield 0.03
+    live = __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION.live
+    senders = live.run.receiver.senders
+    before = senders.followed
+    screen.picture("live_strangers")
+    follow = yield from screen.button("knuckle.live_follow_sender")
+    screen.click(*follow)
+    for number in range(40, 80):
+        send(PERFORMER, chosen.port, number)
+        send(STRANGER, chosen.port, number + 100)
+        yield 0.03
+    screen.picture("live_followed")
+    seen = {"followed_first": before, "followed": senders.followed, "other": senders.other}
+    stop = yield from screen.button("knuckle.live_stop", across=0.25)
+    screen.click(*stop)
+    yield 1.0
+    seen["still_running"] = live.run is not None
+    return seen
+
+
+def send(sender: str, port: int, number: int) -> None:
+    """A frame of a left hand, from an address of this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind((sender, 0))
+        meta = f"| f={number} | t={number * 16_666_667}:"
+        lines = f"Left wrist {meta}, 0, 1, 0, 0, 0, 0, 1\nLeft landmarks {meta}, {LANDMARKS}\n"
+        sock.sendto(lines.encode(), ("127.0.0.1", port))

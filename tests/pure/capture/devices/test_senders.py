@@ -1,0 +1,85 @@
+"""Several senders to one port: one is followed, and the person is told of another."""
+
+import socket
+
+from knuckle.capture.devices.sender_choice import SILENCE_S, SenderChoice
+from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.quest import QuestSender
+
+from .moments import moments
+from .sockets import listening, wait_for
+
+PERFORMER, STRANGER = "127.0.0.1", "127.0.0.2"
+
+
+def hear(senders: SenderChoice, sender: str, arrival: float) -> bool:
+    """Whether a packet is read; it is understood."""
+    accepted = senders.accepts(sender, arrival)
+    if accepted:
+        senders.heard(sender, arrival)
+    return accepted
+
+
+def test_the_first_is_followed_while_it_sends() -> None:
+    senders = SenderChoice()
+    assert all(hear(senders, "a", 0.5 * step) for step in range(10))
+    assert not any(hear(senders, "b", 0.5 * step + 0.1) for step in range(10))
+    assert (senders.followed, senders.other, senders.ignored) == ("a", "b", 10)
+
+
+def test_another_takes_the_place_of_one_that_is_silent() -> None:
+    senders = SenderChoice()
+    hear(senders, "a", 0.0)
+    assert not hear(senders, "b", SILENCE_S)
+    assert hear(senders, "b", SILENCE_S + 0.01)
+    assert not hear(senders, "a", SILENCE_S + 0.02)
+    assert senders.followed == "b"
+
+
+def test_what_is_not_understood_takes_no_place() -> None:
+    senders = SenderChoice()
+    assert senders.accepts("noise", 0.0)
+    assert hear(senders, "a", 0.1)
+    assert not senders.accepts("noise", 0.2)
+
+
+def test_who_was_chosen_is_followed_even_if_silent() -> None:
+    senders = SenderChoice("a")
+    assert not hear(senders, "b", 0.0)
+    assert hear(senders, "a", 1.0)
+    assert not hear(senders, "b", 1000.0)
+    senders.follow("b")
+    assert hear(senders, "b", 1001.0) and not hear(senders, "a", 1001.0)
+    assert senders.other == "a"
+
+
+def datagrams(source: str, address: Address, first_number: int, count: int) -> None:
+    """Send frames of a headset at the IP address `source`."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind((source, 0))
+        for moment in moments(first_number + count)[first_number:]:
+            for packet in QuestSender(address).packets(moment):
+                sock.sendto(packet, (PERFORMER, address.port))
+
+
+def test_a_stranger_whose_count_is_ahead_does_not_displace_the_performer(address: Address) -> None:
+    """Its frames would make the performer's late."""
+    with listening("quest", Address("0.0.0.0", address.port)) as receiver:
+        for start in range(0, 60, 10):
+            datagrams(PERFORMER, address, start, 10)
+            datagrams(STRANGER, address, start + 100, 10)
+        wait_for(lambda: receiver.stats.packets == 240 and receiver.senders.ignored == 240)
+        assert receiver.stats.late <= 1 and receiver.stats.frames >= 59, "a hand of the first frame may be late"
+        assert receiver.senders.other == STRANGER and PERFORMER in receiver.state()
+        receiver.senders.follow(STRANGER)
+        before = receiver.stats.frames
+        datagrams(STRANGER, address, 0, 10)
+        wait_for(lambda: receiver.stats.packets == 280)
+        assert receiver.stats.frames >= before + 9 and receiver.stats.late <= 2, "another device counts in its own way"
+
+
+def test_only_the_chosen_sender_is_read(address: Address) -> None:
+    with listening("quest", Address("0.0.0.0", address.port), sender=STRANGER) as receiver:
+        datagrams(PERFORMER, address, 0, 5)
+        datagrams(STRANGER, address, 0, 5)
+        wait_for(lambda: receiver.stats.packets == 20 and receiver.senders.ignored == 20)
