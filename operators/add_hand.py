@@ -1,6 +1,6 @@
 """Add > Armature > Knuckle Hand."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty
@@ -56,6 +56,10 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        if context.space_data is None or context.space_data.type != "VIEW_3D":
+            # There is no view to align with. A rotation that is set keeps Blender from asking the preferences.
+            chosen: Any = self
+            chosen.align, chosen.rotation = "WORLD", chosen.rotation.copy()
         armature.matrix_world = add_object_align_init(context, operator=self)
         select_only(context, armature)
         return {"FINISHED"}

@@ -1,21 +1,24 @@
 """File > Import > Hand Capture, and dropping a capture on a 3D view."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import bpy
 from bpy.props import StringProperty
 
+from .. import capture as captures
 from ..capture.formats import SUFFIXES
-from ..errors import KnuckleError
-from .job import no_job_runs
-from .load_capture import read_capture, relative
+from ..hand.generators import Progress, part_of
+from .job import JobOperator, no_job_runs
+from .load_capture import found_hands, relative, show_capture
+from .scene_recipe import recipe_for
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event
 
 
-class KNUCKLE_OT_import_capture(bpy.types.Operator):
+class KNUCKLE_OT_import_capture(JobOperator, bpy.types.Operator):
     """Read the recording of a hand and show its markers in the scene"""
 
     bl_idname = "knuckle.import_capture"
@@ -33,21 +36,32 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
         return no_job_runs(cls, context)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Read a dropped file at once; otherwise open the file browser."""
+        """Read a dropped file; otherwise open the file browser first."""
         if self.filepath:
-            return self.execute(context)
+            return super().invoke(context, event)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Read the capture and show its markers."""
-        try:
-            shown = read_capture(context, relative(self.filepath))
-        except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        select_only(context, shown)
-        return {"FINISHED"}
+        """Read the capture at once in a script, or as a job if a person chose it in the file browser."""
+        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
+        return self.begin(context) if chosen_by_hand else super().execute(context)
+
+    def steps(self, context: "Context") -> Iterator[Progress]:
+        """Read the capture and find its hands."""
+        self._path = relative(self.filepath)
+        self._recipe = recipe_for(context.scene, bpy.path.abspath(self._path))
+        yield Progress(0.0, "Reading the capture")
+        self._markers = captures.read(self._recipe.capture, unit=self._recipe.unit, up=self._recipe.up)
+        self._found = yield from part_of(0.2, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
+
+    def finish(self, context: "Context") -> None:
+        """Show the markers, and the facts in the panel."""
+        chosen = context.scene.knuckle
+        chosen.capture = self._path
+        if not chosen.use_range:
+            chosen.first, chosen.last = 1, len(self._markers.times)
+        select_only(context, show_capture(context, self._markers, self._recipe.capture, self._found))
 
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:

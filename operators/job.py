@@ -25,6 +25,9 @@ SLICE_SECONDS = 0.25
 class JobOperator:
     """Mixin of operators with long work. The operator defines `steps` and `finish`."""
 
+    cancelled = "Cancelled, nothing was changed"
+    """What is reported after Escape."""
+
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Work step by step without changing the scene. Raises KnuckleError."""
         raise NotImplementedError
@@ -50,8 +53,12 @@ class JobOperator:
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Run in slices, with progress."""
+        return self.begin(context)
+
+    def begin(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Begin to run in slices, or run to the end without a window."""
         if bpy.app.background:
-            return self.execute(context)
+            return JobOperator.execute(self, context)
         self._start_context = _JobContext.of(context)
         self._work = self.steps(context)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
@@ -63,7 +70,7 @@ class JobOperator:
         """Run one slice, finish, or cancel."""
         if event.type == "ESC":
             self.cancel(context)
-            self.report({"INFO"}, "Cancelled, nothing was changed")
+            self.report({"INFO"}, self.cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.

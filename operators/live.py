@@ -10,9 +10,9 @@ from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
 from ..rig.keys.keyframes import check_keyable
 from .live_device import WhileFollowing, begin, end, people_of, redraw
-from .live_loop import LiveRun, LiveSetup
+from .live_loop import EndedTake, LiveRun, LiveSetup
 from .live_settings import address_of
-from .live_takes import key_taken
+from .live_takes import KeyingOperator
 from .scene_recipe import recipe_for
 from .session import SESSION
 from .solve_take import target
@@ -69,21 +69,19 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_live_stop(WhileFollowing, bpy.types.Operator):
-    """Stop following the device"""
+class KNUCKLE_OT_live_stop(WhileFollowing, KeyingOperator, bpy.types.Operator):
+    """Stop following the device, and key a take that is being recorded"""
 
     bl_idname = "knuckle.live_stop"
     bl_label = "Stop"
     bl_options = {"UNDO"}
 
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Disconnect, restore the bones if the settings say so, and key a take that was being recorded."""
+    def end(self, context: "Context") -> EndedTake | None:
+        """Disconnect, and restore the bones if the settings say so."""
         taken = end()
-        if taken is not None:
-            key_taken(self, taken)
         redraw("WINDOW")
         redraw("UI")
-        return {"FINISHED"}
+        return taken
 
 
 class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
@@ -109,6 +107,21 @@ class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
         """Measure on the frames of the next second."""
         assert SESSION.live.run is not None
         SESSION.live.run.session.measure_again()
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_live_follow_sender(WhileFollowing, bpy.types.Operator):
+    """Follow this sender instead, and ignore the one that has been followed"""
+
+    bl_idname = "knuckle.live_follow_sender"
+    bl_label = "Follow Sender"
+
+    sender: bpy.props.StringProperty(name="Sender", description="IP address", options={"SKIP_SAVE", "HIDDEN"})
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Read this sender's packets only, from now on."""
+        assert SESSION.live.run is not None
+        SESSION.live.run.receiver.senders.follow(self.sender)
         return {"FINISHED"}
 
 
@@ -144,5 +157,6 @@ CLASSES = (
     KNUCKLE_OT_live_stop,
     KNUCKLE_OT_live_recentre,
     KNUCKLE_OT_live_measure,
+    KNUCKLE_OT_live_follow_sender,
     KNUCKLE_OT_live_forget_performer,
 )

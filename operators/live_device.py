@@ -9,6 +9,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..errors import KnuckleError
+from ..hand.generators import run_to_end
 from ..rig.data_reference import DataReference
 from .live_loop import TIMER_INTERVAL, EndedTake, LiveRun
 from .session import SESSION, LiveState
@@ -148,7 +149,7 @@ def end_and_key() -> None:
 
 def _key(take: EndedTake) -> None:
     try:
-        take.key()
+        run_to_end(take.keying())
     except KnuckleError as error:
         SESSION.live.problem = unkeyed(error)
 

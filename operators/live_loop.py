@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.raw_take import SUFFIX
 from ..capture.devices.raw_take_recorder import Recorder, free_path
-from ..capture.devices.receiver import QUEUE_LENGTH, Receiver
+from ..capture.devices.receiver import QUEUE_LENGTH, Receiver, TimedFrame
 from ..capture.network.transport import Address
 from ..hand import proportions
+from ..hand.generators import Steps
 from ..hand.joints import SIDES, Side
 from ..hand.limits import RigLimits
 from ..hand.marker_sets import subject_of
@@ -70,13 +71,15 @@ class EndedTake:
     scene: DataReference
     start: int
     """The scene's frame when it began."""
+    missed: int
+    """Frames that came faster than they could be displayed; the raw take has them."""
 
-    def key(self) -> None:
+    def keying(self) -> Steps[None]:
         """Key the displayed poses from the frame on which the take began, if its scene exists. Raises RigError."""
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
             name, poses = self.recorder.path.stem, self.kept.poses()
-            key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, self.start)
+            yield from key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, self.start)
 
 
 class LiveRun:
@@ -91,7 +94,7 @@ class LiveRun:
         self.timecode = ""
         """The last one that the device sent."""
         self.scene = DataReference.of(scene)
-        self._began_at, self._start = "", 1
+        self._began_at, self._start, self._missed_before = "", 1, 0
         limited = setup.recipe.rig_limits
         self.rigs = LiveRigs(self.scene, setup.armature, setup.people, limited=limited)
         self._limits = _limits(setup) if limited else {}
@@ -104,10 +107,7 @@ class LiveRun:
         # The time before solving: a hand must not count as lost because solving took long.
         most = MAX_RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now, came = time.perf_counter(), self.receiver.drain(most)
-        if came:
-            self.session.feed([(timed.frame, timed.arrival) for timed in came])
-            self.rigs.add_performers(self.session.appeared)
-            self.timecode = came[-1].frame.timecode
+        self._feed(came)
         before = len(self.rigs.posed())
         posed = self.pose(now)
         if came and posed:
@@ -116,6 +116,12 @@ class LiveRun:
             if len(self.rigs.posed()) == before:
                 self.receiver.stats.latencies.append(time.perf_counter() - came[-1].arrival)
         return posed
+
+    def _feed(self, came: list[TimedFrame]) -> None:
+        if came:
+            self.session.feed([(timed.frame, timed.arrival) for timed in came])
+            self.rigs.add_performers(self.session.appeared)
+            self.timecode = came[-1].frame.timecode
 
     def pose(self, now: float) -> bool:
         """Pose the hands as displayed at `now` s, without taking new frames; whether any changed."""
@@ -145,14 +151,18 @@ class LiveRun:
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
         self.session.take, self._began_at = TakeBuffer(self.places), self.timecode
+        self._missed_before = self.receiver.stats.overrun
 
     def end_recording(self) -> EndedTake | None:
-        """End the take; None if none is recorded."""
+        """End the take with the frames that have arrived; None if none is recorded."""
+        if self.session.take is not None:
+            self._feed(self.receiver.drain())
         recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT), self.session.take
         self.session.take = None
         if recorder is None or kept is None:
             return None
-        return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
+        missed = max(0, self.receiver.stats.overrun - self._missed_before)
+        return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start, missed)
 
     def _driven(self, hand: str) -> DrivenHand:
         """Return what a hand drives, for measuring it."""

@@ -75,6 +75,12 @@ class KnuckleLive(bpy.types.PropertyGroup):
         max=65535,
         options=NOT_ANIMATED,
     )
+    page_names: StringProperty(
+        name="Page Names",
+        description="Host names by which the headset's browser opens the page, separated by spaces: a tunnel's. "
+        "Addresses and localhost are always allowed, other names are refused",
+        options=NOT_ANIMATED,
+    )
     drive: drive_property()
     people: CollectionProperty(
         type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
@@ -109,7 +115,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
 
 def address_of(settings: Any) -> Address:
     """Return the device's address."""
-    return Address(settings.host.strip(), settings.port)
+    return Address(settings.host.strip(), settings.port, tuple(settings.page_names.replace(",", " ").split()))
 
 
 CLASSES = (

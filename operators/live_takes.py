@@ -6,31 +6,77 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import KnuckleError
+from ..hand.generators import Steps
 from ..pipeline.live.take_buffer import MAX_FRAMES
+from .job import JobOperator
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
 from .session import SESSION
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context
+    from bpy.types import Context, Event
 
 
-class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
+class KeyingOperator(JobOperator):
+    """Mixin of operators that may end a take, whose keys are then made in slices. Escape leaves it without keys."""
+
+    def end(self, context: "Context") -> EndedTake | None:
+        """Do what the operator is for; return the take that was being recorded, if it ends."""
+        raise NotImplementedError
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """End the take, and key it in slices."""
+        self._take = self.end(context)
+        return {"FINISHED"} if self._take is None else self.begin(context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """End the take, and key it at once."""
+        self._take = self.end(context)
+        return {"FINISHED"} if self._take is None else JobOperator.execute(self, context)
+
+    def steps(self, context: "Context") -> Steps[None]:
+        """Report where the take is, and key it."""
+        assert self._take is not None
+        recorder = self._take.recorder
+        self.cancelled = f"No keys were made, the raw take was kept: {recorder.path}"
+        self.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
+        try:
+            yield from self._take.keying()
+        except KnuckleError as error:
+            self.report({"WARNING"}, unkeyed(error))
+
+    def finish(self, context: "Context") -> None:
+        """Report which frames have no keys."""
+        assert self._take is not None
+        if self._take.kept.full:
+            self.report({"WARNING"}, f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
+        if self._take.missed:
+            self.report({"WARNING"}, f"{self._take.missed} frames came too fast to be keyed; the raw take holds them")
+
+
+class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator):
     """Begin or end a take: the device's data are saved to a file, and the displayed motion is keyed"""
 
     bl_idname = "knuckle.live_record"
     bl_label = "Record"
     bl_options = {"UNDO"}
 
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Begin a take, or end it and key it in slices."""
+        return KeyingOperator.invoke(self, context, event) if _records() else self._begin_take(context)
+
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Begin or end a take."""
+        """Begin a take, or end it and key it at once."""
+        return KeyingOperator.execute(self, context) if _records() else self._begin_take(context)
+
+    def end(self, context: "Context") -> EndedTake | None:
+        """End the take."""
         assert SESSION.live.run is not None
-        if SESSION.live.run.receiver.recording is not None:
-            taken = end_take(SESSION.live.run)
-            if taken is not None:
-                key_taken(self, taken)
-            return {"FINISHED"}
+        return end_take(SESSION.live.run)
+
+    def _begin_take(self, context: "Context") -> "set[OperatorReturnItems]":
+        assert SESSION.live.run is not None
         try:
             SESSION.live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
         except KnuckleError as error:
@@ -39,16 +85,9 @@ class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def key_taken(operator: bpy.types.Operator, taken: EndedTake) -> None:
-    """Key a take that has ended, and report where it is."""
-    recorder = taken.recorder
-    operator.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
-    if taken.kept.full:
-        operator.report({"WARNING"}, f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
-    try:
-        taken.key()
-    except KnuckleError as error:
-        operator.report({"WARNING"}, unkeyed(error))
+def _records() -> bool:
+    """Whether a take is being recorded."""
+    return SESSION.live.run is not None and SESSION.live.run.receiver.recording is not None
 
 
 class KNUCKLE_OT_live_forget_take(bpy.types.Operator):

@@ -7,20 +7,23 @@ import bpy
 
 from .. import capture as captures
 from ..errors import KnuckleError
+from ..hand.generators import Steps
 from ..pipeline import assignment as assigning
 from ..pipeline.labelling import describe_labels
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.keys.frame_times import scene_rate
-from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 
-def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) -> "Object":
-    """Show a capture's markers in the object that there already is for this file, or in a new one."""
-    scene, path = context.scene, recipe.capture
+def show_capture(context: "Context", markers: captures.Markers, path: str, found: dict[str, Any]) -> "Object":
+    """Show a capture's markers in the object that there already is for this file, or in a new one.
+
+    found: what found_hands returned.
+    """
+    scene = context.scene
     shown = capture_object(context, path)
     if shown is None:
         shown = markers_object.add_markers(
@@ -33,7 +36,7 @@ def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) 
     else:
         markers_object.set_markers(shown, markers)
         markers_object.set_timing(shown, scene.knuckle.start, scene_rate(scene))
-    shown[markers_object.CAPTURE_PROPERTY].update({"path": path, **found_hands(recipe, markers)})
+    shown[markers_object.CAPTURE_PROPERTY].update({"path": path, **found})
     scene.knuckle.markers = shown
     return shown
 
@@ -46,10 +49,10 @@ def capture_object(context: "Context", path: str) -> "Object | None":
     return None
 
 
-def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
-    """Return what the panel shows about the hands in a capture; for a capture without hands, why there are none."""
+def found_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, Any]]:
+    """Find what the panel shows about the hands in a capture; for a capture without hands, why there are none."""
     try:
-        labels = assigning.label_markers(recipe, markers)
+        labels = yield from assigning.label_markers_stepwise(recipe, markers)
         found = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as error:
         return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error)}
@@ -61,21 +64,6 @@ def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
         "told": describe_labels(labels.facts),
         "problem": "",
     }
-
-
-def read_capture(context: "Context", path: str) -> "Object":
-    """Read a capture and show its markers. Raises KnuckleError, and then nothing has changed."""
-    chosen = context.scene.knuckle
-    before, chosen.capture = chosen.capture, path
-    try:
-        recipe = recipe_of(context.scene)
-        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
-    except KnuckleError:
-        chosen.capture = before
-        raise
-    if not chosen.use_range:
-        chosen.first, chosen.last = 1, len(markers.times)
-    return show_capture(context, markers, recipe)
 
 
 def relative(path: str) -> str:

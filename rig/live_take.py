@@ -4,19 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KnuckleError
+from ..hand.generators import Steps, part_of
 from ..hand.kinematics import Pose
+from ..hand.pose_interpolation import interpolated
+from .data_reference import DataReference
 from .keys.frame_times import scene_frames, scene_rate
-from .keys.keyframes import KeyedHand, key_hands
+from .keys.hand_motion import KeyedHand
+from .keys.keyframes import key_hands_stepwise
 from .keys.nla_layers import TAKE_PROPERTY, pull_up, push_down
 from .keys.take_report import TIMECODE_PROPERTY
 from .posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
-    from bpy.types import Action, Object, Scene
+    from bpy.types import Object, Scene
 
 Floats = NDArray[np.float64]
 
@@ -36,35 +40,41 @@ class LiveTake:
     """SMPTE timecode of the first frame, if the device sends it."""
 
 
-def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...]":
-    """Key a live take, one action for each armature; its first frame falls on scene frame `start`.
+def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
+    """Key a live take piece by piece, one action for each armature; its first frame falls on scene frame `start`.
 
-    Raises RigError as key_hands does.
+    Of a device that is faster than the scene there is one key on each scene frame; else each of its frames has one.
+    An armature whose keys are not complete when this is closed stays as it was. Raises RigError as key_hands does.
     """
     times = np.maximum.accumulate(take.times)
-    frames = scene_frames(times, float(times[0]), start, scene_rate(scene))
+    recorded = scene_frames(times, float(times[0]), start, scene_rate(scene))
     # Frames of the same moment become one key.
-    rows = np.flatnonzero(np.diff(frames, prepend=-np.inf) > 1e-6)
+    rows = np.flatnonzero(np.diff(recorded, prepend=-np.inf) > 1e-6)
+    recorded = recorded[rows]
+    whole = np.arange(recorded[0], recorded[-1] + 1e-6)
+    frames = whole if len(whole) < len(recorded) else recorded
     armatures: dict[Object, list[KeyedHand]] = {}
     for hand in take.rig_hands.keys() & take.poses.keys():
         rig_hand, pose = take.rig_hands[hand], take.poses[hand]
         armature = rig_hand.find_armature()
         if armature is not None:
             binding = replace(rig_hand.binding, armature=armature.name)
-            live_pose = Pose(pose.hand, pose.root[rows], pose.angles[rows])
+            shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
+            live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
             armatures.setdefault(armature, []).append(KeyedHand(binding, rig_hand.hand, live_pose))
     span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
-    actions = []
-    for armature, keyed in armatures.items():
+    for number, (armature, keyed) in enumerate(armatures.items()):
+        begin, end = number / len(armatures), (number + 1) / len(armatures)
         bones = {str(bone) for each in keyed for bone in each.binding.bones if bone}
-        strip = push_down(armature, bones, span)
+        strip, reference = push_down(armature, bones, span), DataReference.of(armature)
         try:
-            action = key_hands(armature, keyed, frames[rows], take.name)
-        except KnuckleError:
-            pull_up(armature, strip)
+            work = key_hands_stepwise(armature, keyed, frames, take.name)
+            action = yield from part_of(begin, end, f"Keying {armature.name}", work)
+        except BaseException:
+            present = reference.among(bpy.data.objects)
+            if present is not None:
+                pull_up(present, strip)
             raise
         action[TAKE_PROPERTY] = True
         if take.timecode:
             action[TIMECODE_PROPERTY] = take.timecode
-        actions.append(action)
-    return tuple(actions)

@@ -38,6 +38,8 @@ MAX_TIP_DEVIATION = 4.0
 """Mean squared deviation per distance above which no assignment of the tips is plausible."""
 TIP_SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
 """Number of markers -> the tips that they may show; three are the thumb's, the index finger's and one more."""
+MAX_MARKERS = 300
+"""Markers of a capture, more than the largest sets of whole bodies have: among more, few are not sought."""
 MISSING_MARKERS = (
     "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
 )
@@ -70,7 +72,9 @@ def find_few_markers(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMar
 
 
 def _close_groups(positions: Floats) -> list[Ints]:
-    """Groups of markers within a hand's size of each other and farther from all others."""
+    """Groups of markers within a hand's size of each other and farther from all others; none of too many markers."""
+    if positions.shape[1] > MAX_MARKERS:
+        return []
     distances = TrajectorySample.of(_sample_frames(positions)).mean_distances if positions.size else np.zeros((0, 0))
     close = np.nan_to_num(distances, nan=np.inf) < MAX_HAND_SPAN_M
     rows = {tuple(np.flatnonzero(row).tolist()) for row in close}

@@ -19,7 +19,7 @@ from .labelling_result import PERFORMER_LAYOUT, LabelledHand, Labelling, labelle
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
 from .region_growing import TrackLabels, label_fragments
 from .shape_model import LAYOUTS, HandShape, MarkerLayout, mean_shape, mirrored, shape_of, update_shape
-from .trajectories import Trajectories, evenly_spaced, find_trajectories
+from .trajectories import MAX_GAP_S, Trajectories, evenly_spaced, find_trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,6 +85,11 @@ def label_hands_stepwise(
     free = np.ones(len(tracks.first), bool)
     hands: list[LabelledHand] = []
     notes: list[str] = []
+    if tracks.max_gap < MAX_GAP_S:
+        notes.append(
+            f"the markers appear and jump so often that gaps of over {tracks.max_gap:.2g} s were not bridged: "
+            "leave out what is no hand's, or name the hand's markers"
+        )
     shapes = _shapes(known or {})
     while len(hands) < MAX_HANDS:
         best = yield from _best_fit(tracks, _windows(tracks, free), shapes)

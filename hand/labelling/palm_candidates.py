@@ -39,6 +39,8 @@ MIN_PROMISING_SHARE = 0.6
 """Palms whose estimated cost is less than this share of the best one's, both below zero, are not tried."""
 SKIPPED_TIP_COST = 2.5
 """Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
+MAX_NEARBY = 64
+"""Trajectories near a hypothetical hand, those that fit some spot best, among which its markers are sought."""
 MIN_SHARED_FRAMES = 3
 """Frames in which two markers must be seen together to be compared."""
 
@@ -307,7 +309,9 @@ def _fit_proposal(
     sample: TrajectorySample, shape: HandShape, means: Floats, covariances: Floats, scale: float
 ) -> ShapeFit:
     """Assign the markers, fit the hand to all of them, and repeat until nothing changes."""
-    nearby = np.flatnonzero(_spot_costs(shape, means[None], covariances[None])[0].min(0) < 30.0)
+    least_costs = _spot_costs(shape, means[None], covariances[None])[0].min(0)
+    nearby = np.argsort(least_costs, kind="stable")[:MAX_NEARBY]
+    nearby = np.sort(nearby[least_costs[nearby] < 30.0])
     nearby_sample = sample.only(nearby)
     means, covariances = means[nearby], covariances[nearby]
     best: tuple[float, Ints, AssignmentCosts, float] | None = None

@@ -23,6 +23,10 @@ GAP_PENALTY = 0.1
 """m/s, penalty on a gap's duration: of two equally good continuations the earlier one is chosen."""
 MIN_ERROR_RATIO = 2.0
 """A join is clear if the next best has an error this many times as large."""
+MAX_PAIRS = 20_000_000
+"""Pairs of pieces, or of positions, that are compared at most: a few seconds."""
+CHUNK_PAIRS = 200_000
+"""Pairs that are compared at a time: some ten megabytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,8 @@ class Trajectories:
     """(K,) the last frame of each."""
     count: Ints
     """(K,) number of frames in which each is seen."""
+    max_gap: float = MAX_GAP_S
+    """s over which pieces were joined: less than MAX_GAP_S if there are too many to compare."""
 
     def positions_in(self, frames: Ints, track_ids: Ints) -> Floats:
         """Positions (N, T, 3) m of some trajectories (T,) in some frames (N,), NaN where not seen."""
@@ -82,7 +88,7 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     column, first = np.nonzero(begins.T)
     count = np.bincount(piece_ids[visible], minlength=len(first))
     pieces = _Pieces(column, first, first + count - 1)
-    first_pieces = _join_pieces(pieces, times, positions)
+    first_pieces, max_gap = _join_pieces(pieces, times, positions)
     _, merged = np.unique(first_pieces, return_inverse=True)
     ids = np.where(visible, merged[np.maximum(piece_ids, 0)] if len(merged) else -1, -1)
     tracks = int(merged.max()) + 1 if len(merged) else 0
@@ -90,7 +96,7 @@ def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     np.minimum.at(begin, merged, first)
     np.maximum.at(end, merged, pieces.last)
     frame_counts = np.bincount(merged, weights=count, minlength=tracks).astype(int)
-    return Trajectories(times, positions, ids, begin, end, frame_counts)
+    return Trajectories(times, positions, ids, begin, end, frame_counts, max_gap)
 
 
 def jumps(times: Floats, positions: Floats) -> Bools:
@@ -118,7 +124,10 @@ def jumps(times: Floats, positions: Floats) -> Bools:
     )
     span_ratio = spans[frame] / spans[np.maximum(frame - 1, 0)]
     expected = positions[frame, column] + previous_step * span_ratio[:, None]
-    for chunk in np.array_split(np.arange(len(frame)), max(1, len(frame) // 4096)):
+    if len(frame) * positions.shape[1] > MAX_PAIRS:
+        # All of it is noise: which column is closer says nothing.
+        frame = frame[:0]
+    for chunk in _chunks(np.full(len(frame), positions.shape[1])):
         distances = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
         own_distance = distances[np.arange(len(chunk)), column[chunk]]
         distances[np.arange(len(chunk)), column[chunk]] = np.inf
@@ -138,49 +147,52 @@ class _Pieces:
     first: Ints
     last: Ints
 
-    def velocity(self, times: Floats, positions: Floats, at_end: bool) -> Floats:
-        """Velocity (P, 3) m/s over up to three steps at the start or end; zero for a single position."""
-        steps = np.minimum(self.last - self.first, 3)
-        a = self.last - steps if at_end else self.first
-        b = a + steps
-        span = np.where(steps > 0, times[b] - times[a], 1.0)
-        speed: Floats = (positions[b, self.column] - positions[a, self.column]) / span[:, None]
-        return speed
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """The starts or the ends of the P pieces."""
+
+    times: Floats
+    """(P,) s"""
+    positions: Floats
+    """(P, 3) m"""
+    velocities: Floats
+    """(P, 3) m/s over up to three steps, zero for a single position."""
+    has_velocity: Ints
+    """(P,) 1 if a piece has several positions, 0 for a single one."""
 
 
-def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> Ints:
-    """First piece (P,) of the trajectory to which each piece belongs.
+def _ends(pieces: _Pieces, times: Floats, positions: Floats, *, last: bool) -> _Ends:
+    """The ends of the pieces if `last`, otherwise their starts."""
+    steps = np.minimum(pieces.last - pieces.first, 3)
+    a = pieces.last - steps if last else pieces.first
+    b = a + steps
+    span = np.where(steps > 0, times[b] - times[a], 1.0)
+    velocities = (positions[b, pieces.column] - positions[a, pieces.column]) / span[:, None]
+    at = b if last else a
+    return _Ends(times[at], positions[at, pieces.column], velocities, np.minimum(steps, 1))
+
+
+def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> tuple[Ints, float]:
+    """First piece (P,) of the trajectory to which each piece belongs, and the longest gap in s that was bridged.
 
     A piece continues another if each is the other's best prediction by a clear margin.
     """
     count = len(pieces.first)
     first_pieces = np.arange(count)
     if not count:
-        return first_pieces
-    end_velocity, start_velocity = pieces.velocity(times, positions, True), pieces.velocity(times, positions, False)
+        return first_pieces, MAX_GAP_S
+    ends, starts = _ends(pieces, times, positions, last=True), _ends(pieces, times, positions, last=False)
     order = np.argsort(pieces.first, kind="stable")
-    starts = pieces.first[order]
-    low = np.searchsorted(starts, pieces.last + 1, "left")
-    high = np.searchsorted(times[starts], times[pieces.last] + MAX_GAP_S, "right")
-    candidates = np.maximum(high - low, 0)
-    earlier = np.repeat(np.arange(count), candidates)
-    later = order[
-        np.repeat(low, candidates) + np.arange(len(earlier)) - np.repeat(np.cumsum(candidates) - candidates, candidates)
-    ]
-    gap = times[pieces.first[later]] - times[pieces.last[earlier]]
-    has_velocity = np.minimum(pieces.last - pieces.first, 1)
-    velocity_count = np.maximum(has_velocity[earlier] + has_velocity[later], 1)[:, None]
-    velocity = (end_velocity[earlier] + start_velocity[later]) / velocity_count
-    displacement = (
-        positions[pieces.first[later], pieces.column[later]] - positions[pieces.last[earlier], pieces.column[earlier]]
-    )
-    error = np.linalg.norm(displacement - velocity * gap[:, None], axis=-1)
-    allowed = np.minimum(
-        NOISE_STEP_M + 0.25 * np.linalg.norm(velocity, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
-        MAX_PREDICTION_ERROR_M,
-    )
-    within = error <= allowed
-    earlier, later, error = earlier[within], later[within], (error + GAP_PENALTY * gap)[within]
+    max_gap = _affordable_gap(ends, starts)
+    low, candidates = _candidates(ends, starts, max_gap)
+    found = []
+    for chunk in _chunks(candidates):
+        before = np.cumsum(candidates[chunk]) - candidates[chunk]
+        earlier = np.repeat(chunk, candidates[chunk])
+        later = order[np.repeat(low[chunk] - before, candidates[chunk]) + np.arange(len(earlier))]
+        found.append(_continuations(ends, starts, earlier, later))
+    earlier, later, error = (np.concatenate(parts) for parts in zip(*found, strict=True))
     best_of_earlier, rival_of_earlier = _two_best(earlier, error, count)
     best_of_later, rival_of_later = _two_best(later, error, count)
     pairs = np.arange(len(error))
@@ -189,7 +201,41 @@ def _join_pieces(pieces: _Pieces, times: Floats, positions: Floats) -> Ints:
     clear = mutual & (rival > MIN_ERROR_RATIO * error + NOISE_STEP_M / 4)
     for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(pieces.first[pair[1]])):
         first_pieces[b] = first_pieces[a]
-    return first_pieces
+    return first_pieces, max_gap
+
+
+def _candidates(ends: _Ends, starts: _Ends, max_gap: float) -> tuple[Ints, Ints]:
+    """Of the pieces in order of their starts, the first (P,) after each piece's end, and how many follow in the gap."""
+    start_times = np.sort(starts.times)
+    low = np.searchsorted(start_times, ends.times, "right")
+    return low, np.maximum(np.searchsorted(start_times, ends.times + max_gap, "right") - low, 0)
+
+
+def _affordable_gap(ends: _Ends, starts: _Ends) -> float:
+    """The longest gap in s, MAX_GAP_S or a fraction of it, over which at most MAX_PAIRS pairs are compared."""
+    gaps = [MAX_GAP_S / 2**halvings for halvings in range(7)]
+    return next((gap for gap in gaps if _candidates(ends, starts, gap)[1].sum() <= MAX_PAIRS), 0.0)
+
+
+def _chunks(pairs: Ints) -> list[Ints]:
+    """Rows (N,), each with a number of pairs, in groups of about CHUNK_PAIRS pairs; at least one group."""
+    group = np.cumsum(pairs) // CHUNK_PAIRS
+    return np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(group)) + 1)
+
+
+def _continuations(ends: _Ends, starts: _Ends, earlier: Ints, later: Ints) -> tuple[Ints, Ints, Floats]:
+    """The pairs (earlier, later) in which the later piece may continue the earlier one, and their errors in m."""
+    gap = starts.times[later] - ends.times[earlier]
+    velocity_count = np.maximum(ends.has_velocity[earlier] + starts.has_velocity[later], 1)[:, None]
+    velocity = (ends.velocities[earlier] + starts.velocities[later]) / velocity_count
+    displacement = starts.positions[later] - ends.positions[earlier]
+    error = np.linalg.norm(displacement - velocity * gap[:, None], axis=-1)
+    allowed = np.minimum(
+        NOISE_STEP_M + 0.25 * np.linalg.norm(velocity, axis=-1) * gap + GAP_ACCELERATION / 2 * gap**2,
+        MAX_PREDICTION_ERROR_M,
+    )
+    within = error <= allowed
+    return earlier[within], later[within], (error + GAP_PENALTY * gap)[within]
 
 
 def _two_best(owner: Ints, errors: Floats, owners: int) -> tuple[Ints, Floats]:

@@ -44,6 +44,10 @@ class ArmMotion:
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     forearm: Floats
     """(F, 4, 4) the forearm's transform from rest to pose, in armature space."""
+    fitted: arms.RestArm
+    """The arm that was solved."""
+    state: arms.ArmState
+    """For the frames that follow."""
 
 
 def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
@@ -130,12 +134,20 @@ def _check_rotates(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
 
 
 def move_arm(
-    armature: "Object", bones: ArmBones, binding: RigBinding, pose: Pose, *, world: Floats, shoulder_rest: Floats
+    armature: "Object",
+    bones: ArmBones,
+    binding: RigBinding,
+    pose: Pose,
+    *,
+    world: Floats,
+    shoulder_rest: Floats,
+    before: ArmMotion | None = None,
 ) -> ArmMotion:
     """Return the motion of an arm that brings the wrist to its position in `pose`, or straight towards it.
 
-    world: T_world_armature. carried: the upper arm's rest matrix as moved by its ancestors, in armature space. Each is
-    (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
+    world: T_world_armature. shoulder_rest: the upper arm's rest matrix as moved by its ancestors, in armature space.
+    Each is (4, 4) or (F, 4, 4). before: the motion in the frames before, which is continued as if all were solved at
+    once. Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
     without a pole down, and to the side on which the little finger is at rest. Raises RigError if the arm's bones have
     no length.
 
@@ -147,19 +159,20 @@ def move_arm(
     upper_bone_rest, fore_bone_rest = (
         np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore)
     )
-    fitted = rest_arm(armature, bones, binding, world)
+    fitted = before.fitted if before else rest_arm(armature, bones, binding, world)
     wrist_goal = np.tile(np.eye(4), (len(pose), 1, 1))
     to_armature = np.asarray(np.linalg.inv(world[..., :3, :3]), float)
     wrist_goal[:, :3, :3] = rot.transformed(to_armature, pose.root[:, :3, :3])
     wrist_goal[:, :3, 3] = points_to_armature(world, pose.root[:, :3, 3])
     base = np.broadcast_to(shoulder_rest @ np.linalg.inv(upper_bone_rest) @ fitted.base, wrist_goal.shape)
-    posed, _ = arms.solve(fitted.arm, wrist_goal, base, np.array(bones.pole) if bones.pole else None)
+    pole = np.array(bones.pole) if bones.pole else None
+    posed, state = arms.solve(fitted.arm, wrist_goal, base, pole, before.state if before else None)
     motions = arms.frames(fitted.arm, posed, base) @ np.linalg.inv(fitted.rest)
     upper_pose, fore_pose = motions[:, 0] @ upper_bone_rest, motions[:, 1] @ fore_bone_rest
     fore_rest = upper_pose @ np.linalg.inv(upper_bone_rest) @ fore_bone_rest
     bases = {bones.upper: np.linalg.inv(shoulder_rest) @ upper_pose, bones.fore: np.linalg.inv(fore_rest) @ fore_pose}
     rotations = {name: rot.from_matrix(basis[:, :3, :3]) for name, basis in bases.items()}
-    return ArmMotion(rotations, motions[:, 1])
+    return ArmMotion(rotations, motions[:, 1], fitted, state)
 
 
 def rest_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:

@@ -1,7 +1,7 @@
 """Keys for the F frames of a solved hand: a new action for every take, written in bulk."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -9,32 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.kinematics import Pose
-from ...hand.model import HandModel
+from ...hand.generators import Progress, Steps, run_to_end
 from .. import rotation_channels
-from ..binding import RigBinding, is_armature
-from ..intermediate_bones import bones_between
-from ..pose_transfer import transfer
+from ..binding import is_armature
+from ..data_reference import DataReference
 from . import parent_motion
-from .arm_keys import ArmBones, move_arm
+from .hand_motion import FRAMES_PER_PIECE, BoneValues, KeyedHand, joined, motion_of_hands, still_there
+from .played_action import empty_action, play
 
 if TYPE_CHECKING:
-    from bpy.types import Action, Object
+    from bpy.types import Action, Object, PoseBone
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyedHand:
-    """A solved hand and the hand of an armature to key with it."""
-
-    binding: RigBinding
-    hand: HandModel
-    pose: Pose
-    arm: ArmBones | None = None
-    """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
-    offsets: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
-    """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,99 +36,56 @@ class BoneCurves:
     """(F, C)"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _PlayedAction:
-    """The action and slot that an object played."""
-
-    action: "Action | None"
-    slot: Any
-
-
 def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Action":
     """Key the hands of one armature at scene frames (F,) in a new action, which the armature then plays.
 
     The previous action keeps its keys, and gets a fake user if nothing else uses it, so that saving does not lose it.
     NLA strips, rotation modes and the scene do not change. If it raises RigError, nothing has changed.
     """
-    # The motion of parent bones is evaluated with the new action: what only the previous one moved is at rest.
-    action, bag, before = _play_empty(armature, name)
+    return run_to_end(key_hands_stepwise(armature, hands, frames, name))
+
+
+def key_hands_stepwise(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Steps[Action]":
+    """Do the same piece by piece. Until it has ended, and if it is closed before, the armature plays what it did."""
+    reference, bones = DataReference.of(armature), list[list[BoneValues]]()
+    for number, piece in enumerate(motion_of_hands(armature, hands, frames), start=1):
+        bones = bones or [[] for _ in piece]
+        for pieces, values in zip(bones, piece, strict=True):
+            pieces.append(values)
+        yield Progress(0.6 * min(number * FRAMES_PER_PIECE / len(frames), 1.0), "Posing the bones")
+    action, slot, bag = empty_action(name, still_there(reference).name)
+    own, count = DataReference.of(action), len(bones)
     try:
-        write_curves(bag, list(_curves(armature, hands, frames)))
+        while bones:
+            # What has keys is not kept.
+            whole = joined(bones.pop(0))
+            write_curves(bag, list(_curves(still_there(reference).pose.bones[whole.bone], whole, frames)))
+            yield Progress(1.0 - 0.4 * len(bones) / count, "Keying the bones")
+        play(still_there(reference), action, slot)
     except BaseException:
-        _restore_played(armature, before)
-        bpy.data.actions.remove(action)
+        unfinished = own.among(bpy.data.actions)
+        if unfinished is not None:
+            bpy.data.actions.remove(unfinished)
         raise
-    _keep_action(before)
     return action
 
 
 def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Action":
     """Return a new action with these curves, which the object then plays."""
-    action, bag, before = _play_empty(obj, name)
+    action, slot, bag = empty_action(name, obj.name)
     write_curves(bag, curves)
-    _keep_action(before)
+    play(obj, action, slot)
     return action
 
 
-def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[BoneCurves]:
-    """Yield the curves of all bones of the hands."""
-    outside_children = [bones_with_outside_parents(armature, keyed.binding) for keyed in hands]
-    shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
-    evaluated = [name for bones in outside_children for name in bones.values()]
-    between_bones = [bones_between(armature, keyed.binding) for keyed in hands]
-    evaluated += [name for bones in between_bones for pair in bones.values() for name in pair]
-    world, rests = parent_motion.standing(armature, [*evaluated, *shoulders], frames)
-    for keyed, bones, inner in zip(hands, outside_children, between_bones, strict=True):
-        held_rests = {joint: rests[name] for joint, name in bones.items()}
-        held_rests |= parent_motion.rests_between(armature, inner, rests)
-        keyed_hand = keyed
-        if keyed.arm:
-            keyed_hand, arm_rests = yield from _arm_curves(armature, keyed, frames, world, rests)
-            held_rests |= arm_rests
-        yield from _hand_curves(armature, keyed_hand, frames, world, held_rests)
-
-
-def _arm_curves(
-    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, rests: dict[str, Floats]
-) -> Generator[BoneCurves, None, tuple[KeyedHand, dict[int, Floats]]]:
-    """Yield the arm's curves; return the hand bound to the arm, and joint -> its bone's rest as moved by the arm."""
-    binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
-    shoulder = rests.get(bones.upper, np.array(rest[bones.upper].matrix_local))
-    motion = move_arm(armature, bones, binding, keyed.pose, world=world, shoulder_rest=shoulder)
-    for name, rotations in motion.rotations.items():
-        mode = armature.pose.bones[name].rotation_mode
-        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{rotation_channels.channel(mode)}'
-        yield BoneCurves(name, path, frames, rotation_channels.channel_values(rotations, mode))
-    location_keyed = binding.location_keyed.copy()
-    held_rests = {}
-    for joint, name in bones_with_outside_parents(armature, binding).items():
-        if rest[bones.fore] in rest[name].parent_recursive:
-            held_rests[joint] = motion.forearm @ np.array(rest[name].matrix_local)
-            location_keyed[joint] = False
-    return replace(keyed, binding=replace(binding, location_keyed=location_keyed)), held_rests
-
-
-def _hand_curves(
-    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held_rests: dict[int, Floats]
-) -> Iterator[BoneCurves]:
-    binding = keyed.binding
-    motion = transfer(binding, keyed.hand, keyed.pose, world, held_rests).with_offsets(keyed.offsets)
-    for joint in binding.mapped:
-        name = str(binding.bones[joint])
-        bone = armature.pose.bones[name]
-        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-        # A bone that does not move gets a single key.
-        count = 1 if motion.static[joint] else len(frames)
-        if binding.location_keyed[joint]:
-            yield BoneCurves(name, path + "location", frames[:count], motion.locations[:count, joint])
-        values = rotation_channels.channel_values(motion.rotations[:count, joint], bone.rotation_mode)
-        yield BoneCurves(name, path + rotation_channels.channel(bone.rotation_mode), frames[:count], values)
-
-
-def bones_with_outside_parents(armature: "Object", binding: RigBinding) -> dict[int, str]:
-    """Return joint -> bone for the bones whose parents do not belong to the hand."""
-    bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.mapped_parents[joint] < 0}
-    return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
+def _curves(bone: "PoseBone", values: BoneValues, frames: Floats) -> Iterator[BoneCurves]:
+    """Yield the curves of a bone. A bone that does not move gets a single key."""
+    path, mode = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].', bone.rotation_mode
+    frames = frames[: len(values.rotations)]
+    if values.locations is not None:
+        yield BoneCurves(bone.name, path + "location", frames, values.locations)
+    rotations = rotation_channels.channel_values(values.rotations, mode)
+    yield BoneCurves(bone.name, path + rotation_channels.channel(mode), frames, rotations)
 
 
 def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
@@ -187,33 +130,3 @@ def check_changeable(armature: "Object") -> None:
             f"armature '{armature.name}' is excluded from this view layer or disabled in viewports, so that Blender "
             "does not evaluate it: include it first"
         )
-
-
-def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _PlayedAction | None]":
-    """Let the object play a new action; return the action, its channelbag, and what the object played before."""
-    action = bpy.data.actions.new(name)
-    slot = action.slots.new(id_type="OBJECT", name=obj.name)
-    strip = action.layers.new("Take").strips.new(type="KEYFRAME")
-    animation, before = obj.animation_data, None
-    if animation:
-        before = _PlayedAction(animation.action, animation.action_slot)
-    else:
-        animation = obj.animation_data_create()
-    animation.action = action
-    animation.action_slot = slot
-    return action, strip.channelbag(slot, ensure=True), before
-
-
-def _restore_played(obj: "Object", before: "_PlayedAction | None") -> None:
-    if before is None:
-        obj.animation_data_clear()
-        return
-    obj.animation_data.action = before.action
-    if before.action:
-        obj.animation_data.action_slot = before.slot
-
-
-def _keep_action(before: "_PlayedAction | None") -> None:
-    """Give an action that nothing plays any more a fake user, so that the file keeps it."""
-    if before and before.action and before.action.users == 0 and before.action.is_editable:
-        before.action.use_fake_user = True

@@ -95,13 +95,17 @@ def _at(armature: "Object", names: list[str], frame: float) -> tuple[Floats, Flo
 
 
 def _now(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
-    """(4, 4) and (B, 4, 4) on the scene's frame."""
+    """(4, 4) and (B, 4, 4) on the scene's frame. Raises RigError for a parent that is scaled to nothing."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     held = np.empty((len(names), 4, 4))
     for row, name in enumerate(names):
         bone = posed.pose.bones[name]
         offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
         held[row] = np.array((bone.parent.matrix @ offset).normalized())
+    flat = np.flatnonzero(~(np.abs(np.linalg.det(held[:, :3, :3])) > FLAT))
+    if len(flat):
+        name = posed.pose.bones[names[flat[0]]].parent.name
+        raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to nothing, give it a size along all axes")
     return np.array(posed.matrix_world), held
 
 

@@ -22,7 +22,8 @@ from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
 from .arm_keys import find_arm
 from .frame_times import scene_frames, scene_rate
-from .keyframes import KeyedHand, check_keyable, key_hands
+from .hand_motion import KeyedHand
+from .keyframes import check_keyable, key_hands
 from .keying_notes import keying_notes, playing_notes
 from .parent_motion import is_evaluated
 from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, report_of

@@ -15,7 +15,7 @@ from ..binding import RigBinding, default_binding
 from ..bound_hand import bound_hand
 from ..data_reference import DataReference
 from ..intermediate_bones import bones_between
-from ..keys.keyframes import bones_with_outside_parents
+from ..keys.hand_motion import bones_with_outside_parents
 from ..pose_transfer import rig_hierarchy
 from .rig_hand import RigHand
 

@@ -20,7 +20,8 @@ from ..armature_hands import FoundHand
 from ..binding import posed_frames
 from ..keys import parent_motion
 from ..keys.arm_keys import ArmBones, find_arm, move_arm, rest_arm
-from ..keys.keyframes import KeyedHand, key_hands
+from ..keys.hand_motion import KeyedHand
+from ..keys.keyframes import key_hands
 from .posable_hand import make_rig_hand
 from .rig_hand import HandState, RigHand
 

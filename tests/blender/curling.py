@@ -16,7 +16,8 @@ from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import FoundHand
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.arm_keys import ArmBones, find_arm
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, with_arm, write_take
 from knuckle.tests.blender.making import evaluated, motion, take
 from knuckle.tests.blender.rigs import RIGS, strange

@@ -9,7 +9,8 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import RigBinding, bind, default_binding, joint_points, posed_frames
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, write_take
 from knuckle.rig.mappings import FAMILIES, BoneNaming
 from knuckle.tests.blender.making import evaluated, find_hand, motion, moved, rig, take, worst_direction

@@ -11,7 +11,8 @@ from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import check_keyable, key_hands
 from knuckle.rig.keys.parent_motion import carriers_move
 from knuckle.tests.blender.making import evaluated, everything, motion, rig, worst_direction
 
@@ -199,6 +200,15 @@ def test_an_armature_without_depth_is_refused_and_keeps_what_it_plays() -> None:
     with pytest.raises(RigError, match="scaled to nothing"):
         keyed(armature)
     assert armature.animation_data is None
+
+
+def test_a_forearm_that_is_scaled_to_nothing_is_told_and_nothing_is_keyed() -> None:
+    armature = rig("left", arm=True)
+    armature.pose.bones["fore"].scale = (0.0, 0.0, 0.0)
+    before = everything(bpy.context.scene)
+    with pytest.raises(RigError, match="bone 'fore' is scaled to nothing"):
+        keyed(armature)
+    assert everything(bpy.context.scene) == before
 
 
 def test_an_armature_that_blender_does_not_work_out_is_refused() -> None:

@@ -9,7 +9,8 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.tests.blender.curling import curls
 from knuckle.tests.blender.making import motion
 from knuckle.tests.blender.rigs import PLACES, RIGS, mirrored, placed, strange

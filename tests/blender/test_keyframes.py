@@ -13,7 +13,8 @@ from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.model import HandModel
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
-from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import check_keyable, key_hands
 from knuckle.rig.keys.take_report import REPORT_PROPERTY, report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, take_frames, write_take
 from knuckle.tests.blender.making import evaluated, everything, motion, take

@@ -81,8 +81,7 @@ def followed(extension, tmp_path: Path) -> Iterator[Callable[[str], tuple[LiveRu
         assert bpy.ops.knuckle.live_start() == {"FINISHED"}
         run = SESSION.live.run
         assert run is not None
-        wait_for(lambda: run.receiver.state().startswith("listening"))
-        time.sleep(0.1)
+        wait_for(lambda: run.receiver.is_open)
         return run, port
 
     yield begin

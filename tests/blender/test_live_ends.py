@@ -191,8 +191,14 @@ def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, 
 
 def test_hands_that_are_recorded_one_after_the_other_lie_together(followed, makehuman, port):
     run, keyed = followed(), []
+
+    def is_nobody_seen() -> bool:
+        run.step()
+        return all(shown.lost for shown in run.shown)
+
     for number, side in enumerate(("right", "left")):
         sent = moments(60 * (number + 1) + 60, sides=(side,))[-120:]
+        wait_for(is_nobody_seen)
         play(run, port, sent[:60])
         bpy.ops.knuckle.live_record()
         play(run, port, sent[60:])

@@ -10,7 +10,8 @@ from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.tests.blender.making import evaluated, motion
 from knuckle.tests.blender.rigs import rig_file
 

@@ -17,7 +17,8 @@ from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.binding import bind
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.hand_motion import KeyedHand
+from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
 from knuckle.rig.limits.bone_limits import angles_between
 from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME

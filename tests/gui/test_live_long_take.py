@@ -1,0 +1,21 @@
+"""Stop after a long take, whose keys are made in slices."""
+
+from collections.abc import Callable
+from typing import Any
+
+from knuckle.tests.gui.conftest import OUT
+
+PATIENCE_S = 3.0
+"""Blender may stand still for so long on a busy machine: the whole takes four times as long."""
+
+
+def test_keys_of_a_long_take_are_made_in_slices_and_escape_leaves_it_without(
+    play: Callable[[str], dict[str, Any]],
+) -> None:
+    seen = play("live_long_take")
+    escaped, whole = seen["escaped"], seen["whole"]
+    assert not escaped["followed"] and not whole["followed"]
+    assert escaped["actions"] == [] and len(whole["actions"]) == 1
+    assert len(set(whole["fractions"])) > 3 and max(whole["fractions"]) > 0.8, whole
+    assert max(escaped["stall"], whole["stall"]) < PATIENCE_S, seen
+    assert len(list((OUT / "long takes").glob("*.rawtake"))) == 2
