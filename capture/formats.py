@@ -1,12 +1,13 @@
 """The table of capture formats, and `read`, which recognises a file's format and reads it."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CaptureError
 from .conventions import METRES, UPS
-from .devices import raw_take_reader
+from .devices import raw_take, raw_take_reader
 from .files import (
     bvh,
     c3d,
@@ -38,6 +39,8 @@ class FileFormat:
     read: Callable[[bytes, str], Recording]
     starts_with: str = ""
     """How a text file of this format starts, for error messages."""
+    max_size: int = 256 * 2**20
+    """Bytes; a larger file is refused. An hour of 20 markers at 120 Hz has 250 MB as text."""
 
 
 def _looks_like_json(head: bytes) -> bool:
@@ -63,14 +66,14 @@ def _read_json(data: bytes, source: str) -> Recording:
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat("C3D", (".c3d",), c3d.sniff, c3d.read),
+    FileFormat("C3D", (".c3d",), c3d.sniff, c3d.read, max_size=512 * 2**20),
     FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, webxr_json.read_pose),
     FileFormat("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
     FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, qualisys_tsv.read, "NO_OF_FRAMES"),
     FileFormat("Motive CSV", (".csv",), motive_csv.sniff, motive_csv.read, "Format Version"),
     FileFormat("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
     FileFormat("JSON", (".json",), _looks_like_json, _read_json),
-    FileFormat("raw take", (".rawtake",), raw_take_reader.sniff, raw_take_reader.read),
+    FileFormat("raw take", (".rawtake",), raw_take.is_raw_take, raw_take_reader.read, max_size=4 * 2**30),
     FileFormat("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
 )
 """In the order in which they are tried: those recognised most reliably come first."""
@@ -102,6 +105,11 @@ def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
         with path.open("rb") as file:
             head = file.read(HEAD_SIZE)
             file_format = _format(head, path, source)
+            if os.fstat(file.fileno()).st_size > file_format.max_size:
+                raise CaptureError(
+                    f"{source}: larger than {file_format.max_size >> 20} MiB, the most for {file_format.name}: "
+                    "split the take"
+                )
             return file_format, head + file.read()
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None

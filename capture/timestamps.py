@@ -11,8 +11,10 @@ from .markers import Floats
 
 MAX_TIME_S = 1e11
 """s: a timestamp beyond it is a damaged number."""
-MAX_RATE_HZ = 1e6
-"""Hz: a nominal rate beyond it is a damaged number."""
+MAX_RATE_HZ = 5e3
+"""Hz: a rate beyond it, nominal or measured, is that of damaged numbers; motion capture reaches two thousand."""
+MAX_STEP_S = 3600.0
+"""s: a longer step between two frames is a jump of the clock."""
 DEFAULT_RATE_HZ = 60.0
 """Hz, assumed for several frames without times and without a rate."""
 
@@ -51,8 +53,13 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
     increasing = times[frame_indices]
     if len(frame_indices) == 1:
         return Timestamps(frame_indices, increasing, rate or 1.0, warnings)
-    increasing = _snapped_to_grid(increasing, rate)
-    return Timestamps(frame_indices, increasing, _measured_rate(increasing), warnings)
+    increasing, jump_warnings = _without_jumps(_snapped_to_grid(increasing, rate), rate)
+    measured = _measured_rate(increasing)
+    if measured > MAX_RATE_HZ:
+        regular = _from_rate(rate, len(increasing))
+        note = f"the frames' times are {1 / measured:g} s apart, which no device reaches: taken as {regular.rate:g} Hz"
+        return Timestamps(frame_indices, regular.times, regular.rate, (*warnings, note))
+    return Timestamps(frame_indices, increasing, measured, warnings + jump_warnings)
 
 
 def _from_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
@@ -108,6 +115,23 @@ def _snapped_to_grid(times: Floats, rate: float | None) -> Floats:
             return grid
         return times
     return times
+
+
+def _without_jumps(times: Floats, rate: float | None) -> tuple[Floats, tuple[str, ...]]:
+    """Times in which each step of more than MAX_STEP_S is replaced by the usual step, and a warning about them."""
+    steps = np.diff(times)
+    jumps = np.flatnonzero(steps > MAX_STEP_S)
+    if not len(jumps):
+        return times, ()
+    others = np.delete(steps, jumps)
+    usual = float(np.median(others)) if len(others) else 1.0 / (rate or DEFAULT_RATE_HZ)
+    first = int(jumps[0])
+    note = (
+        f"the clock jumps {len(jumps)} times, first by {steps[first]:g} s after {times[first] - times[0]:g} s: "
+        f"the next frame is taken as {usual:g} s later"
+    )
+    steps[jumps] = usual
+    return times[0] + np.concatenate([[0.0], np.cumsum(steps)]), (note,)
 
 
 def _measured_rate(times: Floats) -> float:

@@ -1,26 +1,35 @@
 """The raw take file format: every packet of a device with its arrival time, append-only.
 
-    KNUCKLE RAW TAKE 1\n
+    KNUCKLE RAW TAKE 2\n
     {"device": "vmc", ...}\n                  the header, JSON
     u32 length, f64 s, u32 CRC-32, bytes      little-endian, for each packet; s since the header's "began"
 
+The CRC-32 is that of length, time and bytes; in format 1, which is read but no longer written, of the bytes alone.
 A file that is truncated or damaged is read up to the first incomplete or damaged packet.
 """
 
 import json
+import math
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...errors import CaptureError
 
-MAGIC = b"KNUCKLE RAW TAKE 1\n"
+MAGIC = b"KNUCKLE RAW TAKE 2\n"
+MAGIC_1 = b"KNUCKLE RAW TAKE 1\n"
 SUFFIX = ".rawtake"
 RECORD = struct.Struct("<IdI")
 MAX_HEADER_SIZE = 65_536
+MAX_NAME_LENGTH = 1000
+"""Most characters of a take's name in its header."""
+_HEAD = struct.Struct("<Id")
+"""The part of a record under its CRC-32, besides the bytes."""
 MAX_PACKET_SIZE = 1 << 24
+MAX_TAKE_S = 1e6
+"""s since the start of the take, eleven days: a packet's time beyond it is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +56,22 @@ class Packet:
 
 
 def header_bytes(header: RawTakeHeader) -> bytes:
-    """The magic line and the header as they are written."""
+    """The magic line and the header as they are written; a long name is cut."""
+    header = replace(header, name=header.name[:MAX_NAME_LENGTH])
     return MAGIC + json.dumps(asdict(header)).encode() + b"\n"
 
 
 def packet_bytes(packet: Packet) -> bytes:
     """A packet as it is written."""
-    return RECORD.pack(len(packet.content), packet.time, zlib.crc32(packet.content)) + packet.content
+    size = len(packet.content)
+    checksum = zlib.crc32(packet.content, zlib.crc32(_HEAD.pack(size, packet.time)))
+    return RECORD.pack(size, packet.time, checksum) + packet.content
 
 
 def read_header(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
     """The header of a file and the byte offset of its first packet. Raises CaptureError if it is not a raw take's."""
     end = data.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER_SIZE)
-    if not data.startswith(MAGIC) or end < 0:
+    if not is_raw_take(data) or end < 0:
         raise CaptureError(f"{source}: not a raw take, expected '{MAGIC.decode().strip()}' and a header")
     try:
         fields: Any = json.loads(data[len(MAGIC) : end])
@@ -71,12 +83,23 @@ def read_header(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
     return RawTakeHeader(**known), end + 1
 
 
+def is_raw_take(data: bytes) -> bool:
+    """Whether a file starts as a raw take does, of either format."""
+    return data.startswith((MAGIC, MAGIC_1))
+
+
 def read_packets(data: bytes, start: int) -> Iterator[Packet]:
-    """The packets from byte offset `start` to the end, or to the first that is damaged."""
+    """The packets from byte offset `start` to the end, or to the first that is damaged; none is empty.
+
+    A time that format 1 does not protect, and that no take can have, becomes that of the packet before.
+    """
+    time_is_checked, before = data.startswith(MAGIC), 0.0
     while start + RECORD.size <= len(data):
         length, time, checksum = RECORD.unpack_from(data, start)
         content = data[start + RECORD.size : start + RECORD.size + length]
-        if length > MAX_PACKET_SIZE or len(content) < length or zlib.crc32(content) != checksum:
+        expected = zlib.crc32(content, zlib.crc32(_HEAD.pack(length, time)) if time_is_checked else 0)
+        if not 0 < length <= MAX_PACKET_SIZE or len(content) < length or expected != checksum:
             return
         start += RECORD.size + length
-        yield Packet(time, content, start)
+        before = time if math.isfinite(time) and 0.0 <= time <= MAX_TAKE_S else before
+        yield Packet(before, content, start)

@@ -1,6 +1,10 @@
 """Reading raw takes: the recorded packets are parsed as they were live."""
 
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -8,20 +12,18 @@ from ...errors import CaptureError, PacketError
 from ..frame import Frame
 from ..marker_labels import quoted
 from ..markers import Floats
+from ..protocols.parser import Parser
 from ..recording import Recording
 from .device_clock import DeviceClock
-from .raw_take import MAGIC, read_header, read_packets
+from .raw_take import Packet, read_header, read_packets
 from .stream_stats import StreamStats
 
+CONTEXT_WAIT_S = 30.0
+"""s of a take in which the names of its first frames are looked for."""
 MAX_POINTS = 4096
 """Most points in a recording, a bound for hostile files."""
 MAX_SAMPLES = 1 << 26
 """Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
-
-
-def sniff(head: bytes) -> bool:
-    """Whether a file starts as a raw take does."""
-    return head.startswith(MAGIC)
 
 
 def read(data: bytes, source: str) -> Recording:
@@ -36,6 +38,8 @@ def read(data: bytes, source: str) -> Recording:
     if header.device not in DEVICES:
         raise CaptureError(f"{source}: recorded from {quoted(header.device)}, expected one of {', '.join(DEVICES)}")
     parser, stats, clock = DEVICES[header.device].parser(), StreamStats(), DeviceClock()
+    for content in _first_context(DEVICES[header.device].parser(), read_packets(data, start)):
+        deque(parser.feed(content), maxlen=0)
     frames, end = [], start
     for packet in read_packets(data, start):
         end = packet.end
@@ -64,6 +68,18 @@ def read(data: bytes, source: str) -> Recording:
         timecode=frames[0].timecode,
         warnings=_warnings(stats, len(data) - end),
     )
+
+
+def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ...]:
+    """The packets that name what all frames hold: servers answer late, so that frames without names come first."""
+    context: tuple[bytes, ...] = ()
+    for packet in takewhile(lambda packet: packet.time < CONTEXT_WAIT_S, packets):
+        with suppress(PacketError):
+            deque(parser.feed(packet.content), maxlen=0)
+        # Later ones may name other models, which the first frames do not have.
+        if len(parser.context()) > len(context):
+            context = parser.context()
+    return context
 
 
 def _names(frames: list[Frame], source: str) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ WRITE_INTERVAL_S = 0.25
 MAX_QUEUED_BYTES = 256 * 2**20
 """Bytes waiting to be written at which a take is ended because the disk is too slow."""
 
+MAX_NAME_BYTES = 200
+"""Most bytes of a take's name in that of its file, of the 255 that file systems allow."""
+
 
 class Recorder:
     """Writes one raw take. Raises StreamError if the file exists or cannot be created."""
@@ -33,7 +36,7 @@ class Recorder:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered, so that data that could not be written are not retried on close.
             self._file = path.open("xb", buffering=0)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise _write_error(path, error) from None
         try:
             _write_all(self._file, header_bytes(header))
@@ -91,18 +94,23 @@ def _write_all(file: FileIO, data: bytes) -> None:
         data = data[file.write(data) or 0 :]
 
 
-def _write_error(path: Path, error: OSError) -> StreamError:
-    return StreamError(f"{path}: the take cannot be written ({error.strerror})")
+def _write_error(path: Path, error: OSError | ValueError) -> StreamError:
+    return StreamError(f"{path}: the take cannot be written ({getattr(error, 'strerror', None) or error})")
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
     """An unused path in a folder: 'Take 001', 'Take 002' … for the name 'Take'.
 
-    Characters that a file's name may not contain on some system become underscores.
+    Characters that a file's name may not contain on some system become underscores, and long names are cut. Raises
+    StreamError if the folder cannot be looked into.
     """
-    name, number = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(" .") or "Take", 1
-    while (path := folder / f"{name} {number:03d}{suffix}").exists():
-        number += 1
+    short = name.encode("utf-8", "replace")[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+    name, number = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", short).strip(" .") or "Take", 1
+    try:
+        while (path := folder / f"{name} {number:03d}{suffix}").exists():
+            number += 1
+    except (OSError, ValueError) as error:
+        raise _write_error(folder, error) from None
     return path
 
 

@@ -28,9 +28,14 @@ _BLANK_WORDS = {
 
 
 def text_lines(data: bytes) -> list[str]:
-    """The lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or CRLF."""
+    """The lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or CRLF.
+
+    Zeros at the end, as file systems leave them after a power failure, are left out.
+    """
+    data = data.rstrip(b"\0")
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        text = data.decode("utf-16", errors="replace")
+        # The second byte of a line break is zero in one of the byte orders.
+        text = (data + b"\0" * (len(data) % 2)).decode("utf-16", errors="replace")
     else:
         try:
             text = data.decode("utf-8-sig")

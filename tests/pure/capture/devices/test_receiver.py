@@ -72,7 +72,7 @@ def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> No
     with following("quest", address) as receiver:
         wait_for(lambda: "in use by another program" in receiver.state())
         taken.close()
-        wait_for(lambda: receiver.state().startswith("listening"))
+        wait_for(lambda: receiver.is_open)
         send(address, 3)
         come(receiver, 2)
 
@@ -180,6 +180,25 @@ def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
     assert free_path(tmp_path, "a", ".rawtake").name == "a 001.rawtake"
     assert free_path(tmp_path, '../b: "c"?\n', ".rawtake") == tmp_path / "_b_ _c___ 001.rawtake"
     assert free_path(tmp_path, " . ", ".rawtake").name == "Take 001.rawtake"
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "ä" * 200, "a" * 100_000, "\ud800", "\0"])
+def test_a_take_of_any_name_is_written_and_read(
+    receiver: Receiver, address: Address, tmp_path: Path, name: str
+) -> None:
+    path = free_path(tmp_path, name, ".rawtake")
+    receiver.record(path, name)
+    send(address, 5)
+    wait_for(lambda: receiver.stats.packets == 5 * PACKETS)
+    receiver.end_recording()
+    assert len(capture.read(path).times) > 3
+    assert free_path(tmp_path, name, ".rawtake") != path, "another number"
+
+
+@pytest.mark.parametrize("folder", ["f" * 300, "nul\0"])
+def test_a_folder_that_cannot_be_is_told(receiver: Receiver, tmp_path: Path, folder: str) -> None:
+    with pytest.raises(StreamError, match="the take cannot be written"):
+        receiver.record(free_path(tmp_path / folder, "Take", ".rawtake"))
 
 
 def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_meanwhile(

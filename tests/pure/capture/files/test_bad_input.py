@@ -6,12 +6,14 @@ import struct
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.capture import formats
 from knuckle.capture.cleaning import Cleaning, clean
 from knuckle.capture.summary import summary
 from knuckle.errors import CaptureError
@@ -571,3 +573,24 @@ def test_damaged_files_give_markers_or_one_sentence(tmp_path: Path, name: str) -
                 clean(markers, Cleaning(cutoff=6.0))
                 json.dumps(summary(markers), allow_nan=False)
     assert 0 < read < 250
+
+
+RAW_TAKE = b'KNUCKLE RAW TAKE 2\n{"device": "quest"}\n'
+
+
+@pytest.mark.parametrize("head", [*(make() for make in samples.ALL.values()), RAW_TAKE], ids=[*samples.ALL, "raw take"])
+def test_a_file_of_terabytes_is_refused_before_it_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
+) -> None:
+    """The file is sparse: it takes no room on the disk, and reading all of it would never end."""
+    small = tuple(replace(each, max_size=2**20) for each in formats.FORMATS)
+    monkeypatch.setattr(formats, "FORMATS", small)
+    with (tmp_path / "large").open("wb") as file:
+        file.write(head)
+        file.truncate(2**40)
+    tracemalloc.start()
+    try:
+        assert told(tmp_path / "large").startswith("large: larger than 1 MiB, the most for ")
+        assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
+    finally:
+        tracemalloc.stop()

@@ -1,5 +1,6 @@
 """TRC, Qualisys TSV, Motive CSV and plain tables: values as they stand in the text, whatever the writer's habits."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +197,21 @@ def test_plain_table_with_columns_in_any_order(tmp_path: Path, separator: str) -
     assert read.names == ("b", "a")
     np.testing.assert_allclose(read.positions, np.array([[[4, 5, 6], [1, 2, 3]], [NAN, NAN]]))
     assert (read.rate, read.unit) == (2.0, "m")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_zeros_that_a_power_failure_left_are_left_out(tmp_path: Path, encoding: str) -> None:
+    mark = b"" if encoding == "utf-8" else "\ufeff".encode(encoding)
+    whole = capture.read(written(tmp_path, "whole.csv", mark + samples.table().decode().encode(encoding)))
+    padded = mark + samples.table().decode().encode(encoding) + bytes(5_000_000)
+    path = written(tmp_path, "padded.csv", padded)
+    np.testing.assert_array_equal(capture.read(path).positions, whole.positions)
+    tracemalloc.start()
+    try:
+        capture.read(path)
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * len(padded), "no line is made of zeros"
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
