@@ -12,7 +12,7 @@ from ..errors import KnuckleError, RecipeError
 from ..files import write_json
 from ..hand import marker_sets
 from ..pipeline import performer
-from ..pipeline.recipe import from_dict, read_json, to_dict
+from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
 from ..rig.keys.take_report import report_of
 from .scene_recipe import apply_recipe, recipe_of
 
@@ -90,7 +90,7 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
 
     def give(self, context: "Context") -> Any:
         """Return the scene's performer."""
-        return json.loads(context.scene.knuckle.performer)
+        return decode_json(context.scene.knuckle.performer, "the performer of this scene")
 
 
 class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):

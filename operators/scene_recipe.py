@@ -9,7 +9,7 @@ from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
 from ..hand import marker_sets
 from ..pipeline import performer
-from ..pipeline.recipe import Recipe
+from ..pipeline.recipe import Recipe, decode_json
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_storable
 from ..rig.keys.frame_times import scene_rate
@@ -72,10 +72,8 @@ def performer_of(scene: "Scene") -> Any:
 
 
 def _decoded(text: str, what: str) -> Any:
-    try:
-        return json.loads(text) if text else None
-    except json.JSONDecodeError as error:
-        raise RecipeError(f"the {what} of this scene is not JSON ({error.msg}), load it again") from error
+    """Decode a setting. Raises RecipeError."""
+    return decode_json(text, f"the {what} of this scene (load it again)") if text else None
 
 
 def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:

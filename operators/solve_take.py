@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import RigError
-from ..hand.generators import Progress
+from ..hand.generators import Progress, run_to_end
 from ..pipeline.job import SolveJob, Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
@@ -19,7 +19,7 @@ from ..rig.linked import ObjectName, check_target, editable, is_in_scene, librar
 from ..rig.rig_query import RigQuery
 from .import_capture import select_only
 from .job import JobOperator, no_job_runs
-from .load_capture import capture_object, show_capture
+from .load_capture import capture_object, found_hands, show_capture
 from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             self.report({"INFO"}, told)
-        shown = capture_object(context, take.recipe.capture) or show_capture(context, take.markers, take.recipe)
+        shown = capture_object(context, take.recipe.capture)
+        if shown is None:
+            found = run_to_end(found_hands(take.recipe, take.markers))
+            shown = show_capture(context, take.markers, take.recipe.capture, found)
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]

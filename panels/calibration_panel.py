@@ -1,6 +1,5 @@
 """The Calibration panel: clips, joint radii, the measurements and their spread."""
 
-import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from ..hand.measured_hand import MeasuredHand
 from ..hand.measurements import format_value
 from ..pipeline import performer
 from ..pipeline.performer import Performer
+from ..pipeline.recipe import decode_json
 from .text_format import DIGIT_NAMES, line, pair, paragraph
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def _rho(hand: MeasuredHand, digit: str) -> str:
 def performer_of(text: str) -> Performer | None:
     """Decode a scene's performer, None without one. Cached, since panels are drawn all the time."""
     try:
-        return performer.from_dict(json.loads(text), "performer") if text else None
-    except (KnuckleError, json.JSONDecodeError):
+        return performer.from_dict(decode_json(text, "performer"), "performer") if text else None
+    except KnuckleError:
         return None
 
 

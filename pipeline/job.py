@@ -19,6 +19,7 @@ from ..hand.kinematics import Pose
 from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
+from ..hand.plausibility import implausible_lengths
 from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
 from ..solvers import Smoothing, Solver, initial_state
@@ -28,7 +29,7 @@ from . import assignment
 from .device_frames import to_hand_frames
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .recipe import DriveChoice, Recipe, to_dict
-from .report import accuracy_warnings, hand_report
+from .report import accuracy_warnings, hand_report, rate_doubt
 from .retarget import RetargetedHand, observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
 
@@ -240,6 +241,7 @@ def _report(
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
             directions = observed_directions(hand.pose, measured)
             figures[hand.side]["rig"] = retarget_figures(hand.retargeted, directions)
+        figures[hand.side]["hand_length_mm"] = round(1000 * hand.proportions.size, 1)
     return {
         "capture": recipe.capture,
         "format": markers.format,
@@ -264,6 +266,8 @@ def _add_notes(report: dict[str, Any], rig_hands: RigHands, solved: list[SolvedH
         for hand in solved
         if hand.guessed_fingers
     ]
+    doubts = [*(implausible_lengths(hand.proportions) for hand in solved), rate_doubt(report)]
+    report["warnings"] += filter(None, doubts)
     for side, figures in report["hands"].items():
         report["warnings"] += accuracy_warnings(side, figures)
 

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 FORMAT, FORMAT_VERSION = "knuckle performer", 4
 FILE_KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
+MAX_VERSION_DIGITS = 6
 HAND_KEYS = (
     "size_mm",
     "palm_mm",
@@ -146,9 +147,9 @@ def from_dict(data: object, where: str) -> Performer:
 
 def _check_version(found: object, where: str) -> None:
     name, _, version = found.rpartition(" ") if isinstance(found, str) else ("", "", "")
-    if name != FORMAT or not version.isdecimal() or int(version) < 1:
+    if name != FORMAT or not version.isdecimal() or len(version) > MAX_VERSION_DIGITS or int(version) < 1:
         raise RecipeError(
-            f"{where}: not a performer file, its format is {found!r}, expected '{FORMAT} {FORMAT_VERSION}'"
+            f"{where}: not a performer file, its format is {found!r:.60}, expected '{FORMAT} {FORMAT_VERSION}'"
         )
     if int(version) > FORMAT_VERSION:
         raise RecipeError(

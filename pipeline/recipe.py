@@ -164,22 +164,50 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 
 MAX_JSON_BYTES = 16 * 2**20
 """A larger file is no recipe, performer or marker map."""
+MAX_DIGITS = 18
+"""Digits and sign of an integer in such a file."""
+
+
+def decode_json(text: str, where: str) -> Any:
+    """Decode a JSON text, whatever it holds.
+
+    Raises RecipeError naming `where`, and the line, for what is not JSON, is nested too deeply, has an integer
+    beyond 64 bits, or half a character.
+    """
+    try:
+        data = json.loads(text, parse_int=_integer)
+        # Half a surrogate pair, written as \ud800, is JSON but not a character.
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except json.JSONDecodeError as error:
+        raise RecipeError(f"{where}, line {error.lineno}: not JSON ({error.msg})") from error
+    except UnicodeEncodeError as error:
+        raise RecipeError(f"{where}: holds half a character ({error.object[error.start]!r})") from error
+    except (ValueError, RecursionError) as error:
+        raise RecipeError(f"{where}: not a JSON text") from error
+    return data
+
+
+def _integer(text: str) -> int:
+    """An integer of 64 bits. Raises ValueError."""
+    if len(text) > MAX_DIGITS:
+        raise ValueError(text[:MAX_DIGITS])
+    return int(text)
 
 
 def read_json(path: str | Path) -> Any:
     """Read and decode a small JSON file.
 
-    Raises RecipeError if it is missing, larger than 16 MiB or not JSON; the message names the line.
+    Raises RecipeError if it is missing, larger than 16 MiB, or as decode_json does.
     """
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if size > MAX_JSON_BYTES:
-            raise RecipeError(f"{path}: {size / 2**20:.0f} MiB, a file of settings has at most 16")
-        return json.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():
+            raise RecipeError(f"{path}: a folder or a device, expected a file of JSON")
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise RecipeError(f"{path}: larger than {MAX_JSON_BYTES >> 20} MiB, the most for a file of settings")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from error
-    except json.JSONDecodeError as error:
-        raise RecipeError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise RecipeError(f"{path}: not a JSON text") from error
+    return decode_json(text, str(path))

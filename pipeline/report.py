@@ -47,6 +47,8 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
     }
 
 
+USUAL_RATES_HZ = (5.0, 1000.0)
+"""From a slow webcam to the fastest optical systems."""
 DOUBTFUL_ERROR_MM = 8.0
 """mm, mean error of a fingertip from which something is probably wrong."""
 
@@ -62,6 +64,14 @@ def accuracy_warnings(side: Side, report: dict[str, Any]) -> list[str]:
         f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
         f"is it this performer's hand, and are its labels right{held}?"
     ]
+
+
+def rate_doubt(report: dict[str, Any]) -> str:
+    """Return a sentence about a rate at which nothing records hands; empty for a plausible one, and for one frame."""
+    low, high = USUAL_RATES_HZ
+    if low <= report["rate"] <= high or report["frames"] == 1:
+        return ""
+    return f"{report['rate']:g} Hz is an unusual rate, expected {low:g} to {high:g} Hz: are the capture's times right?"
 
 
 def _is_digit_joint(hand: HandModel, joint: int) -> bool:

@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import RigError
 from .detection import Bone
 from .detection.skeleton import Point
 
@@ -31,6 +33,25 @@ DECIDING = OVERRIDING_CONSTRAINTS | COPYING_CONSTRAINTS
 LEAST_INFLUENCE = 0.5
 """Constraints with less influence than this leave most of the motion to the keys, such as those of an IK chain while
 the arm is in FK."""
+
+
+def expect_current_pose(armature: "Object") -> None:
+    """Let Blender give new bones their pose, where a script has made them since the last evaluation.
+
+    Raises RigError if Blender does not, since it does not evaluate the armature.
+    """
+    if _pose_is_current(armature):
+        return
+    bpy.context.view_layer.update()
+    if not _pose_is_current(armature):
+        raise RigError(
+            f"armature '{armature.name}' has bones without a pose, leave Edit Mode and show it in the view layer"
+        )
+
+
+def _pose_is_current(armature: "Object") -> bool:
+    pose = armature.pose
+    return all(pose is not None and bone.name in pose.bones for bone in armature.data.bones)
 
 
 def plain_bones(armature: "Object") -> list[Bone]:

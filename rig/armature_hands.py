@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
-from .armature_data import plain_bones
+from .armature_data import expect_current_pose, plain_bones
 from .binding import is_armature
 from .detection import Bone, DetectedHand, detect
 from .keys.parent_motion import check_depth
@@ -65,6 +65,7 @@ def hands_and_problems(armature: "Object") -> tuple[dict[Side, FoundHand], dict[
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     check_depth(armature.name, np.array(armature.matrix_world, float))
+    expect_current_pose(armature)
     saved, problems = _saved_mappings(armature)
     mapped_bones = {bone for mapping in saved.values() for bone in mapping.bones.values()}
     hands = (

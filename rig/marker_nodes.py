@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 if TYPE_CHECKING:
-    from bpy.types import GeometryNodeTree
+    from bpy.types import GeometryNodeTree, NodeTree
 
 NAME = "Knuckle Markers"
 
@@ -49,10 +49,10 @@ class _Builder:
 
 
 def marker_nodes() -> "GeometryNodeTree":
-    """Return the node group, made if the file has none."""
-    found: bpy.types.NodeTree | None = bpy.data.node_groups.get(NAME)
-    if isinstance(found, bpy.types.GeometryNodeTree):
-        return found
+    """Return the node group, made if the file has none with these inputs."""
+    for found in bpy.data.node_groups:
+        if found.name.startswith(NAME) and isinstance(found, bpy.types.GeometryNodeTree) and shows_markers(found):
+            return found
     tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
     assert isinstance(tree, bpy.types.GeometryNodeTree)
     tree.is_modifier = True
@@ -69,6 +69,17 @@ def marker_nodes() -> "GeometryNodeTree":
     _build(_Builder(tree))
     _lay_out(tree)
     return tree
+
+
+def shows_markers(tree: "NodeTree") -> bool:
+    """Whether a node group has the inputs of this one, so that a person has not changed it beyond use."""
+    return {name for name, *_ in INPUTS} | set(MATERIALS) <= input_identifiers(tree).keys()
+
+
+def input_identifiers(tree: "NodeTree") -> dict[str, str]:
+    """Return input of a node group -> its identifier."""
+    sockets = tree.interface.items_tree
+    return {str(socket.name): str(socket.identifier) for socket in sockets if getattr(socket, "in_out", "") == "INPUT"}
 
 
 def _build(b: _Builder) -> None:

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 
 from ..capture.markers import Markers
-from .marker_nodes import NAME, marker_nodes
+from .marker_nodes import NAME, input_identifiers, marker_nodes, shows_markers
 from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 CAPTURE_PROPERTY = "knuckle_capture"
 """Custom property that makes an object a capture's markers; it holds what the panel shows about them."""
+
+DESCRIBED = frozenset(
+    ("source", "format", "frames", "rate", "unit", "first", "duration", "names", "gaps", "warnings", "row_rate")
+)
+"""Keys of that property, among others."""
 
 COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.28, 0.42, 1.0, 1.0)}
 
@@ -82,17 +87,22 @@ def show_mirrored(obj: "Object", mirror: bool) -> None:
 
 
 def is_markers(obj: "Object | None") -> bool:
-    """Whether an object shows the markers of a capture."""
-    return obj is not None and obj.type == "MESH" and obj.get(CAPTURE_PROPERTY) is not None
+    """Whether an object shows the markers of a capture: its description, points and modifier are as add_markers left
+    them.
+    """
+    if obj is None or obj.type != "MESH" or "state" not in obj.data.attributes or _modifier(obj) is None:
+        return False
+    described = obj.get(CAPTURE_PROPERTY)
+    return hasattr(described, "keys") and set(described.keys()) >= DESCRIBED
 
 
 def show_solved(obj: "Object", markers: Markers) -> None:
     """Show the markers that cleaning filled in as predicted, in the rows that were solved.
 
-    Rows outside the solved range do not change, nor does an object whose labels differ from those of `markers`.
+    Rows outside the solved range do not change, nor does an object whose labels or points are not those of `markers`.
     """
     capture, count = obj[CAPTURE_PROPERTY], len(markers.names)
-    if list(capture["names"]) != list(markers.names) or not len(markers.times):
+    if list(capture["names"]) != list(markers.names) or not len(markers.times) or len(obj.data.vertices) % count:
         return
     times = capture["first"] + np.arange(len(obj.data.vertices) // count) / capture["row_rate"]
     solved = np.flatnonzero((times >= markers.times[0] - 1e-6) & (times <= markers.times[-1] + 1e-6))
@@ -115,19 +125,22 @@ def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
     return positions.reshape(-1, count, 3), states.reshape(-1, count)
 
 
-def _modifier(obj: "Object") -> "Modifier":
-    return next(modifier for modifier in obj.modifiers if modifier.type == "NODES" and modifier.node_group)
+def _modifier(obj: "Object") -> "Modifier | None":
+    """The modifier that shows the markers, None if it was removed or has other nodes."""
+    nodes = (modifier for modifier in obj.modifiers if modifier.type == "NODES" and modifier.node_group)
+    return next((modifier for modifier in nodes if shows_markers(modifier.node_group)), None)
 
 
-def _identifier(modifier: "Modifier", name: str) -> str:
-    sockets = modifier.node_group.interface.items_tree
-    return str(next(socket.identifier for socket in sockets if socket.name == name and socket.in_out == "INPUT"))
+def _shown_by(obj: "Object", name: str) -> "tuple[Modifier, str]":
+    """The modifier of an object that is_markers, and the identifier of an input."""
+    modifier = _modifier(obj)
+    assert modifier is not None
+    return modifier, input_identifiers(modifier.node_group)[name]
 
 
 def set_input(obj: "Object", name: str, value: object) -> None:
     """Set an input of the node group: Start, Rows per Frame, Size, ..."""
-    modifier = _modifier(obj)
-    identifier = _identifier(modifier, name)
+    modifier, identifier = _shown_by(obj, name)
     # Since Blender 5.2 the inputs are properties; before, they were custom properties of the modifier.
     if hasattr(modifier, "properties"):
         getattr(modifier.properties.inputs, identifier).value = value
@@ -138,8 +151,7 @@ def set_input(obj: "Object", name: str, value: object) -> None:
 
 def get_input(obj: "Object", name: str) -> Any:
     """Return the value of an input of the node group."""
-    modifier = _modifier(obj)
-    identifier = _identifier(modifier, name)
+    modifier, identifier = _shown_by(obj, name)
     if hasattr(modifier, "properties"):
         return getattr(modifier.properties.inputs, identifier).value
     return modifier[identifier]
@@ -147,8 +159,7 @@ def get_input(obj: "Object", name: str) -> Any:
 
 def size_property(obj: "Object") -> tuple[Any, str]:
     """Return the data and property name of the markers' size, for a panel."""
-    modifier = _modifier(obj)
-    identifier = _identifier(modifier, "Size")
+    modifier, identifier = _shown_by(obj, "Size")
     if hasattr(modifier, "properties"):
         return getattr(modifier.properties.inputs, identifier), "value"
     return modifier, f'["{identifier}"]'

@@ -77,7 +77,7 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
     first, second = rig("right"), rig("right")
     first.name, second.name = "First", "Second"
     file, out = tmp_path / "rig.blend", tmp_path / "out.blend"
-    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5"]
+    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5", "--force"]
     bpy.context.view_layer.objects.active = None
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     assert main(command) == 1
@@ -121,7 +121,7 @@ def test_a_preset_tells_the_shell_which_bones_are_a_hand(tmp_path: Path, capsys:
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     bones = {joint: joint for joint in ("wrist", *CHAIN_JOINTS["index-finger"])}
     write_preset(preset, Mapping("right", bones))
-    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5"]
+    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5", "--force"]
     assert main(command) == 1
     assert "--mapping" in capsys.readouterr().err
     assert main([*command, "--mapping", str(preset)]) == 0

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,3 +145,56 @@ def test_a_saved_file_shows_its_markers_in_a_blender_without_the_extension(tmp_p
     answer = next(line for line in ran.stdout.splitlines() if line.startswith("ANSWER"))
     there = np.array(json.loads(answer.removeprefix("ANSWER"))).reshape(-1, 42, 3).mean(axis=1)
     assert np.abs(here - there).max() < 1e-6
+
+
+def lose_modifier(obj: bpy.types.Object) -> None:
+    obj.modifiers.clear()
+
+
+def change_nodes(obj: bpy.types.Object) -> None:
+    obj.modifiers[0].node_group = bpy.data.node_groups.new("Other", "GeometryNodeTree")
+
+
+def lose_input(obj: bpy.types.Object) -> None:
+    interface = obj.modifiers[0].node_group.interface
+    interface.remove(next(socket for socket in interface.items_tree if socket.name == "Size"))
+
+
+def lose_states(obj: bpy.types.Object) -> None:
+    obj.data.attributes.remove(obj.data.attributes["state"])
+
+
+def change_description(obj: bpy.types.Object) -> None:
+    obj["knuckle_capture"] = 3
+
+
+def cut_description(obj: bpy.types.Object) -> None:
+    del obj["knuckle_capture"]["row_rate"]
+
+
+@pytest.mark.parametrize(
+    "edit", [lose_modifier, change_nodes, lose_input, lose_states, change_description, cut_description]
+)
+def test_an_object_that_shows_no_markers_any_more_is_left_alone(
+    extension, glove: Path, edit: Callable[[bpy.types.Object], None]
+) -> None:
+    """Whoever applies its modifier or edits its properties has an object of their own; a new import adds another."""
+    scene = bpy.context.scene
+    assert bpy.ops.knuckle.import_capture(filepath=str(glove)) == {"FINISHED"}
+    own = scene.knuckle.markers
+    assert is_markers(own)
+    edit(own)
+    assert not is_markers(own)
+    scene.knuckle.start = 7
+    assert bpy.ops.knuckle.import_capture(filepath=str(glove)) == {"FINISHED"}
+    assert is_markers(scene.knuckle.markers) and scene.knuckle.markers != own
+    scene.knuckle.start = 9
+
+
+def test_points_that_were_edited_are_left_as_they_are() -> None:
+    markers = capture()
+    obj = add_markers(markers, "edited", bpy.context.scene.collection, start=1.0, rate=60.0)
+    obj.data.vertices.add(1)
+    before = len(obj.data.vertices)
+    show_solved(obj, markers)
+    assert len(obj.data.vertices) == before

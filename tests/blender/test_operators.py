@@ -7,7 +7,9 @@ import bpy
 import numpy as np
 import pytest
 
+from knuckle.operators.live_device import end
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
+from knuckle.panels.calibration_panel import performer_of
 from knuckle.pipeline.recipe import from_dict, to_dict
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.limits.limit_constraints import CONSTRAINT_NAME
@@ -46,6 +48,14 @@ def test_add_hand_gives_a_hand_of_that_size_with_visible_limits(side: str) -> No
     assert (thumb > 0) == (side == "left")
 
 
+def test_a_hand_is_added_where_there_is_no_view_to_align_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As from a script, with the preference to align new objects with the view."""
+    edit = bpy.context.preferences.edit
+    monkeypatch.setattr(edit, "object_align", "VIEW")
+    assert bpy.ops.knuckle.add_hand() == {"FINISHED"}
+    np.testing.assert_array_equal(bpy.context.active_object.matrix_world, np.eye(4))
+
+
 def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
     for _ in range(2):
         assert bpy.ops.knuckle.import_capture(filepath=TAP) == {"FINISHED"}
@@ -81,6 +91,41 @@ def test_what_cannot_be_read_is_told_and_changes_nothing(tmp_path: Path) -> None
             bpy.ops.knuckle.solve()
         bpy.context.scene.knuckle.capture = TAP
     assert everything(bpy.context.scene) == before
+
+
+def refusals() -> list[str]:
+    """What operators that read the settings say; what they are refused for is a sentence, no traceback."""
+    said = []
+    for operator in (bpy.ops.knuckle.solve, bpy.ops.knuckle.calibrate, bpy.ops.knuckle.live_start):
+        try:
+            operator()
+        except RuntimeError as error:
+            said.append(str(error))
+            assert said[-1].startswith("Error: ") and "Traceback" not in said[-1]
+    end(put_back=False)
+    return said
+
+
+@pytest.mark.parametrize("setting", ["performer", "marker_map", "rig_mappings"])
+def test_settings_that_are_no_json_are_told(setting: str) -> None:
+    """Settings come with a .blend file that anybody may have written."""
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    for text in ("[" * 50_000, "9" * 5000, '{"\\ud800": 1}', "{"):
+        setattr(chosen, setting, text)
+        assert len(refusals()) == 3
+        assert performer_of(chosen.performer) is None
+
+
+@pytest.mark.parametrize("setting", ["performer", "marker_map", "rig_mappings"])
+@pytest.mark.parametrize("text", ["[]", "3", "null", '"left"', '{"left": {"right": []}}', '{"hands": {"left": 3}}'])
+def test_settings_of_another_kind_raise_nothing_but_a_sentence(setting: str, text: str) -> None:
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    setattr(chosen, setting, text)
+    assert performer_of(chosen.performer) is None
+    said = refusals()
+    assert said or setting == "rig_mappings" or text == "null", "mappings are read for an armature only"
 
 
 def test_solve_keys_a_new_hand_on_the_frames_of_its_markers() -> None:

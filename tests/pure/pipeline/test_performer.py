@@ -78,6 +78,10 @@ def changed(change):
             f"of version {FORMAT_VERSION + 1}, this Knuckle reads performers up to",
         ),
         (lambda data, _: data.update(format="recipe"), "not a performer file, its format is 'recipe'"),
+        (
+            lambda data, _: data.update(format=f"knuckle performer {'9' * 5000}"),
+            "not a performer file, its format is 'knuckle performer 9999",
+        ),
         (lambda data, _: data.update(format=None), "not a performer file, its format is None"),
         (lambda data, _: data.update(hand={}), "'hand' is not known, expected format, capture"),
         (lambda _, hand: hand.update(rhos={}), "me.json, left: 'rhos' is not known, expected size_mm"),

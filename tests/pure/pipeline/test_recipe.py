@@ -94,13 +94,21 @@ def test_every_smoothing_can_be_made_of_its_own_defaults(name):
 def test_files_that_are_no_settings_are_told(tmp_path):
     with pytest.raises(RecipeError, match="cannot be read"):
         read_json(tmp_path / "missing.json")
-    with pytest.raises(RecipeError, match="cannot be read"):
+    with pytest.raises(RecipeError, match="a folder or a device"):
         read_json(tmp_path)
+    with pytest.raises(RecipeError, match="/dev/zero: a folder or a device"):
+        read_json("/dev/zero")
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(RecipeError, match="larger than 16 MiB"):
+        read_json(tmp_path / "large.json")
     for content, sentence in (
         (b"{\n'a'", "line 2: not JSON"),
         (b"\xff\xfe\x00", "not a JSON text"),
         (b"[" * 99999, "not"),
         (b"1" * 5000, "not a JSON text"),
+        (b'{"size_mm": 99999999999999999999}', "not a JSON text"),
+        (b'{"\\ud800": 1}', "holds half a character"),
     ):
         path = tmp_path / "bad.json"
         path.write_bytes(content)

@@ -1,0 +1,63 @@
+"""Hands that no person has are told, those of people are not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knuckle.errors import KnuckleError
+from knuckle.hand.joints import SIDES
+from knuckle.hand.plausibility import implausible_lengths
+from knuckle.hand.proportions import adult
+from knuckle.pipeline.job import run
+from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.report import rate_doubt
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("length", [0.11, 0.15, 0.23])
+def test_children_and_adults_are_plausible(side, length):
+    assert not implausible_lengths(adult(side, length))
+
+
+def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_told():
+    assert "the right hand is 18 mm long" in implausible_lengths(adult("right", 0.0183))
+    assert "is the unit of the capture right?" in implausible_lengths(adult("left", 0.183 * 2.54))
+
+
+def test_a_bone_of_another_finger_is_told():
+    hand = adult("right")
+    phalanges = hand.phalanges.copy()
+    phalanges[4, 2] = 0.07
+    assert "little finger's distal bone is 70 mm long" in implausible_lengths(replace(hand, phalanges=phalanges))
+
+
+def test_knuckles_that_coincide_are_told():
+    hand = adult("left")
+    palm = hand.palm.copy()
+    palm[-1] = palm[2] + 1e-9
+    assert "breadth across the knuckles is 0 mm" in implausible_lengths(replace(hand, palm=palm))
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.05, 0.08])
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_is_not_solved_without_a_word(tmp_path: Path, spread: float, seed: int) -> None:
+    """A handpose of random joints, `spread` m about the wrist."""
+    matrices = np.tile(np.eye(4).ravel(), (50, 1))
+    matrices[:, 12:15] = np.random.default_rng(seed).normal(0.0, spread, (50, 3))
+    matrices[[0, 25], 12:15] = 0.0
+    path = tmp_path / "noise.handpose"
+    np.concatenate([[25.0], matrices.ravel(), np.ones(50)]).astype("<f4").tofile(path)
+    try:
+        report = run(Recipe(str(path))).report
+    except KnuckleError:
+        return
+    doubts = ("is the unit of the capture right?", "are the labels right?", "are its labels right")
+    assert any(doubt in warning for warning in report["warnings"] for doubt in doubts)
+
+
+def test_unusual_rates_are_told():
+    assert "0.5 Hz is an unusual rate" in rate_doubt({"rate": 0.5, "frames": 20})
+    assert "4000 Hz" in rate_doubt({"rate": 4000.0, "frames": 20})
+    assert not rate_doubt({"rate": 1.0, "frames": 1}) and not rate_doubt({"rate": 119.88, "frames": 20})
