@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup docs release demo test test-all fuzz mutate measure rigs test-gui check format generate package bench docs-pictures clean
+.PHONY: help setup docs release release-files demo test test-all fuzz mutate measure rigs test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -22,23 +22,26 @@ PYTEST = -m pytest -n auto --maxprocesses 4
 test: rigs ## test all features within minutes, on the newest Python found: without tests that are slow
 	$(NEWEST)/python $(PYTEST) -m "not slow" $(ARGS)
 
-# What needs no Blender is tried whole on the newest Python, and without what is slow on the others.
+# All is tried on the newest Python; on the others, one case of each slow test in Blender, and what is quick without it.
 test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
 	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS); else \
-	    $$env/bin/python $(PYTEST) tests/blender $(ARGS); \
+	    $$env/bin/python $(PYTEST) tests/blender -m "not further" $(ARGS); \
 	    $$env/bin/python $(PYTEST) tests/pure -m "not slow" $(ARGS); \
 	  fi; \
 	done
 
-TESTS = tests/pure
-SECONDS = 600
-fuzz: setup ## try random examples: make fuzz SECONDS=3600 TESTS=tests/pure/solvers
-	$(NEWEST)/python tools/fuzz.py --seconds $(SECONDS) $(TESTS)
+OF = laws
+FOR = 600
+fuzz: rigs ## try laws, packets, files or a scene at random, FOR seconds on each Python: make fuzz OF=files FOR=3600
+	@found=0; for env in .venv/3.*; do \
+	  echo "== $$($$env/bin/python --version)"; \
+	  $$env/bin/python tools/fuzz_$(OF).py --seconds $(FOR) $(ARGS) || found=1; \
+	done; exit $$found
 
-mutate: setup ## break the solvers one operator at a time, for SECONDS, and tell which breaks no test notices
-	$(NEWEST)/python tools/mutate.py --seconds $(SECONDS)
+mutate: setup ## break the solvers one operator at a time, FOR seconds, and tell which breaks no test notices
+	$(NEWEST)/python tools/mutate.py --seconds $(FOR)
 
 measure: rigs ## measure how long each test takes, and write tests/durations.tsv, by which some are slow
 	@rm -f build/durations.*
@@ -95,6 +98,9 @@ release: ## show what releasing VERSION would change; python tools/release.py VE
 docs-pictures: setup ## render the pictures of the README and docs, those of Blender's window from the last test-gui
 	$(NEWEST)/python tools/docs_pictures.py
 	if [ -e build/gui/solve.json ]; then $(NEWEST)/python tools/gui_pictures.py; fi
+
+release-files: setup # one file of each kind, which every later version must open; by the oldest Blender
+	$$(ls -d .venv/3.* | head -n 1)/bin/python tools/release_files.py
 
 clean: ## remove what was built, and the environments
 	rm -rf build .venv

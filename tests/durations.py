@@ -19,6 +19,8 @@ QUICK = 0.2
 """s: a test that takes less is never slow; nor is one that is marked `always`."""
 CHEAP = 1.5
 """s that the cheapest of a test's cases may take."""
+LONG = 1.0
+"""s from which on a case is tried on the newest Python only, if the test has a quicker case."""
 NOTED = 0.1
 """s from which on a test is written down."""
 
@@ -45,6 +47,8 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
         for number, (taken, item) in enumerate(sorted(family, key=lambda case: case[0])):
             if taken > QUICK and (number or cheapest > CHEAP) and not item.get_closest_marker("always"):
                 item.add_marker("slow")
+                if number and seconds.get(key(item.nodeid), 0.0) > LONG:
+                    item.add_marker("further")
 
 
 def known() -> dict[str, float]:

@@ -39,7 +39,9 @@ def main() -> None:
         print(notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), options.what[1]))
     elif len(options.what) == 1:
         today = datetime.datetime.now(datetime.UTC).date()
-        release(ROOT, options.what[0], today, lambda: run(ROOT, "make", "package"), dry=options.dry_run)
+        release(
+            ROOT, options.what[0], today, lambda: run(ROOT, "make", "release-files", "package"), dry=options.dry_run
+        )
     else:
         parser.error("expected a version, or notes and a version")
 
@@ -51,7 +53,7 @@ def release(root: Path, version: str, today: datetime.date, build: Callable[[], 
         root: The checkout. Its work tree must be clean and its branch main.
         version: The new version, at least the present one, without a tag so far.
         today: The date of the release.
-        build: Writes build/knuckle-VERSION.zip.
+        build: Writes build/knuckle-VERSION.zip, and the files that later versions must open.
         dry: Print what would change, and stop there.
 
     Raises:
@@ -76,7 +78,8 @@ def release(root: Path, version: str, today: datetime.date, build: Callable[[], 
     package = root / "build" / f"knuckle-{version}.zip"
     checksum = f"{hashlib.sha256(package.read_bytes()).hexdigest()}  {package.name}\n"
     package.with_suffix(".zip.sha256").write_text(checksum, encoding="utf-8")
-    run(root, "git", "commit", "--all", "--message", f"Version {version}")
+    run(root, "git", "add", "--all")
+    run(root, "git", "commit", "--message", f"Version {version}")
     run(root, "git", "tag", "--annotate", f"v{version}", "--message", f"Knuckle {version}")
     print(f"{checksum}tagged v{version}; to publish: git push origin main v{version}")
 

@@ -29,7 +29,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.rig.armature_hands import FoundHand, find_hands  # noqa: E402
 from knuckle.rig.bound_hand import bound_hand  # noqa: E402
-from knuckle.rig.keys.keyframes import KeyedHand, key_hands  # noqa: E402
+from knuckle.rig.keys.hand_motion import KeyedHand  # noqa: E402
+from knuckle.rig.keys.keyframes import key_hands  # noqa: E402
 from knuckle.tests.blender import baking  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS, placed, strange  # noqa: E402
 

@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.tests.blender.rigs import rig_file
+from knuckle.tests.gui.live_senders import vmc_when_asked
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "gui"
@@ -73,6 +74,13 @@ def bring_rigs() -> Path:
         (folder / f"{name}.blend").unlink(missing_ok=True)
         shutil.copy(source, folder / f"{name}.blend")
     return folder
+
+
+@pytest.fixture
+def vmc() -> Iterator[None]:
+    """See vmc_when_asked."""
+    with vmc_when_asked(OUT):
+        yield
 
 
 @pytest.fixture(scope="session")

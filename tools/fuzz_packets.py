@@ -1,6 +1,7 @@
 """Feeds corrupted packets to the device parsers and reports the results.
 
-python tools/fuzz_streams.py [DEVICE ...] [--packets N] [--seed S] [--takes TAKE.rawtake ...]
+    python tools/fuzz_packets.py [DEVICE ...] [--packets N] [--seed S] [--takes TAKE.rawtake ...]
+    python tools/fuzz_packets.py --seconds 3600           # or: make fuzz OF=packets FOR=3600
 
 The packets are those that each device's sender sends for closing hands, and those of raw takes. They are mutated: bits
 flipped, cut, repeated, spliced with others, reordered, and lengths and numbers set to the extremes of their types.
@@ -10,12 +11,11 @@ status is 1.
 
 import argparse
 import random
-import re
 import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,105 +29,14 @@ from knuckle.capture.protocols.finite_numbers import MAX_COORDINATE_M
 from knuckle.capture.timestamps import MAX_TIME_S
 from knuckle.errors import PacketError
 from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tools.mutations import mutated
 
 MAX_POINTS = 4096
 """Largest number of points in a frame."""
+COUNTS = [0, 1, 1, 1, 2, 4]
+"""Mutations of a packet, each as likely."""
 WARM = 0.2
 """Share of the packets after which a parser has filled its tables, so that memory should no longer grow."""
-EXTREMES = [0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF]
-FLOATS = [0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001, 0x47C35000]
-"""Bit patterns of ±infinity, NaN, the largest and the smallest number, and 100000."""
-WORDS = [
-    b"NaN",
-    b"-Infinity",
-    b"1e999",
-    b"9" * 400,
-    b"null",
-    b"true",
-    b"[[[[",
-    b"}",
-    b'"',
-    b"\\u0000",
-    b"\xff",
-    b"-",
-    b"",
-]
-VALUES = [
-    b"0",
-    b"-0",
-    b"1",
-    b"-1",
-    b"1e308",
-    b"1e-320",
-    b"9e3",
-    b"1e5",
-    b"NaN",
-    b"-Infinity",
-    b"null",
-    b"true",
-    b'""',
-    b"[]",
-]
-NUMBER = re.compile(rb"-?\d+(\.\d+)?(e-?\d+)?")
-
-Mutation = Callable[[random.Random, bytearray, list[bytes]], None]
-
-
-def flip(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Flip some bits."""
-    for _number in range(dice.choice([1, 1, 2, 8])):
-        packet[dice.randrange(len(packet))] ^= 1 << dice.randrange(8)
-
-
-def cut(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Cut off the end, or cut out a piece."""
-    start = dice.randrange(len(packet))
-    del packet[start : start + dice.choice([1, 4, 16, len(packet)])]
-
-
-def repeat(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Repeat a piece once or many times."""
-    start, length = dice.randrange(len(packet)), dice.choice([1, 2, 4, 8, 64, len(packet)])
-    piece = packet[start : start + length] * dice.choice([1, 1, 2, 50])
-    packet[start:start] = piece[:MAX_PACKET_SIZE]
-
-
-def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Overwrite 1 to 8 bytes, usually aligned, with an extreme number of either byte order."""
-    size = dice.choice([1, 2, 4, 4, 4, 8])
-    value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
-    place = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
-    packet[place : place + size] = value.to_bytes(size, dice.choice(["little", "big"]))
-
-
-def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Overwrite bytes with a malformed token."""
-    place = dice.randrange(len(packet))
-    packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
-
-
-def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Replace a number in text by another value, so that the text around it remains valid."""
-    number = NUMBER.search(packet, dice.randrange(len(packet)))
-    if number is not None:
-        packet[number.start() : number.end()] = dice.choice(VALUES)
-
-
-def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
-    """Replace the end by that of another packet."""
-    other = dice.choice(others)
-    start = dice.randrange(len(packet))
-    begin = dice.randrange(len(other) + 1) if dice.random() < 0.5 else min(start, len(other))
-    packet[start:] = other[begin:]
-
-
-def noise(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
-    """Overwrite bytes with random ones."""
-    start = dice.randrange(len(packet))
-    packet[start : start + dice.choice([1, 4, 32])] = dice.randbytes(dice.choice([1, 4, 32]))
-
-
-MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, value, word, splice, noise]
 
 
 @dataclass(slots=True)
@@ -149,11 +58,8 @@ def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
     while True:
         start = dice.randrange(len(seeds))
         for number in range(dice.choice([1, 4, 16])):
-            packet = bytearray(seeds[(start + number) % len(seeds)] if dice.random() < 0.7 else dice.choice(seeds))
-            for _ in range(dice.choice([0, 1, 1, 1, 2, 4])):
-                if packet:
-                    dice.choice(MUTATIONS)(dice, packet, seeds)
-            yield bytes(packet[:MAX_PACKET_SIZE])
+            packet = seeds[(start + number) % len(seeds)] if dice.random() < 0.7 else dice.choice(seeds)
+            yield mutated(dice, packet, seeds, COUNTS)[:MAX_PACKET_SIZE]
 
 
 def check(frame: Frame) -> None:
@@ -240,13 +146,16 @@ def main() -> int:
     options.add_argument("devices", nargs="*", metavar="DEVICE", help=", ".join(DEVICES))
     options.add_argument("--packets", type=int, default=100_000)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=0.0, help="go on with further seeds for as long")
     options.add_argument("--takes", type=Path, nargs="*", default=[])
     chosen = options.parse_args()
-    faults = 0
-    for device in chosen.devices or DEVICES:
-        seeds = seeds_of(device, chosen.takes)
-        if seeds:
-            faults += sum(fuzz(device, seeds, chosen.packets, chosen.seed).faults.values())
+    packets = {device: seeds_of(device, chosen.takes) for device in chosen.devices or DEVICES}
+    faults, seed, end = 0, chosen.seed, time.monotonic() + chosen.seconds
+    while seed == chosen.seed or time.monotonic() < end:
+        for device, seeds in packets.items():
+            if seeds:
+                faults += sum(fuzz(device, seeds, chosen.packets, seed).faults.values())
+        seed += 1
     return 1 if faults else 0
 
 

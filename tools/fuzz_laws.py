@@ -1,7 +1,7 @@
 """Tries random examples of every law for as long as one says; prints what reproduces a failure, and goes on.
 
-    python tools/fuzz.py --seconds 3600 [TESTS ...]        # or: make fuzz SECONDS=3600 TESTS=tests/pure/solvers
-    python tools/fuzz.py --seed 4711 TESTS ...             # the same examples again
+    python tools/fuzz_laws.py --seconds 3600 [TESTS ...]        # or: make fuzz FOR=3600 ARGS=tests/pure/solvers
+    python tools/fuzz_laws.py --seed 4711 TESTS ...             # the same examples again
 
 Files are tried one after the other in random order, again and again. A file that the end of the time cuts off counts
 as found only if a test had failed by then. What failed is tried first in the next run, from .hypothesis.
@@ -88,7 +88,7 @@ def main() -> int:
                 return 1
             if outcome is Outcome.FAILED:
                 print("\n".join(line for line in printed.splitlines() if line.startswith(PRINTED)))
-                print(f"again: {sys.executable} tools/fuzz.py --seed {seed} {test}", flush=True)
+                print(f"again: {sys.executable} tools/fuzz_laws.py --seed {seed} {test}", flush=True)
             elif outcome is Outcome.CUT_OFF:
                 print(f"fuzz: the time ended in {test}")
             if time.monotonic() > end:

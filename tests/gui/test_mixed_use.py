@@ -1,0 +1,14 @@
+"""A day's work in a window, in rounds: what Blender holds stays as it is. benchmarks/mixed_use.py does it for hours."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+COUNTED = ("threads", "handlers", "draw callbacks")
+
+
+def test_rounds_of_mixed_use_leave_nothing_behind(play: Callable[..., dict[str, Any]], vmc: None, rigs: Path) -> None:
+    told = play("mixed_use", "0")
+    first, *_, last = told["rounds"]
+    assert told["faults"] == []
+    assert [last[name] for name in COUNTED] == [first[name] for name in COUNTED], told["rounds"]

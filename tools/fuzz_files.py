@@ -1,0 +1,278 @@
+"""Feeds mutated captures to the shell command, and reports what ends in anything but a result or a sentence.
+
+    python tools/fuzz_files.py --seconds 3600             # or: make fuzz OF=files FOR=3600
+    python tools/fuzz_files.py --seed 4711 [--number 12]  # the same files again, or one of them
+
+The captures are small ones of every format, two closing hands in most of them. Bytes, numbers, cells, lines and values
+of JSON are mutated; `info`, `solve` or `calibrate` is run. Reported with the seed, the number and the kept file are
+tracebacks, any other exit status than 0 and 1, more than one sentence, over SECONDS or MEMORY, and results that are not
+finite or not of a hand without a word about it. Then the exit status is 1.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from knuckle.cli.main import main as knuckle
+from knuckle.hand.joints import JOINTS
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.files import samples
+from knuckle.tools.mutations import mutated
+
+FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
+"""Where files that found something are kept."""
+COUNTS = [1, 1, 2, 4, 16]
+"""Mutations of a file, each as likely."""
+BATCH = 50
+"""Files of one process."""
+SECONDS = 20
+"""Processor time of a file."""
+MEMORY = 6 * 2**30
+"""Bytes of address space of the process, 2 GiB of which Blender's module takes at the start."""
+EXTREME_CELLS = [
+    "",
+    "0",
+    "-0",
+    "nan",
+    "inf",
+    "-1e308",
+    "1e-320",
+    "1e9",
+    "99999999999999999999",
+    "x",
+    '"',
+    "1,5",
+    "\x1b[2J",
+    "é",
+]
+HAND_SIZE_MM, RATE = (100.0, 260.0), (1.0, 2000.0)
+"""What a person's hand and a device's frames are; outside it something must be said."""
+
+
+def captures() -> dict[str, bytes]:
+    """Small captures of every format."""
+    labelled = [f"{side}_{joint}" for side in ("left", "right") for joint in JOINTS]
+    frames = moments(12)
+    points = np.stack([np.concatenate([frame.hands[side][:, :3, 3] for side in ("left", "right")]) for frame in frames])
+    cells = [",".join(f"{value:.4f}" for value in row.ravel()) for row in points]
+    head = ",".join(f"{label}.{axis}" for label in labelled for axis in "xyz")
+    lines = [f"time,{head}", *(f"{number / 60:.4f},{row}" for number, row in enumerate(cells))]
+    hands = {
+        "hands.csv": "\n".join(lines).encode(),
+        "hands.c3d": samples.C3D(samples.c3d_points(points), labelled, rate=60.0).bytes(),
+        "integers_of_hands.c3d": samples.C3D(
+            samples.c3d_points(points), labelled, processor=86, scale=0.1, rate=60.0
+        ).bytes(),
+        "webxr_of_hands.json": samples.webxr(30),
+    }
+    return {name: make() for name, make in samples.ALL.items()} | hands
+
+
+def mutate_cells(dice: random.Random, content: bytes) -> bytes:
+    """Mutate a text's cells and lines."""
+    text = content.decode("latin-1")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.split(newline)
+    for _ in range(dice.choice(COUNTS)):
+        row = dice.randrange(len(lines))
+        match dice.randrange(6):
+            case 0:
+                del lines[row]
+                lines = lines or [""]
+            case 1:
+                lines.insert(dice.randrange(len(lines) + 1), lines[row])
+            case 2:
+                other = dice.randrange(len(lines))
+                lines[row], lines[other] = lines[other], lines[row]
+            case _:
+                separator = max("\t,; ", key=lines[row].count)
+                cells = lines[row].split(separator)
+                column = dice.randrange(len(cells))
+                cells[column : column + dice.choice([1, 1, 1, 0, 3])] = [dice.choice(EXTREME_CELLS)]
+                lines[row] = separator.join(cells)
+    return newline.join(lines).encode("latin-1", "replace")
+
+
+def mutate_json(dice: random.Random, content: bytes) -> bytes:
+    """Replace, delete or repeat values of a JSON document."""
+    document = json.loads(content)
+    for _ in range(dice.choice(COUNTS)):
+        holder, key = document, None
+        while isinstance(holder, (dict, list)) and holder:
+            keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+            key = dice.choice(keys)
+            if not isinstance(holder[key], (dict, list)) or not holder[key] or dice.random() < 0.15:
+                break
+            holder = holder[key]
+        if key is None:
+            continue
+        match dice.randrange(4):
+            case 0:
+                del holder[key]
+            case 1 if isinstance(holder, list):
+                holder.insert(key, holder[key])
+            case 2 if isinstance(holder[key], float):
+                holder[key] *= dice.choice([-1.0, 1e3, 1e-3, 1e300, float("nan")])
+            case _:
+                holder[key] = dice.choice([None, True, "", [], {}, -1, 10**30, 1e308, "x" * 100_000, [[[]]], "\ud800"])
+    return json.dumps(document).encode()
+
+
+def mutate(dice: random.Random, name: str, content: bytes, others: list[bytes]) -> bytes:
+    """A mutated capture."""
+    if name.endswith(".json") and dice.random() < 0.6:
+        return mutate_json(dice, content)
+    if not name.endswith((".c3d", ".handpose", ".rawtake")) and dice.random() < 0.6:
+        return mutate_cells(dice, content)
+    return mutated(dice, content, others, COUNTS)
+
+
+def command(dice: random.Random, capture: Path) -> list[str]:
+    """What is done with a capture; what is written goes beside it."""
+    out = capture.parent
+    choice = dice.random()
+    if choice < 0.3:
+        return ["info", str(capture), *dice.choice([[], ["--json"], ["--labels", "shape"]])]
+    if choice < 0.4:
+        return ["calibrate", str(capture), "--out", str(out / "performer.json")]
+    written = ["--out", str(out / "o.blend"), "--joints", str(out / "j.npz"), "--report", str(out / "r.json")]
+    extra = dice.choice([[], [], ["--smoothing", "whole"], ["--end", "5"], ["--solver", "cga"], ["--fps", "24"]])
+    return ["solve", str(capture), *written, *extra]
+
+
+def attempt(arguments: list[str], folder: Path) -> tuple[int, str]:
+    """The exit status, and what is wrong with how the command ended, empty if nothing."""
+    printed, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+            status = knuckle(arguments)
+    except Exception:
+        return -1, traceback.format_exc()
+    told, said = (read_back(stream) for stream in (errors, printed))
+    if status == 1 and (told.count("\n") != 1 or not told.startswith("knuckle: ") or "suffice" in told):
+        return status, f"exit status 1 with {told!r}"
+    if status == 1 and any(folder.glob("*.blend")):
+        return status, "exit status 1, but a .blend file is there"
+    if status not in (0, 1):
+        return status, f"exit status {status}: {told!r}"
+    return status, implausible(folder, said) if status == 0 and arguments[0] == "solve" else ""
+
+
+def read_back(stream: io.TextIOWrapper) -> str:
+    """What was written."""
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()
+
+
+def implausible(folder: Path, said: str) -> str:
+    """What is odd about a result and was not said."""
+    report = json.loads((folder / "r.json").read_text())
+    with np.load(folder / "j.npz") as joints:
+        for name, values in joints.items():
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                return f"{name} is not finite"
+    if "note" in said:
+        return ""
+    for side, hand in report["hands"].items():
+        size = hand["hand_length_mm"]
+        if not HAND_SIZE_MM[0] <= size <= HAND_SIZE_MM[1]:
+            return f"a {side} hand of {size} mm without a note"
+    if not RATE[0] <= report["rate"] <= RATE[1]:
+        return f"{report['rate']} Hz without a note"
+    return ""
+
+
+def work(seed: int, numbers: range) -> None:
+    """Try files, each in a folder of its own; prints a line of JSON for each."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    results = sys.stdout
+    files = captures()
+    names, contents = list(files), list(files.values())
+    for number in numbers:
+        dice = random.Random(f"{seed} {number}")
+        name = dice.choice(names)
+        content = mutate(dice, name, files[name], contents)
+        folder = Path(tempfile.mkdtemp(prefix="knuckle-fuzz-"))
+        capture = folder / name
+        capture.write_bytes(content)
+        arguments = command(dice, capture)
+        print(json.dumps([number, str(folder), arguments]), file=results, flush=True)
+        # The process is killed at the end of its processor time.
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + SECONDS, resource.RLIM_INFINITY))
+        begun = time.process_time()
+        status, found = attempt(arguments, folder)
+        print(json.dumps([found, time.process_time() - begun, status]), file=results, flush=True)
+        if not found:
+            shutil.rmtree(folder)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Results of the files."""
+
+    tried: int = 0
+    done: int = 0
+    """Files whose command succeeded."""
+    found: int = 0
+    slowest: float = 0.0
+    """s of processor time, of one file."""
+
+
+def run(seed: int, numbers: range, tally: Tally) -> None:
+    """Try files in a process of their own, which may end before all are tried."""
+    tool = [sys.executable, __file__, "--seed", str(seed), "--numbers", str(numbers.start), str(numbers.stop)]
+    done = subprocess.run(tool, check=False, capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    for begun, ended in zip(lines[::2], [*lines[1::2], ["the process ended", SECONDS, -1]], strict=False):
+        tally.tried, tally.done = tally.tried + 1, tally.done + (ended[2] == 0)
+        tally.slowest = max(tally.slowest, ended[1])
+        if ended[0]:
+            tally.found += 1
+            kept = FOUND / f"{seed}_{begun[0]}"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.move(begun[1], kept)
+            print(f"seed {seed}, number {begun[0]}: {' '.join(begun[2])}\n  kept in {kept}\n  {ended[0]}", flush=True)
+    if done.returncode:
+        print(f"  exit status {done.returncode} of the process: {done.stderr[-2000:]}")
+        tally.found += len(lines) % 2 == 0
+
+
+def main() -> int:
+    """See above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31))
+    parser.add_argument("--number", type=int)
+    parser.add_argument("--numbers", type=int, nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.numbers:
+        work(chosen.seed, range(*chosen.numbers))
+        return 0
+    FOUND.mkdir(parents=True, exist_ok=True)
+    tally, end, first = Tally(), time.monotonic() + chosen.seconds, chosen.number or 0
+    while not tally.tried or time.monotonic() < end:
+        # What ended the process is not tried again.
+        start = first + tally.tried
+        run(chosen.seed, range(start, start + (1 if chosen.number is not None else BATCH)), tally)
+    counts = f"{tally.done} done, {tally.tried - tally.done} refused, {tally.found} found something"
+    print(f"fuzz: {tally.tried} files with seed {chosen.seed}: {counts}; {tally.slowest:.1f} s the longest")
+    return 1 if tally.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
