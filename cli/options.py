@@ -114,7 +114,7 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="PRESET.json",
-        help="preset of the bones of a hand, exported from the panel Rig's Hands; repeatable, one for each hand; by "
+        help="mapping of the bones of a hand, exported from the panel Hand Mapping; repeatable, one for each hand; by "
         "default the hands are found",
     )
 

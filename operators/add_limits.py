@@ -30,7 +30,7 @@ class _OnArmature:
         """Available if an armature is driven."""
         chosen = context.scene.knuckle
         if chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
-            cls.poll_message_set("Choose the armature that the hand drives")
+            cls.poll_message_set("Choose a target armature")
             return False
         return True
 
@@ -58,7 +58,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if not count:
-            self.report({"INFO"}, "Every bone has limits of its own, or hangs on nothing: nothing was changed")
+            self.report({"INFO"}, "All bones have limits already, or are not part of a chain: nothing was changed")
             return {"CANCELLED"}
         self.report({"INFO"}, f"Limits added to {count} bones")
         return {"FINISHED"}

@@ -38,7 +38,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
     """The settings of the algebra overlay."""
 
     show: BoolProperty(
-        name="Show the Algebra",
+        name="Show Solver Debug",
         description="Draw the spheres, circles, planes and limits with which the solver finds this pose, to see how it "
         "works and why a finger goes where it goes",
         get=_show,
@@ -46,8 +46,8 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     parts: EnumProperty(
-        name="Of",
-        description="What of the hand",
+        name="Part of Hand",
+        description="Which parts of the hand are shown",
         items=[
             (part, digit_label(part).removesuffix(" finger").capitalize(), ABOUT[part], 2**number)
             for number, part in enumerate(PARTS)
@@ -58,7 +58,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
     )
     step: IntProperty(
         name="Step",
-        description="Which step of the solver; 0 shows all of them at once",
+        description="Step of the solver that is shown. 0 shows all steps",
         min=0,
         max=MAX_STEPS,
         default=0,
@@ -67,7 +67,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
     )
     names: BoolProperty(
         name="Names",
-        description="Write the names that the papers give them",
+        description="Show the names that are used in the papers",
         default=True,
         update=_redraw,
         options=NOT_ANIMATED,

@@ -24,7 +24,7 @@ POSE_ITEMS = [(pose.name, pose.label, pose.about) for pose in POSES.values()]
 
 
 class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
-    """Pose the fingers of a hand as a named pose has them, all the way or a part of it. The wrist stays"""
+    """Apply a named pose to the digits of a hand, or blend towards it. The wrist does not move"""
 
     bl_idname = "knuckle.apply_hand_pose"
     bl_label = "Apply Hand Pose"
@@ -34,14 +34,14 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         name="Hand",
         description="Which hand",
         items=[
-            ("BOTH", "Both", "Each hand that there is"),
+            ("BOTH", "Both", "All hands"),
             *SIDE_ITEMS,
-            ("SELECTED", "Selected", "Each hand of which a bone is selected"),
+            ("SELECTED", "Selected", "Hands of which a bone is selected"),
         ],
     )
     factor: FloatProperty(
         name="Factor",
-        description="How far from how the hand stands, at 0, to the pose, at 1",
+        description="0 keeps the current pose, 1 applies the pose fully",
         subtype="FACTOR",
         min=0.0,
         max=1.0,
@@ -76,11 +76,11 @@ def _bones(rig_hand: RigHand) -> Iterator[tuple[str, str]]:
 
 
 class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
-    """Make the named poses of the hands pose assets of this file: the asset shelf of Pose Mode shows them, a click
-    applies one, dragging blends it. Again, it brings them up to date"""
+    """Add the named poses of the hands to this file as pose assets, shown in the asset shelf of Pose Mode. Poses that
+    were added before are updated"""
 
     bl_idname = "knuckle.add_hand_poses"
-    bl_label = "Add Hand Poses"
+    bl_label = "Add Hand Poses to Asset Shelf"
     keys_pose = False
 
     side: side_property()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
-    """Measure the performer's hands on this capture and keep the measures for others"""
+    """Measure the performer's hands on this capture, for this and other captures"""
 
     bl_idname = "knuckle.calibrate"
     bl_label = "Calibrate"

@@ -27,20 +27,24 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
         options=set(),
     )
     still_first: IntProperty(
-        name="First", description="First still frame of the capture", default=1, min=1, options=set()
+        name="First Frame", description="First still frame of the capture", default=1, min=1, options=set()
     )
     still_last: IntProperty(
-        name="Last", description="Last still frame of the capture", default=30, min=1, options=set()
+        name="Last Frame", description="Last still frame of the capture", default=30, min=1, options=set()
     )
     motion_capture: StringProperty(
         name="Free Motion",
-        description="A recording in which the hand moves freely; empty takes the capture itself",
+        description="Capture in which the hand moves freely. If empty, this capture is used",
         subtype="FILE_PATH",
         options=set(),
     )
     use_motion: BoolProperty(name="Motion Frames", description="Use only some frames of the free motion", options=set())
-    motion_first: IntProperty(name="First", description="First frame of the motion", default=31, min=1, options=set())
-    motion_last: IntProperty(name="Last", description="Last frame of the motion", default=250, min=1, options=set())
+    motion_first: IntProperty(
+        name="First Frame", description="First frame of the motion", default=31, min=1, options=set()
+    )
+    motion_last: IntProperty(
+        name="Last Frame", description="Last frame of the motion", default=250, min=1, options=set()
+    )
     radii_from: EnumProperty(
         name="Joint Radii",
         description="Source of the joint radii, half the thickness of each joint",
@@ -50,7 +54,7 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
                 "Estimate",
                 "From how markers on the skin move apart as a joint bends; otherwise from the hand's size",
             ),
-            ("TYPED", "Typed", "Half of the thickness measured with a caliper"),
+            ("TYPED", "Manual", "Half of the thickness measured with a caliper"),
         ],
         options=set(),
     )

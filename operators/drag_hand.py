@@ -61,7 +61,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     bl_label = "Drag Hand"
     bl_options = {"REGISTER", "UNDO", "BLOCKING"}
 
-    armature: StringProperty(name="Armature", description="The armature of the hand; empty for the active one")
+    armature: StringProperty(name="Armature", description="Armature of the hand. If empty, the active one")
     side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, default="right")
     joint: EnumProperty(
         name="Point",
@@ -70,7 +70,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     goal: FloatVectorProperty(
-        name="To", description="Where it is dragged, in the world", size=3, subtype="TRANSLATION", precision=4
+        name="Target", description="Where it is dragged to, in world space", size=3, subtype="TRANSLATION", precision=4
     )
     # The scene's solver by default.
     solver: solver_property(options={"SKIP_SAVE"})

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_fit_range(bpy.types.Operator):
-    """Make the scene as long as the take"""
+    """Set the scene's frame range to the take's"""
 
     bl_idname = "knuckle.fit_range"
-    bl_label = "Set Scene Range"
+    bl_label = "Set Scene Frame Range"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

@@ -56,30 +56,30 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     keyed: BoolProperty(
-        name="Key the Approach",
+        name="Key Approach",
         description="Key the motion from the current pose to the object, and the closing of the hand. Existing keys of "
         "its bones between the first and the last frame are removed",
         options=NOT_ANIMATED,
     )
     begins: EnumProperty(
-        name="Begin",
-        description="When the approach begins",
+        name="Timing",
+        description="When the approach starts",
         items=[
-            ("HERE", "On This Frame", "The approach begins on the current frame, with the current pose"),
-            ("BEFORE", "Before This Frame", "The approach ends on the current frame, with the object held"),
-            ("FRAME", "On a Frame", "The approach begins on the start frame, with the current pose"),
+            ("HERE", "Start on Current Frame", "The approach starts on the current frame, with the current pose"),
+            ("BEFORE", "End on Current Frame", "The approach ends on the current frame, with the object held"),
+            ("FRAME", "Start Frame", "The approach starts on the start frame, with the current pose"),
         ],
         options=NOT_ANIMATED,
     )
     start: IntProperty(
-        name="Start",
-        description="Frame on which the approach begins, with the current pose",
+        name="Start Frame",
+        description="Frame on which the approach starts, with the current pose",
         default=1,
         options=NOT_ANIMATED,
     )
     length: IntProperty(
-        name="Frames",
-        description="Length of the approach in frames",
+        name="Duration",
+        description="Duration of the approach in frames",
         default=24,
         min=1,
         soft_max=250,
@@ -92,8 +92,8 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     steps: IntProperty(
-        name="Keys",
-        description="Number of keys of the approach; closing the hand takes a third as many",
+        name="Keyframes",
+        description="Number of keyframes of the approach; closing the hand takes a third as many",
         default=6,
         min=1,
         max=48,
@@ -130,7 +130,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     fingers do not move"""
 
     bl_idname = "knuckle.let_go"
-    bl_label = "Let Go"
+    bl_label = "Release Object"
     keys_pose = False
 
     def change(self, context: "Context") -> str:

@@ -62,7 +62,7 @@ class _SaveJson(ExportHelper):
 
 
 class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
-    """Use the measures of a performer from a file, instead of measuring this capture"""
+    """Load a performer's measurements from a file, instead of measuring the performer on this capture"""
 
     bl_idname = "knuckle.load_performer"
     bl_label = "Load Performer"
@@ -75,7 +75,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
-    """Save the performer's measures, to solve other captures of the same person with them"""
+    """Save the performer's measurements to a file, for other captures of the same person"""
 
     bl_idname = "knuckle.save_performer"
     bl_label = "Save Performer"
@@ -84,7 +84,7 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
     def poll(cls, context: "Context") -> bool:
         """Available if there is a performer."""
         if not context.scene.knuckle.performer:
-            cls.poll_message_set("There are no measures to save, measure the performer first")
+            cls.poll_message_set("There are no measurements to save, calibrate the performer first")
             return False
         return True
 
@@ -94,7 +94,7 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
-    """Use a file that says which label is which joint, for marker sets that are not known"""
+    """Load a file that assigns marker labels to joints, for unknown marker sets"""
 
     bl_idname = "knuckle.load_markers"
     bl_label = "Load Marker Map"
@@ -107,7 +107,7 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
-    """Take all settings from a recipe, as the knuckle command and other scenes save it"""
+    """Load all settings from a recipe file of the knuckle command or of another scene"""
 
     bl_idname = "knuckle.load_recipe"
     bl_label = "Load Recipe"
@@ -119,7 +119,7 @@ class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
-    """Save all settings as a recipe, to run the same with the knuckle command or in another scene"""
+    """Save all settings as a recipe file, for the knuckle command or another scene"""
 
     bl_idname = "knuckle.save_recipe"
     bl_label = "Save Recipe"
@@ -130,7 +130,7 @@ class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
-    """Save the figures of the last take as a file"""
+    """Export the errors and notes of the last take to a JSON file"""
 
     bl_idname = "knuckle.export_report"
     bl_label = "Export Report"
@@ -158,21 +158,26 @@ def result_armature(context: "Context") -> bpy.types.Object | None:
 
 
 class KNUCKLE_OT_forget(bpy.types.Operator):
-    """Go back to what Knuckle finds by itself"""
+    """Clear this setting"""
 
     bl_idname = "knuckle.forget"
-    bl_label = "Forget"
+    bl_label = "Clear"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
     what: EnumProperty(
         name="What",
         items=[
-            ("performer", "Performer", "Measure the performer on the capture"),
-            ("marker_map", "Marker Map", "Find the marker set that fits"),
-            ("rig_file", "Rig File", "Use the rig that is chosen here"),
+            ("performer", "Performer", "Clear the performer's measurements, and measure the performer on the capture"),
+            ("marker_map", "Marker Map", "Clear the marker map, and use the marker set that fits"),
+            ("rig_file", "Target", "Clear the recipe's target, and use the one that is chosen in the panel"),
         ],
         options={"SKIP_SAVE"},
     )
+
+    @classmethod
+    def description(cls, _context: "Context", properties: Any) -> str:
+        """Return the tooltip of the setting that is cleared."""
+        return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Clear the setting."""

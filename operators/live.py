@@ -41,7 +41,7 @@ def setup_of(context: "Context") -> LiveSetup:
 
 
 class KNUCKLE_OT_live_start(bpy.types.Operator):
-    """Start following the device: the rig's hands move with the performer's, without keys"""
+    """Connect to the device: the target's hands move with the performer's, without keyframes"""
 
     bl_idname = "knuckle.live_start"
     bl_label = "Start"
@@ -53,7 +53,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         if SESSION.live.run is not None:
             cls.poll_message_set("A device is followed already, stop that first")
         elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
-            cls.poll_message_set("Choose the armature that the hands drive, or new hands")
+            cls.poll_message_set("Choose a target armature, or a new hand")
         else:
             return True
         return False
@@ -70,7 +70,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_stop(WhileFollowing, KeyingOperator, bpy.types.Operator):
-    """Stop following the device, and key a take that is being recorded"""
+    """Disconnect from the device, and key the take that is being recorded"""
 
     bl_idname = "knuckle.live_stop"
     bl_label = "Stop"
@@ -85,10 +85,10 @@ class KNUCKLE_OT_live_stop(WhileFollowing, KeyingOperator, bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
-    """Align the performer's hands, as they are now, with the rig's hands at rest. Rotates about the vertical only"""
+    """Align the performer's hands, as they are now, with the target's hands at rest. Rotates about the vertical only"""
 
     bl_idname = "knuckle.live_recentre"
-    bl_label = "Recentre"
+    bl_label = "Recenter"
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Recentre from the next frame on."""
@@ -98,7 +98,7 @@ class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
 
 
 class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
-    """Measure the performer's hands again on the next frames"""
+    """Measure the performer's hands again during the next second"""
 
     bl_idname = "knuckle.live_measure"
     bl_label = "Measure Again"
@@ -129,7 +129,7 @@ class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
     """Remove this performer from the list"""
 
     bl_idname = "knuckle.live_forget_performer"
-    bl_label = "Forget Performer"
+    bl_label = "Remove Performer"
     bl_options = {"UNDO"}
 
     performer: bpy.props.StringProperty(name="Performer", options={"SKIP_SAVE", "HIDDEN"})
@@ -138,7 +138,7 @@ class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
     def poll(cls, context: "Context") -> bool:
         """Available while no device is running, since performers that are seen get a row again."""
         if SESSION.live.run is not None:
-            cls.poll_message_set("Stop first: whoever comes has a row")
+            cls.poll_message_set("Stop first: each performer of the device is listed")
             return False
         return True
 

@@ -35,8 +35,8 @@ class KnucklePerson(bpy.types.PropertyGroup):
 
     armature: PointerProperty(
         name="Armature",
-        description="Armature that this performer's hands drive. If empty, new hands; for the first performer, the "
-        "armature chosen above",
+        description="Target armature of this performer. If empty, new hands are added; for the first performer, "
+        "the target above is used",
         type=bpy.types.Object,
         poll=_is_target,
     )
@@ -55,15 +55,15 @@ class KnuckleLive(bpy.types.PropertyGroup):
 
     device: EnumProperty(
         name="Device",
-        description="What sends the hands",
+        description="Device or program that sends the hands",
         items=[(key, device.name, f"{device.about[0].upper()}{device.about[1:]}") for key, device in DEVICES.items()],
         update=_usual_port,
         options=NOT_ANIMATED,
     )
     host: StringProperty(
         name="Address",
-        description="Address to listen on (127.0.0.1 for programs on this machine, 0.0.0.0 also for other machines and "
-        "headsets), or address of the program to connect to",
+        description="Address to listen on (127.0.0.1 for programs on this computer, 0.0.0.0 also for other computers "
+        "and headsets), or address of the program to connect to",
         default=LOCAL,
         options=NOT_ANIMATED,
     )
@@ -76,9 +76,9 @@ class KnuckleLive(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     page_names: StringProperty(
-        name="Page Names",
-        description="Host names by which the headset's browser opens the page, separated by spaces: a tunnel's. "
-        "Addresses and localhost are always allowed, other names are refused",
+        name="Host Names",
+        description="Host names by which the headset's browser opens the page; separate several by spaces. "
+        "IP addresses and localhost are always allowed, other names are refused",
         options=NOT_ANIMATED,
     )
     drive: drive_property()
@@ -88,23 +88,26 @@ class KnuckleLive(bpy.types.PropertyGroup):
     takes: CollectionProperty(type=KnuckleTake, name="Takes", description="Recorded takes")
     take: IntProperty(name="Take", description="The selected take of the list", options=NOT_ANIMATED)
     put_back: BoolProperty(
-        name="Restore Pose at the End",
-        description="Restore the bones' earlier pose when live solving stops",
+        name="Restore Pose on Stop",
+        description="Restore the pose that the bones had on Start",
         default=True,
         options=NOT_ANIMATED,
     )
     take_name: StringProperty(
-        name="Take Name", description="Name of new takes, followed by a number", default="Take", options=NOT_ANIMATED
+        name="Take Name",
+        description="Name of new takes, to which a number is appended",
+        default="Take",
+        options=NOT_ANIMATED,
     )
     folder: StringProperty(
         name="Folder",
-        description="Folder of raw takes. If empty, the folder of the .blend file, or Knuckle's own",
+        description="Folder for raw takes. If empty, the folder of the blend file, or Knuckle's own",
         subtype="DIR_PATH",
         options=NOT_ANIMATED,
     )
     pre_roll: FloatProperty(
         name="Pre-Roll",
-        description="How long before pressing Record a raw take begins",
+        description="Length of motion before Record was pressed that a raw take includes",
         default=2.0,
         min=0.0,
         max=60.0,

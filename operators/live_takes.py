@@ -56,7 +56,7 @@ class KeyingOperator(JobOperator):
 
 
 class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator):
-    """Begin or end a take: the device's data are saved to a file, and the displayed motion is keyed"""
+    """Start or stop recording a take: the device's data are saved to a file, and the displayed motion is keyed"""
 
     bl_idname = "knuckle.live_record"
     bl_label = "Record"
@@ -94,7 +94,7 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
     """Remove the selected take from the list. Its file and its keys are kept"""
 
     bl_idname = "knuckle.live_forget_take"
-    bl_label = "Remove from List"
+    bl_label = "Remove Take"
     bl_options = {"UNDO"}
 
     @classmethod
@@ -103,7 +103,7 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
         chosen = context.scene.knuckle_live
         if 0 <= chosen.take < len(chosen.takes):
             return True
-        cls.poll_message_set("No take is chosen")
+        cls.poll_message_set("No take is selected")
         return False
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":

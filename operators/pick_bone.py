@@ -40,7 +40,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
     def poll(cls, context: "Context") -> bool:
         """Available with an editable armature in Object Mode or Pose Mode."""
         if context.mode not in ("OBJECT", "POSE"):
-            cls.poll_message_set("Bones are picked in Object Mode and Pose Mode")
+            cls.poll_message_set("Only available in Object Mode and Pose Mode")
             return False
         return armature_editable(cls, context)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KINDS = [
     ("WORLD", "World", "Keep the fingertip where it is in the world"),
     ("OBJECT", "Surface", "Keep the fingertip on another object's surface and move with it"),
-    ("DIGIT", "Finger", "Keep the fingertip's position relative to another fingertip"),
+    ("DIGIT", "Digit", "Keep the fingertip's position relative to another fingertip"),
 ]
 PIN_FIELDS = ("kind", "other", "place", "corners", "shares", "home", "vertices")
 """The properties of a KnucklePin that say where it is."""
@@ -48,7 +48,12 @@ class KnucklePin(bpy.types.PropertyGroup):
     kind: EnumProperty(
         name="To", description="What it is pinned to", items=KINDS, options=NOT_ANIMATED, override=OVERRIDABLE
     )
-    target: PointerProperty(name="Object", description="Whose surface", type=bpy.types.Object, override=OVERRIDABLE)
+    target: PointerProperty(
+        name="Surface Object",
+        description="Object on whose surface the fingertip is pinned",
+        type=bpy.types.Object,
+        override=OVERRIDABLE,
+    )
     other: EnumProperty(
         name="Other Digit",
         description="Which other digit",

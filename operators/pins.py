@@ -56,9 +56,9 @@ class _OfDigit:
 
     bl_options = {"REGISTER", "UNDO"}
 
-    armature: StringProperty(name="Armature", description="Whose hand it is; empty: the active one's")
+    armature: StringProperty(name="Armature", description="Armature of the hand. If empty, the active one")
     side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, default="right")
-    digit: EnumProperty(name="Digit", description="Whose tip", items=DIGIT_ITEMS, options={"SKIP_SAVE"})
+    digit: EnumProperty(name="Digit", description="Digit whose tip is pinned", items=DIGIT_ITEMS, options={"SKIP_SAVE"})
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -93,10 +93,11 @@ class _OfDigit:
 
 def _pin_items() -> dict[str, Items]:
     """Return digit -> menu items of what it can be pinned to."""
-    touched = ("TOUCHED", "What It Touches", "The surface that the fingertip touches, otherwise the world")
-    kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Finger", "As it is now to the tip that is nearest")]
+    touched = ("TOUCHED", "Touched Surface", "The surface that the fingertip touches, otherwise the world")
+    kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Digit", "Keep the position relative to the nearest fingertip")]
     fingers = [
-        (digit, digit_label(digit).title(), f"As it is now to the tip of the {digit_label(digit)}") for digit in DIGITS
+        (digit, digit_label(digit).title(), f"Keep the position relative to the tip of the {digit_label(digit)}")
+        for digit in DIGITS
     ]
     every: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
     return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
@@ -106,7 +107,7 @@ PIN_ITEMS = _pin_items()
 
 
 class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
-    """Pin a fingertip where it is: it stays there while the palm and other fingers are dragged"""
+    """Pin a fingertip where it is: it stays there while the palm and other digits are dragged"""
 
     bl_idname = "knuckle.pin_fingertip"
     bl_label = "Pin Fingertip"
@@ -118,7 +119,9 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         # The next finger starts with the default again.
         options={"SKIP_SAVE"},
     )
-    target: StringProperty(name="Object", description="Whose surface; empty: the nearest one", options={"SKIP_SAVE"})
+    target: StringProperty(
+        name="Surface Object", description="Object to pin to. If empty, the nearest one", options={"SKIP_SAVE"}
+    )
     toggle: BoolProperty(name="Toggle", description="Unpin it if it is pinned", options={"SKIP_SAVE", "HIDDEN"})
 
     def change(self, context: "Context", armature: "Object") -> bool:
@@ -213,10 +216,10 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
 
 
 class KNUCKLE_OT_reach_pins(bpy.types.Operator):
-    """Move pinned fingertips to their pins, after objects have moved or on another frame"""
+    """Move pinned fingertips back to their pins, after objects have moved or on another frame"""
 
     bl_idname = "knuckle.reach_pins"
-    bl_label = "Reach Pins"
+    bl_label = "Snap to Pins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod

@@ -22,7 +22,9 @@ ALL_DIGITS = "ALL"
 
 def _digits() -> Any:
     return EnumProperty(
-        name="Digit", description="What of the hand", items=[(ALL_DIGITS, "All", "The whole hand"), *DIGIT_ITEMS]
+        name="Digit",
+        description="Digit, or the whole hand",
+        items=[(ALL_DIGITS, "All", "The whole hand"), *DIGIT_ITEMS],
     )
 
 
@@ -117,9 +119,9 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
 
     side: side_property()
     digit: _digits()
-    extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
-    wrist: BoolProperty(name="Wrist", description="The wrist as well, with the whole hand", default=False)
-    tips: BoolProperty(name="Tips", description="Bones of fingertips as well, which no joint turns", default=False)
+    extend: BoolProperty(name="Extend", description="Extend the selection", default=False)
+    wrist: BoolProperty(name="Wrist", description="Also select the wrist, with the whole hand", default=False)
+    tips: BoolProperty(name="Tips", description="Also select the bones of fingertips", default=False)
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -127,7 +129,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
         if not can_pose(cls, context):
             return False
         if context.mode != "POSE":
-            cls.poll_message_set("Bones are selected in Pose Mode")
+            cls.poll_message_set("Only available in Pose Mode")
             return False
         return True
 

@@ -144,7 +144,7 @@ def can_pose(operator: type, context: "Context") -> bool:
 
 def can_drag(operator: type, context: "Context") -> bool:
     """For poll: whether an editable armature is in Pose Mode."""
-    return _can_pose(operator, in_pose_mode(context), "Hands are taken hold of in Pose Mode")
+    return _can_pose(operator, in_pose_mode(context), "Only available in Pose Mode")
 
 
 def _can_pose(operator: Any, armatures: "list[Object]", none: str) -> bool:

@@ -42,7 +42,7 @@ def armature_chosen(operator: type, context: "Context") -> bool:
     """For poll: whether an armature is chosen."""
     if driven_armature(context.scene) is not None:
         return True
-    operator.poll_message_set("Choose the armature that the hand drives")
+    operator.poll_message_set("Choose a target armature")
     return False
 
 
@@ -148,7 +148,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
     armature has two hands, both are swapped"""
 
     bl_idname = "knuckle.mirror_hand"
-    bl_label = "Mirror"
+    bl_label = "Swap Left/Right"
 
     def change(self, armature: "Object") -> None:
         """Swap the sides of the hands."""
@@ -164,11 +164,11 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
         redraw_views(bpy.context)
 
 
-class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
-    """Store the mapping of this hand on the armature, so that later detection does not change it"""
+class KNUCKLE_OT_save_mapping(_Correction, bpy.types.Operator):
+    """Save the mapping of this hand on the armature, so that detection does not change it"""
 
-    bl_idname = "knuckle.keep_hand"
-    bl_label = "Keep"
+    bl_idname = "knuckle.save_mapping"
+    bl_label = "Save Mapping"
 
     side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
 
@@ -178,7 +178,7 @@ class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
 
 
 class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
-    """Discard corrections on this armature and detect its hands again from its bones"""
+    """Discard the saved mappings of this armature and detect its hands again"""
 
     bl_idname = "knuckle.detect_again"
     bl_label = "Detect Again"
@@ -192,11 +192,11 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
         redraw_views(bpy.context)
 
 
-class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
-    """Load the mapping of bones to joints from a preset"""
+class KNUCKLE_OT_import_mapping(_Correction, ImportHelper, bpy.types.Operator):
+    """Import the mapping of bones to joints from a file"""
 
-    bl_idname = "knuckle.load_mapping"
-    bl_label = "Import Preset"
+    bl_idname = "knuckle.import_mapping"
+    bl_label = "Import Mapping"
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
@@ -206,15 +206,15 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
         preset = read_preset(Path(self.filepath))
         # A preset replaces what was only detected, not what the user corrected.
         kept = {side: mapping_to_correct(armature, side, None) for side in SIDES}
-        check_unassigned(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
+        check_unassigned(kept, preset.side, preset.bones.values(), "detect again before this mapping is imported")
         store_mapping(armature, preset)
 
 
-class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
-    """Save the mapping of bones to joints as a preset, for other armatures with the same bones"""
+class KNUCKLE_OT_export_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
+    """Export the mapping of bones to joints to a file, for other armatures with the same bones"""
 
-    bl_idname = "knuckle.save_mapping"
-    bl_label = "Export Preset"
+    bl_idname = "knuckle.export_mapping"
+    bl_label = "Export Mapping"
     bl_options = {"REGISTER"}
 
     filename_ext = ".json"
@@ -267,9 +267,9 @@ def _checked_whole(mapping: Mapping) -> Mapping:
 CLASSES = (
     KNUCKLE_OT_flip_digit,
     KNUCKLE_OT_mirror_hand,
-    KNUCKLE_OT_keep_hand,
-    KNUCKLE_OT_detect_again,
-    KNUCKLE_OT_load_mapping,
     KNUCKLE_OT_save_mapping,
+    KNUCKLE_OT_detect_again,
+    KNUCKLE_OT_import_mapping,
+    KNUCKLE_OT_export_mapping,
     KNUCKLE_OT_select_bones,
 )

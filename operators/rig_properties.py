@@ -62,7 +62,7 @@ def _bone(side: Side, joint: str) -> Any:
 
     return StringProperty(
         name=joint.replace("-", " ").title(),
-        description=f"The bone of this joint of the {side} hand; empty where the armature has none",
+        description=f"Bone of this joint of the {side} hand. Empty if the armature has none",
         get=get,
         set=put,
         options=NOT_ANIMATED,  # type: ignore[arg-type]

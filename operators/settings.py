@@ -21,28 +21,28 @@ LAST_FRAME = 2**31 - 1
 """The largest integer of Blender stands for the end of the capture."""
 
 _HAND_WORDS = {
-    "auto": ("Auto", "The hands that the capture holds"),
-    "left": ("Left", "The left hand only"),
-    "right": ("Right", "The right hand only"),
-    "both": ("Both", "Both hands; a capture with one is refused"),
+    "auto": ("Automatic", "All hands in the capture"),
+    "left": ("Left", "Left hand only"),
+    "right": ("Right", "Right hand only"),
+    "both": ("Both", "Both hands; a capture of one hand is an error"),
 }
 
 _LABEL_WORDS = {
-    "auto": ("Auto", "By their labels; if these are not understood, by the shape and motion of the hand"),
-    "names": ("Names", "By their labels only"),
+    "auto": ("Automatic", "By label; if the labels are unknown, by the shape and motion of the hand"),
+    "names": ("Labels", "By label only"),
     "shape": ("Shape", "By the shape and motion of the hand, ignoring labels"),
 }
 
 
 _KEEP_WORDS = {
-    "directions": ("Directions", "Bones point where the performer's do"),
-    "fingertips": ("Fingertips", "Fingertips are where the performer's are, seen from the wrist"),
-    "pinches": ("Pinches", "Bones point where the performer's do, and the rig's thumb and fingers meet as theirs do"),
+    "directions": ("Match Rotations", "Bones point in the same directions as the performer's"),
+    "fingertips": ("Match Tips", "Fingertips are in the same positions relative to the wrist as the performer's"),
+    "pinches": ("Match Contacts", "As Match Rotations, and thumb and fingers touch where the performer's do"),
 }
 
 _SCALE_WORDS = {
-    "hand": ("Hand", "Scale positions and distances to the armature's hand"),
-    "world": ("World", "Keep the performer's positions and distances in metres, for props of real size"),
+    "hand": ("Hand", "Scale positions and distances to the size of the armature's hand"),
+    "world": ("World", "Keep the performer's positions and distances in meters, for props of real size"),
 }
 
 
@@ -81,17 +81,17 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     use_range: BoolProperty(
-        name="Part of the Capture", description="Solve only some of the capture's frames", options=NOT_ANIMATED
+        name="Capture Range", description="Solve only a range of the capture's frames", options=NOT_ANIMATED
     )
     first: IntProperty(
-        name="First", description="First frame of the capture to solve", default=1, min=1, options=NOT_ANIMATED
+        name="First Frame", description="First frame of the capture to solve", default=1, min=1, options=NOT_ANIMATED
     )
     last: IntProperty(
-        name="Last", description="Last frame of the capture to solve", default=250, min=1, options=NOT_ANIMATED
+        name="Last Frame", description="Last frame of the capture to solve", default=250, min=1, options=NOT_ANIMATED
     )
     start: IntProperty(
-        name="Start",
-        description="Frame of the scene on which the capture begins",
+        name="Start Frame",
+        description="Scene frame on which the capture starts",
         default=1,
         update=lambda self, _: place_markers(self),
         options=NOT_ANIMATED,
@@ -104,36 +104,36 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     subject: StringProperty(
         name="Subject",
-        description="The person to solve in a capture of several, by the prefix of the labels. If empty, the one seen "
-        "best",
+        description="Subject to solve in a capture of several people, by the prefix of the marker labels. If empty, "
+        "the one with the fewest gaps",
         options=NOT_ANIMATED,
     )
     mirror: BoolProperty(
         name="Mirror",
-        description="The capture's right hand drives the left one, and its left hand the right one: mirrored in the "
-        "world's plane X = 0",
+        description="Mirror the capture across the world's YZ plane: its right hand drives the left one and its left "
+        "hand the right one",
         default=False,
         options=NOT_ANIMATED,
     )
     labels: EnumProperty(
-        name="Labels",
-        description="How markers are identified",
+        name="Identify Markers By",
+        description="How markers are assigned to joints",
         items=[(kind_property, *_LABEL_WORDS[kind_property]) for kind_property in LABELS],
         options=NOT_ANIMATED,
     )
     marker_map: StringProperty(
         name="Marker Map",
-        description="Labels to joints as JSON; empty finds the marker set that fits",
+        description="Marker labels and their joints as JSON. If empty, the marker set that fits is used",
         options=NOT_ANIMATED,
     )
     performer: StringProperty(
         name="Performer",
-        description="The performer's measures as JSON; empty measures the capture itself",
+        description="The performer's measurements as JSON. If empty, the performer is measured on the capture",
         options=NOT_ANIMATED,
     )
     gap_limit: FloatProperty(
         name="Fill Gaps",
-        description="Seconds: gaps in a marker up to this length are filled and marked as predicted, longer ones stay",
+        description="Maximum length in seconds of gaps in a marker's path that are filled; longer gaps are kept",
         default=Cleaning().gap_limit,
         min=0.0,
         soft_max=2.0,
@@ -142,20 +142,20 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     spikes: BoolProperty(
-        name="Remove Spikes",
-        description="Remove single positions that are off a marker's path",
+        name="Remove One-Frame Outliers",
+        description="Remove single frames in which a marker jumps off its path",
         default=Cleaning().spikes,
         options=NOT_ANIMATED,
     )
     use_cutoff: BoolProperty(
-        name="Low-Pass",
-        description="Smooth the markers without delay",
+        name="Low-Pass Filter",
+        description="Smooth the markers' paths with a zero-lag low-pass filter",
         default=Cleaning().cutoff is not None,
         options=NOT_ANIMATED,
     )
     cutoff: FloatProperty(
-        name="Cutoff",
-        description="Hz: faster movement is treated as noise; hands move at up to about 10 Hz",
+        name="Cutoff Frequency",
+        description="Frequency in Hz above which motion is removed as noise; hands move at up to about 10 Hz",
         default=Cleaning().cutoff or 10.0,
         min=0.1,
         soft_max=60.0,
@@ -163,10 +163,10 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     markers_on: EnumProperty(
-        name="Markers On",
-        description="Where the markers sit on the hand",
+        name="Marker Placement",
+        description="Where the markers are attached to the hand",
         items=[
-            ("auto", "Auto", "As the marker set says"),
+            ("auto", "Automatic", "As the marker set defines"),
             ("joints", "Joints", "On the joints: the solver's result is used, which meets the fingertips"),
             ("skin", "Skin", "On the skin: the performer is fitted with the markers, and all of them count equally"),
         ],
@@ -178,22 +178,22 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     smoothing: kind_property("smoothing", "How noise is removed before solving", Recipe("").smoothing)
     smoothings: all_settings_property("smoothing")
     keys: EnumProperty(
-        name="Keys",
-        description="On which frames the hand is keyed; the scene's own rate is never changed",
+        name="Keyframes",
+        description="On which frames keyframes are inserted; the scene's frame rate is not changed",
         items=[
-            ("SCENE", "Scene Frames", "A key on every frame of the scene"),
+            ("SCENE", "Scene Frames", "A keyframe on every frame of the scene"),
             (
                 "CAPTURE",
                 "Capture Frames",
-                "A key for every frame of the capture, between scene frames where rates differ",
+                "A keyframe for every frame of the capture, on subframes of the scene where rates differ",
             ),
-            ("OTHER", "Other Rate", "Keys at a rate of your own"),
+            ("OTHER", "Custom FPS", "Keyframes at a custom rate"),
         ],
         options=NOT_ANIMATED,
     )
     fps: FloatProperty(
-        name="Rate",
-        description="Keys per second",
+        name="FPS",
+        description="Keyframes per second",
         default=30.0,
         min=0.1,
         max=10_000.0,
@@ -201,16 +201,16 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     rig: EnumProperty(
-        name="Rig",
-        description="What the hand drives",
+        name="Target",
+        description="What the solved hand is applied to",
         items=[
-            ("NEW", "New Hand", "A new hand fitted to the performer, one for each hand that is solved"),
-            ("ARMATURE", "Armature", "A hand of an armature in this file"),
+            ("NEW", "New Hand", "Add a hand fitted to the performer for each hand that is solved"),
+            ("ARMATURE", "Armature", "Apply it to an armature in this file"),
         ],
         options=NOT_ANIMATED,
     )
     armature: PointerProperty(
-        name="Armature", description="The armature whose hand is keyed", type=bpy.types.Object, poll=_is_target
+        name="Armature", description="Armature whose hand bones are keyed", type=bpy.types.Object, poll=_is_target
     )
     arm: BoolProperty(
         name="Arm",
@@ -219,34 +219,34 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     rig_limits: BoolProperty(
-        name="Rig's Limits",
-        description="Obey the armature's Limit Rotation constraints, locks and IK limits",
+        name="Use Bone Limits",
+        description="Respect the armature's Limit Rotation constraints, locked channels and IK limits",
         default=True,
         options=NOT_ANIMATED,
     )
     keep: EnumProperty(
-        name="Keep",
-        description="What a hand of other proportions than the performer's keeps of the performance",
+        name="Retarget",
+        description="What is matched when the armature's hand has other proportions than the performer's",
         items=[(kind_property, *_KEEP_WORDS[kind_property]) for kind_property in KEEPS],
         options=NOT_ANIMATED,
     )
     keep_scale: EnumProperty(
         name="Scale",
-        description="Scale of positions and distances that are kept",
+        description="Scale of the positions and distances that are matched",
         items=[(kind_property, *_SCALE_WORDS[kind_property]) for kind_property in SCALES],
         options=NOT_ANIMATED,
     )
-    rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=NOT_ANIMATED)
-    rig_armature: StringProperty(
-        name="Rig's Armature", description="The armature of that file that a loaded recipe names", options=NOT_ANIMATED
+    rig_file: StringProperty(
+        name="Target File", description="File with the target armature of a loaded recipe", options=NOT_ANIMATED
     )
+    rig_armature: StringProperty(name="Target Armature", description="Armature in that file", options=NOT_ANIMATED)
     rig_mappings: StringProperty(
-        name="Rig's Mappings",
-        description="What a loaded recipe says of that rig's hands, as JSON",
+        name="Target Mappings",
+        description="Hand mappings of that armature, as JSON",
         options=NOT_ANIMATED,
     )
     result: PointerProperty(
-        name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
+        name="Result", description="Armature that the last take was applied to", type=bpy.types.Object, poll=_is_target
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
-    """Solve the capture and key the hand, as a new action that leaves all others as they are"""
+    """Solve the capture and key the hand in a new action. Other actions are not changed"""
 
     bl_idname = "knuckle.solve"
     bl_label = "Solve"
@@ -42,9 +42,11 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         elif context.mode not in ("OBJECT", "POSE"):
             cls.poll_message_set("Solving works in Object Mode and Pose Mode")
         elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
-            cls.poll_message_set("Choose the armature that the hand drives, or a new hand")
+            cls.poll_message_set("Choose a target armature, or a new hand")
         elif chosen.rig == "NEW" and chosen.rig_file:
-            cls.poll_message_set("The recipe's rig is in another file: append and choose its armature, or forget it")
+            cls.poll_message_set(
+                "The recipe's target is in another file: append its armature and choose it, or clear the target"
+            )
         else:
             return no_job_runs(cls, context)
         return False

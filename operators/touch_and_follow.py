@@ -33,7 +33,7 @@ CASE_WORDS = {
     "near": "too near to the shoulder",
 }
 END_ITEMS = [
-    ("wrist", "Wrist", "The wrist is brought there"),
+    ("wrist", "Wrist", "The wrist"),
     *((f"{digit}-tip", digit_label(digit).capitalize(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
 ]
 
@@ -42,20 +42,20 @@ class KnuckleFollow(bpy.types.PropertyGroup):
     """Settings of touching and following."""
 
     end: EnumProperty(
-        name="With",
-        description="The part of the hand that touches or follows",
+        name="End Effector",
+        description="Part of the hand that is moved to the target or along the path",
         items=END_ITEMS,
         default="index-finger-tip",
         options=NOT_ANIMATED,
     )
     alone: BoolProperty(
-        name="Finger Only",
-        description="Move only the finger; hand and arm stay where they are",
+        name="Digit Only",
+        description="Move only the digit. Hand and arm do not move",
         options=NOT_ANIMATED,
     )
     kind: EnumProperty(
-        name="Follow",
-        description="What to follow",
+        name="Path",
+        description="Path that is followed",
         items=[
             ("POINT", "Object", "Follow the location of an object frame by frame"),
             ("LINE", "Line", "Follow a curve, an edge of a mesh, or the intersection line of two planes"),
@@ -65,7 +65,7 @@ class KnuckleFollow(bpy.types.PropertyGroup):
     )
     target: PointerProperty(
         name="Target",
-        description="Object to touch or follow. If empty, Touch uses the 3D cursor",
+        description="Object to snap to or follow. If empty, the hand snaps to the 3D cursor",
         type=bpy.types.Object,
     )
     other: PointerProperty(
@@ -74,9 +74,9 @@ class KnuckleFollow(bpy.types.PropertyGroup):
         type=bpy.types.Object,
     )
     first: IntProperty(
-        name="First Frame", description="Frame on which the motion begins", default=1, options=NOT_ANIMATED
+        name="Start Frame", description="Frame on which the motion starts", default=1, options=NOT_ANIMATED
     )
-    last: IntProperty(name="Last Frame", description="Frame on which the motion ends", default=48, options=NOT_ANIMATED)
+    last: IntProperty(name="End Frame", description="Frame on which the motion ends", default=48, options=NOT_ANIMATED)
     reverse: BoolProperty(name="Reverse", description="Move in the opposite direction", options=NOT_ANIMATED)
     turn: FloatProperty(
         name="Angle",
@@ -99,8 +99,8 @@ class KnuckleFollow(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     aim: BoolProperty(
-        name="Point at It",
-        description="Point the hand at the centre of the sphere from outside; otherwise it keeps its rotation",
+        name="Aim at Center",
+        description="Aim the hand at the center of the sphere. Otherwise it keeps its rotation",
         default=True,
         options=NOT_ANIMATED,
     )
@@ -120,11 +120,11 @@ class _Follows(PosesHands):
 
 
 class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
-    """Move the fingertip or the wrist to the target, or to the 3D cursor if there is none. The arm follows the hand,
-    and reaches towards a target that is too far away"""
+    """Move the end effector to the target, or to the 3D cursor if there is none. The arm follows the hand, and
+    reaches towards a target that is too far away"""
 
     bl_idname = "knuckle.touch"
-    bl_label = "Touch"
+    bl_label = "Snap to Target"
     bl_options = {"REGISTER", "UNDO"}
 
     def done(self, context: "Context", who: Follower) -> FollowedCourse:
@@ -143,10 +143,10 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
 
 
 class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
-    """Key the fingertip or the wrist to move along a line, around a sphere or with an object, in a new action"""
+    """Key the end effector along a line, around a sphere or with an object, in a new action"""
 
     bl_idname = "knuckle.follow"
-    bl_label = "Follow"
+    bl_label = "Follow Path"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -155,7 +155,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         if not super().poll(context):
             return False
         if context.scene.knuckle_follow.target is None:
-            cls.poll_message_set("Choose what to follow")
+            cls.poll_message_set("Choose a target to follow")
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""The panel that shows the solver at work."""
+"""The Solver Debug panel."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class KNUCKLE_PT_algebra(bpy.types.Panel):
     """The spheres, circles, planes and limits with which the solver finds a pose"""
 
-    bl_label = "Algebra"
+    bl_label = "Solver Debug"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle Pose"

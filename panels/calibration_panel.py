@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_calibrate(bpy.types.Panel):
-    """The performer's measures"""
+    """The performer's measurements"""
 
     bl_label = "Calibration"
     bl_space_type = "VIEW_3D"
@@ -52,7 +52,7 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
 def _clips(layout: "UILayout", chosen: Any) -> None:
     _span(layout, chosen, "still")
     column = layout.column(align=True)
-    column.label(text="Free Motion in Another File")
+    column.label(text="Free Motion Capture")
     column.prop(chosen, "motion_capture", text="")
     _span(layout, chosen, "motion")
 
@@ -93,9 +93,9 @@ def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
     if known:
         pair(column, f"{len(known)} of 15 radii estimated", f"± {max(known):.1f} mm at most")
     if typed:
-        pair(column, f"{typed} of 15 radii", "typed")
+        pair(column, f"{typed} of 15 radii", "manual")
     if len(known) + typed < len(radii):
-        pair(column, f"{len(radii) - len(known) - typed} of 15 radii", "by the hand's size")
+        pair(column, f"{len(radii) - len(known) - typed} of 15 radii", "from the hand's size")
 
 
 def _rho(hand: MeasuredHand, digit: str) -> str:

@@ -1,4 +1,4 @@
-"""The Touch and Follow panel."""
+"""The Snap and Follow panel."""
 
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_follow(bpy.types.Panel):
-    """Touching a point, and following a line or a sphere"""
+    """Snap to a target, and follow a path"""
 
-    bl_label = "Touch and Follow"
+    bl_label = "Snap and Follow"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle Pose"
@@ -20,7 +20,7 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:
-        """Draw what moves, what it touches, and what it follows."""
+        """Draw the end effector, its target and the path."""
         layout, chosen = self.layout, context.scene.knuckle_follow
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(chosen, "end")
@@ -29,7 +29,7 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
         finger.prop(chosen, "alone")
         layout.prop(chosen, "target")
         layout.operator(
-            "knuckle.touch", text="Touch" if chosen.target else "Touch 3D Cursor", icon="EMPTY_SINGLE_ARROW"
+            "knuckle.touch", text="Snap to Target" if chosen.target else "Snap to 3D Cursor", icon="EMPTY_SINGLE_ARROW"
         )
         layout.separator()
         layout.row().prop(chosen, "kind", expand=True)
@@ -43,8 +43,8 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
             layout.prop(chosen, "aim")
             layout.prop(chosen, "reverse")
         frames = layout.column(align=True)
-        frames.prop(chosen, "first", text="Frames")
-        frames.prop(chosen, "last", text="to")
+        frames.prop(chosen, "first")
+        frames.prop(chosen, "last", text="End")
         layout.operator("knuckle.follow", icon="CON_FOLLOWPATH")
 
 

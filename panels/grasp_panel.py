@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_grasp(bpy.types.Panel):
-    """Taking hold of an object"""
+    """Grasp an object"""
 
     bl_label = "Grasp"
     bl_space_type = "VIEW_3D"
@@ -51,9 +51,9 @@ def _selected(layout: "UILayout", context: "Context") -> None:
     assert hand is not None, "poll"
     there = selected_surfaces(context, hand[0])
     if len(there) == 1:
-        layout.label(text=f"Selected is '{there[0].name}'", icon="RESTRICT_SELECT_OFF")
+        layout.label(text=f"Selected: {there[0].name}", icon="RESTRICT_SELECT_OFF")
     else:
-        paragraph(layout, context, "Select one object beside the armature, or choose it here.", "INFO")
+        paragraph(layout, context, "Select one object together with the armature, or choose it here.", "INFO")
 
 
 CLASSES = (KNUCKLE_PT_grasp,)

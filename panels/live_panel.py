@@ -59,7 +59,7 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
     device = DEVICES[chosen.device]
     layout.prop(chosen, "device")
     paragraph(layout, context, sentence(device.about))
-    layout.prop(chosen, "host", text="Connect to" if device.connects else "Listen on")
+    layout.prop(chosen, "host", text="Connect To" if device.connects else "Listen On")
     layout.prop(chosen, "port")
     if device.serves_page:
         layout.prop(chosen, "page_names")
@@ -89,7 +89,7 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
     senders = run.receiver.senders
     if senders.other:
-        paragraph(layout, context, f"{senders.other} sends, too: {senders.ignored} packets were ignored.", "ERROR")
+        paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored.", "ERROR")
         layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
     for problem in [*run.rigs.problems.values(), *run.session.problems.values()]:
         paragraph(layout, context, sentence(problem), "ERROR")
@@ -107,21 +107,21 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
 
 
 def _figures(layout: "UILayout", stats: StreamStats) -> None:
-    """Draw latency, jitter and lost frames."""
+    """Draw latency, jitter and dropped frames."""
     middle, most = stats.latency()
     pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
     pair(layout, "Jitter", f"{1000 * stats.jitter():.1f} ms")
     dropped = {
-        "Lost on the way": stats.lost,
-        "Came too late": stats.late,
-        "Not understood": stats.malformed,
-        "Not shown in time": stats.overrun,
+        "Dropped by Network": stats.lost,
+        "Dropped as Late": stats.late,
+        "Malformed Packets": stats.malformed,
+        "Dropped by Display": stats.overrun,
     }
     for name, count in dropped.items():
         if count:
-            pair(layout, name, f"{count} of {stats.packets}" if name == "Not understood" else f"{count} frames")
+            pair(layout, name, f"{count} of {stats.packets}" if name == "Malformed Packets" else f"{count} frames")
     if not any(dropped.values()):
-        pair(layout, "Lost", "none")
+        pair(layout, "Dropped Frames", "none")
 
 
 def _hand_title(hand: str) -> str:
@@ -132,12 +132,12 @@ def _hand_title(hand: str) -> str:
 
 def _recording(layout: "UILayout", run: LiveRun) -> None:
     recording = run.receiver.recording is not None
-    text = "End Take" if recording else "Record"
+    text = "Stop Recording" if recording else "Record"
     layout.operator("knuckle.live_record", text=text, icon="REC", depress=recording)
 
 
 class KNUCKLE_UL_takes(bpy.types.UIList):
-    """Takes, each with its length and a button that reads it"""
+    """Takes, each with its length and a button that imports it"""
 
     def draw_item(
         self,
@@ -161,7 +161,7 @@ class KNUCKLE_UL_takes(bpy.types.UIList):
 
 
 class KNUCKLE_PT_live_takes(bpy.types.Panel):
-    """What was recorded, and how the next take is called"""
+    """Recorded takes, and the name of the next one"""
 
     bl_label = "Takes"
     bl_space_type = "VIEW_3D"
@@ -179,13 +179,13 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
             telling = recorder.problem or f"Recording {recorder.path.stem}"
             paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
             if run is not None and run.session.take is not None and run.session.take.full:
-                paragraph(layout, context, f"Keys end after {MAX_FRAMES} frames, the raw take goes on.", "ERROR")
+                paragraph(layout, context, f"Only {MAX_FRAMES} frames are keyed, the raw take has all.", "ERROR")
         if chosen.takes:
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)
             row.column().operator("knuckle.live_forget_take", text="", icon="REMOVE")
             if 0 <= chosen.take < len(chosen.takes) and not Path(chosen.takes[chosen.take].filepath).exists():
-                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} is not there any more.", "ERROR")
+                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} does not exist.", "ERROR")
         column = layout.column()
         column.enabled = recorder is None
         column.prop(chosen, "take_name")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_pins(bpy.types.Panel):
-    """What fingertips are pinned to"""
+    """Pinned fingertips"""
 
     bl_label = "Pins"
     bl_space_type = "VIEW_3D"
@@ -80,10 +80,10 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
 def pin_text(pin: Any) -> str:
     """Describe what a fingertip is pinned to."""
     if pin.kind == "DIGIT":
-        return f"To the {digit_label(pin.other)}"
+        return digit_label(pin.other).capitalize()
     if pin.kind == "OBJECT":
-        return f"On {pin.target.name}" if has_target(pin) else "On nothing any more"
-    return "In the world"
+        return pin.target.name if has_target(pin) else "Missing Object"
+    return "World"
 
 
 CLASSES = (KNUCKLE_PT_pins,)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_hand_poses(bpy.types.Panel):
-    """Poses by their names"""
+    """Named poses"""
 
     bl_label = "Poses"
     bl_space_type = "VIEW_3D"

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_PT_rig_hands(bpy.types.Panel):
-    """What was found on the armature"""
+    """The bones of the target's hands"""
 
-    bl_label = "Rig's Hands"
+    bl_label = "Hand Mapping"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle"
@@ -54,7 +54,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("knuckle.detect_again", icon="FILE_REFRESH")
         row.operator("knuckle.mirror_hand", icon="MOD_MIRROR")
-        row.operator("knuckle.load_mapping", text="", icon="IMPORT")
+        row.operator("knuckle.import_mapping", text="", icon="IMPORT")
         for side in SIDES:
             bones = getattr(context.scene.knuckle_rig, side)
             _hand(layout, context, _Hand(armature, side, known.hands.get(side), known.problems.get(side, ""), bones))
@@ -105,15 +105,20 @@ def _state(found: FoundHand | None) -> str:
     """Describe a hand by the confidence of its least certain digit."""
     if found is None:
         return "not found"
-    return "your own" if found.corrected else f"{min(found.confidence.values(), default=0.0):.0%}"
+    return "custom" if found.corrected else f"{min(found.confidence.values(), default=0.0):.0%}"
 
 
 def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None:
-    known = f"named as in {found.family}" if found.family else "names not known"
-    # This row is always drawn, so that buttons below do not move when the mapping becomes the user's own.
-    pair(layout, "Bones", "your own" if found.corrected else known)
+    known = f"named as in {found.family}" if found.family else "unknown names"
+    # This row is always drawn, so that buttons below do not move when the mapping becomes custom.
+    pair(layout, "Bones", "custom" if found.corrected else known)
     if found.side_confidence < LEAST_SIDE_CONFIDENCE:
-        paragraph(layout, context, f"That it is a {found.side} hand is not sure: mirror it if it is the other.", "INFO")
+        paragraph(
+            layout,
+            context,
+            f"It is not certain that this is a {found.side} hand. If it is not, use Swap Left/Right.",
+            "INFO",
+        )
     for doubt in found.doubts:
         paragraph(layout, context, sentence(doubt), "INFO")
 
@@ -127,7 +132,7 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     own = found is not None and found.corrected
     named.alert = 0 < sure < MIN_CONFIDENCE
     named.label(text=DIGIT_NAMES[digit])
-    named.progress(factor=sure, text=("your own" if own else f"{sure:.0%}") if sure > 0 else "none")
+    named.progress(factor=sure, text=("custom" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)
     flip.enabled = sure > 0
     around = found is not None and abs(found.curl_turns.get(digit, 0.0)) > 90
@@ -159,12 +164,12 @@ def _buttons(layout: "UILayout", found: FoundHand) -> None:
     row = layout.row(align=True)
     select: Any = row.operator("knuckle.select_bones", icon="RESTRICT_SELECT_OFF")
     select.side = found.side
-    keep = row.row(align=True)
-    keep.enabled = not found.corrected
-    keep_hand: Any = keep.operator("knuckle.keep_hand", icon="PINNED" if found.corrected else "UNPINNED")
-    keep_hand.side = found.side
-    save: Any = row.operator("knuckle.save_mapping", text="", icon="EXPORT")
+    unsaved = row.row(align=True)
+    unsaved.enabled = not found.corrected
+    save: Any = unsaved.operator("knuckle.save_mapping", icon="PINNED" if found.corrected else "UNPINNED")
     save.side = found.side
+    export: Any = row.operator("knuckle.export_mapping", text="", icon="EXPORT")
+    export.side = found.side
 
 
 CLASSES = (KNUCKLE_PT_rig_hands,)

@@ -51,7 +51,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         # A hand is small in a view of a room. It is selected after import and after solving.
         row.operator("view3d.view_selected", text="", icon="ZOOM_SELECTED")
         header, body = layout.panel("knuckle_overrides", default_closed=True)
-        header.label(text="Overrides")
+        header.label(text="Import Settings")
         if body:
             body.use_property_split = True
             body.use_property_decorate = False
@@ -60,7 +60,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"
-            row.label(text="Read the file again to apply", icon="FILE_REFRESH")
+            row.label(text="Reimport to apply", icon="FILE_REFRESH")
 
 
 def _about_capture(layout: "UILayout", about: Any) -> None:
@@ -68,7 +68,7 @@ def _about_capture(layout: "UILayout", about: Any) -> None:
     pair(layout, "Length", f"{about['frames']} frames, {about['duration']:.2f} s")
     pair(layout, "Rate", f"{about['rate']:.4g} Hz")
     pair(layout, "Markers", f"{len(about['names'])}")
-    pair(layout, "Missing", f"{about['gaps']:.1%}" if about["gaps"] else "none")
+    pair(layout, "Gaps", f"{about['gaps']:.1%}" if about["gaps"] else "none")
 
 
 class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
@@ -110,7 +110,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
 
 
 def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
-    """Draw a setting that was loaded from a file, with a button to forget it."""
+    """Draw a setting that was loaded from a file, with a button to clear it."""
     row = layout.row()
     row.label(text=name)
     right = row.row(align=True)
@@ -148,9 +148,9 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
             row.operator("knuckle.remove_limits", text="", icon="X")
         if chosen.rig_file:
-            _stored(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
+            _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
-                paragraph(layout, context, "Append its armature and choose it, or forget it.", "ERROR")
+                paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
         for what in REGISTRIES:
             _settings(layout, chosen, what)
         header, body = layout.panel("knuckle_frames", default_closed=True)
@@ -194,7 +194,7 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
 
 
 def _frames(layout: "UILayout", chosen: Any) -> None:
-    layout.prop(chosen, "start", text="Begin at Frame")
+    layout.prop(chosen, "start", text="Start Frame")
     layout.prop(chosen, "keys")
     if chosen.keys == "OTHER":
         layout.prop(chosen, "fps")
@@ -208,7 +208,7 @@ def _frames(layout: "UILayout", chosen: Any) -> None:
 def _cleaning(layout: "UILayout", chosen: Any) -> None:
     layout.prop(chosen, "gap_limit")
     layout.prop(chosen, "spikes")
-    row = layout.row(heading="Low-Pass", align=True)
+    row = layout.row(heading="Low-Pass Filter", align=True)
     row.prop(chosen, "use_cutoff", text="")
     value = row.row(align=True)
     value.active = chosen.use_cutoff
@@ -237,7 +237,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
         armature = result_armature(context)
         report = report_of(armature)
         if report is None:
-            paragraph(layout, context, "Nothing is solved yet.")
+            paragraph(layout, context, "No take yet.")
             return
         for side in SIDES:
             if side in report.get("hands", {}):
@@ -246,8 +246,8 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
         seconds = report.get("seconds", {})
         if armature.animation_data and armature.animation_data.action:
             frames = armature.animation_data.action.frame_range
-            pair(column, "Scene frames", f"{frames[0]:.0f} to {frames[1]:.0f}")
-        pair(column, "Read, solved", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
+            pair(column, "Frame Range", f"{frames[0]:.0f} to {frames[1]:.0f}")
+        pair(column, "Read / Solve Time", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
         _notes(layout, context, report)
         column = layout.column(align=True)
         column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")
@@ -268,10 +268,10 @@ def _notes(layout: "UILayout", context: "Context", report: dict[str, Any]) -> No
 
 def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> None:
     row = layout.row()
-    row.label(text=f"{side.capitalize()} hand", icon="VIEW_PAN")
+    row.label(text=f"{side.capitalize()} Hand", icon="VIEW_PAN")
     right = row.row()
     right.alignment = "RIGHT"
-    right.label(text="mm, mean / max")
+    right.label(text="Error in mm, mean / max")
     grid = layout.column(align=True)
     line(grid, "", "Tip", "Markers")
     for digit, name in DIGIT_NAMES.items():
@@ -280,17 +280,17 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
         line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
     column = layout.column(align=True)
     if hand.get("limited_bones"):
-        pair(column, "Limits", f"from the rig, {hand['limited_bones']} bones")
+        pair(column, "Bone Limits", f"{hand['limited_bones']} bones")
     rig = hand.get("rig")
     if isinstance(rig, dict):
-        name = "Pinches kept to" if rig.get("keep") == "pinches" else "Tips on the rig"
+        name = "Contact Error" if rig.get("keep") == "pinches" else "Tip Error"
         pair(column, name, f"{millimetres(rig.get('left_mm'), 'mean')} / {millimetres(rig.get('left_mm'), 'max')}")
         turned = rig.get("left_deg") or {}
         if rig.get("keep") == "directions" and turned.get("mean") is not None:
-            pair(column, "Bones beside markers", f"{turned['mean']:.1f}° / {turned['max']:.1f}°")
-    pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
+            pair(column, "Bone Angle Error", f"{turned['mean']:.1f}° / {turned['max']:.1f}°")
+    pair(column, "Gap-Filled Frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
-    pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")
+    pair(column, "At Joint Limits", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of frames")
 
 
 CLASSES = (

@@ -84,7 +84,7 @@ class Recipe:
     armature: str | None = None
     """Name of the armature object to key; null takes the only one that has hands, or the active one."""
     mappings: dict[str, Any] | None = None
-    """Mapping of each of the rig's hands, by side, as a preset holds it; takes precedence over detection."""
+    """Mapping of each of the rig's hands, by side, as a mapping file holds it; takes precedence over detection."""
     arm: bool = False
     """Move the rig's arm so that the wrist is where it was recorded."""
     rig_limits: bool = True

@@ -59,7 +59,7 @@ def write_scene(folder: Path) -> None:
     armature = rig("left", arm=True)
     scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
     bpy.ops.knuckle.flip_digit(side="left", digit="index-finger")
-    bpy.ops.knuckle.save_mapping(side="left", filepath=str(folder / "mapping.json"))
+    bpy.ops.knuckle.export_mapping(side="left", filepath=str(folder / "mapping.json"))
     live = scene.knuckle_live
     live.device, live.port = "quest", 4711
     row = live.takes.add()

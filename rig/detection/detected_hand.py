@@ -7,7 +7,7 @@ from ...hand.joints import Side
 LEAST_SIDE_CONFIDENCE = 0.15
 """A side with less confidence than this is reported, and switched if both hands come out on one side."""
 
-PICK_WHERE = "in the panel Rig's Hands (in a shell: by --mapping with a preset exported from there)"
+PICK_WHERE = "in the panel Hand Mapping (in a shell: by --mapping with a mapping exported from there)"
 """The end of messages that ask the user to pick bones."""
 
 

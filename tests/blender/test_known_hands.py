@@ -84,9 +84,9 @@ def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Obj
         find_hands(armature)
     assert detection_cache.known(armature) is None, "what is drawn is looked for anew"
     with pytest.raises(RuntimeError):
-        bpy.ops.knuckle.save_mapping(filepath=str(tmp_path / "own.json"), side="left")
+        bpy.ops.knuckle.export_mapping(filepath=str(tmp_path / "own.json"), side="left")
     with pytest.raises(RuntimeError):
-        bpy.ops.knuckle.keep_hand(side="left")
+        bpy.ops.knuckle.save_mapping(side="left")
     assert saved_mappings(armature) == {}
 
 
@@ -170,9 +170,9 @@ def test_a_preset_of_a_linked_armature_can_be_exported(armature: Object, tmp_pat
     bpy.context.scene.knuckle.armature = linked
     assert not linked.is_editable
     path = tmp_path / "own.json"
-    assert bpy.ops.knuckle.save_mapping(filepath=str(path), side="left") == {"FINISHED"}
+    assert bpy.ops.knuckle.export_mapping(filepath=str(path), side="left") == {"FINISHED"}
     assert json.loads(path.read_text())["bones"] == find_hands(linked)[0].bones
-    assert not bpy.ops.knuckle.keep_hand.poll()
+    assert not bpy.ops.knuckle.save_mapping.poll()
 
 
 @pytest.mark.parametrize("scale", [(1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0)])

@@ -60,7 +60,7 @@ def test_a_pin_to_an_object_that_is_gone_holds_nothing(armature: Object, delete:
     pin("index-finger", to="OBJECT")
     delete(cube)
     assert pins_of(armature, "right") == []
-    assert pin_text(pin_of(armature, "right", "index-finger")) == "On nothing any more"
+    assert pin_text(pin_of(armature, "right", "index-finger")) == "Missing Object"
     assert drag("wrist", place(armature, "wrist") + [0.0, 0.01, 0.0]) == {"FINISHED"}
     drag(INDEX, place(armature, INDEX) + [0.0, 0.0, 0.005])
     assert not has_target(pin_of(armature, "right", "index-finger"))
@@ -77,7 +77,7 @@ def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: O
     bpy.ops.ed.undo_push(message="Deleted")
     bpy.ops.ed.undo()
     again = bpy.data.objects[name]
-    assert pin_text(pin_of(again, "right", "index-finger")) == "On Cube"
+    assert pin_text(pin_of(again, "right", "index-finger")) == "Cube"
     np.testing.assert_allclose(pins_of(again, "right")[0].place, before, atol=1e-6)
 
 

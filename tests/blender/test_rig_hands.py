@@ -215,14 +215,14 @@ def test_a_preset_goes_from_one_armature_to_another(tmp_path: Path) -> None:
     armature = chosen(rig("left"))
     bpy.ops.knuckle.flip_digit(side="left", digit="ring-finger")
     path = str(tmp_path / "own.json")
-    assert bpy.ops.knuckle.save_mapping(filepath=path, side="left") == {"FINISHED"}
+    assert bpy.ops.knuckle.export_mapping(filepath=path, side="left") == {"FINISHED"}
     other = chosen(rig("left"))
-    assert bpy.ops.knuckle.load_mapping(filepath=path) == {"FINISHED"}
+    assert bpy.ops.knuckle.import_mapping(filepath=path) == {"FINISHED"}
     assert saved_mappings(other) == saved_mappings(armature)
     other.data.bones["thumb-tip"].name = "gone"
     before = kept(other)
     with pytest.raises(RuntimeError, match="has no bone 'thumb-tip' for thumb-tip, pick another bone"):
-        bpy.ops.knuckle.load_mapping(filepath=path)
+        bpy.ops.knuckle.import_mapping(filepath=path)
     assert kept(other) == before
 
 
@@ -230,13 +230,13 @@ def test_a_preset_with_bones_that_are_kept_for_the_other_hand_is_refused(tmp_pat
     armature = chosen(rig("left"))
     path = tmp_path / "right.json"
     write_preset(path, mirrored_mapping(own_mapping(find_hand(armature, "left"))))
-    bpy.ops.knuckle.keep_hand(side="left")
+    bpy.ops.knuckle.save_mapping(side="left")
     before = kept(armature)
-    with pytest.raises(RuntimeError, match="bone 'wrist' is wrist of the left hand, detect again before this preset"):
-        bpy.ops.knuckle.load_mapping(filepath=str(path))
+    with pytest.raises(RuntimeError, match="bone 'wrist' is wrist of the left hand, detect again before this mapping"):
+        bpy.ops.knuckle.import_mapping(filepath=str(path))
     assert kept(armature) == before
     bpy.ops.knuckle.detect_again()
-    assert bpy.ops.knuckle.load_mapping(filepath=str(path)) == {"FINISHED"}, "what is only detected gives way"
+    assert bpy.ops.knuckle.import_mapping(filepath=str(path)) == {"FINISHED"}, "what is only detected gives way"
     assert [hand.side for hand in find_hands(armature)] == ["right"]
 
 

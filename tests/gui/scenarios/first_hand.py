@@ -286,7 +286,7 @@ def grasp(screen: "Screen", walk: Walk) -> "Steps":
     subprocess.run(["xdotool", "keydown", "shift", "click", "1", "keyup", "shift"], check=True)
     yield 1.0
     selected = sorted(obj.name for obj in bpy.context.view_layer.objects.selected)
-    for text in ("Hand Pose", "Grasp", "Key the Approach"):
+    for text in ("Hand Pose", "Grasp", "Key Approach"):
         yield from walk.press(text)
     screen.picture("first_hand_grasp")
     yield from walk.press("Grasp Object")
