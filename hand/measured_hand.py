@@ -1,5 +1,6 @@
 """One hand of a performer: its measurements, its own couplings and limits, and the model built from them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -112,6 +113,15 @@ class MeasuredHand:
     def model(self) -> HandModel:
         """The hand model that solvers use."""
         return build(self.proportions, self.all_limits, self.couplings)
+
+    def relabelled(self, labels: Mapping[str, str]) -> "MeasuredHand":
+        """Return the same hand with other labels of its markers; labels: old -> new, the others stay."""
+        spots = {labels.get(label, label): spot for label, spot in self.spots.items()}
+        if self.skin_fit is None:
+            return replace(self, spots=spots)
+        worn = self.skin_fit.markers
+        renamed = replace(worn, labels=tuple(labels.get(label, label) for label in worn.labels))
+        return replace(self, spots=spots, skin_fit=replace(self.skin_fit, markers=renamed))
 
     def mirrored(self) -> "MeasuredHand":
         """Return the same person's other hand. Its marker positions are unknown."""

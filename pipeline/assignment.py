@@ -224,10 +224,10 @@ def measure_performer(recipe: Recipe, markers: Markers, assigned: Assignment) ->
                 positions = positions_of(markers, spots)
                 proportions, measured = measuring.measure_proportions(side, tuple(spots.values()), positions)
                 hands[side] = MeasuredHand(proportions, dict(zip(spots, measured, strict=True)))
+            if not (assigned.on_skin and _wears(hands[side], spots, warnings)):
+                hands[side] = replace(hands[side], skin_fit=None)
             if assigned.on_skin and hands[side].skin_fit is None:
                 hands[side] = _fit_skin_markers(hands[side], spots, markers, warnings)
-            if not assigned.on_skin:
-                hands[side] = replace(hands[side], skin_fit=None)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
@@ -237,6 +237,23 @@ def measure_performer(recipe: Recipe, markers: Markers, assigned: Assignment) ->
         raise problem
     usable = {side: assigned.hands[side] for side in hands}
     return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
+
+
+def _wears(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
+    """Whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
+    if measured.skin_fit is None:
+        return False
+    side = measured.proportions.side
+    others = [label for label in spots if label not in measured.skin_fit.markers.labels]
+    if 2 * len(others) > len(spots):
+        warnings.append(
+            f"the {side} hand is fitted anew: {len(others)} of its {len(spots)} markers are not among those that the "
+            "performer was measured with"
+        )
+        return False
+    if others:
+        warnings.append(f"the performer was measured without {', '.join(map(quoted, others))}: left out")
+    return True
 
 
 def _fit_skin_markers(

@@ -11,10 +11,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RecipeError
+from ..errors import MarkerMapError, RecipeError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from ..hand.limits import DEFAULT_LIMITS, AngleLimits
-from ..hand.marker_sets import Spot, on_palm
+from ..hand.marker_sets import Spot, on_palm, suggest
 from ..hand.marker_sets import from_json as spots_from_json
 from ..hand.marker_sets import to_json as spots_to_json
 from ..hand.measured_hand import MeasuredHand, Rho
@@ -64,17 +64,31 @@ class Performer:
 
         If only the other hand was measured, this is its mirror image. A label that was measured keeps its measured
         spot if the capture puts it on the same joint, or on the palm where it was measured on the wrist. The markers of
-        a hand that was fitted with skin markers are always where the fit put them.
+        a hand that was fitted with skin markers are always where the fit put them. Labels may have another subject's
+        prefix than those that were measured.
         """
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
-        known = self.hands[side]
+        known = self.hands[side].relabelled(_labels_in_capture(self.hands[side].spots, spots))
         if known.skin_fit is not None:
             worn = known.skin_fit.spots()
             return replace(known, spots={label: worn.get(label, spot) for label, spot in spots.items()})
         found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
         agreed = {label: found[label] if _on_same_bone(found[label], spot) else spot for label, spot in spots.items()}
         return replace(known, spots=agreed)
+
+
+def _labels_in_capture(measured: dict[str, Spot], spots: dict[str, Spot]) -> dict[str, str]:
+    """Return measured label -> the capture's label, for markers that the capture calls otherwise.
+
+    They are the same marker if its marker set has both at one spot: as ThumbMCP and Anna:ThumbMCP.
+    """
+    try:
+        groups = suggest(measured).groups
+    except MarkerMapError:
+        return {}
+    by_spot = {spot: label for group in groups.values() for label, spot in group.items()}
+    return {by_spot[spot]: label for label, spot in spots.items() if label not in measured and spot in by_spot}
 
 
 def _on_same_bone(found: Spot, said: Spot) -> bool:

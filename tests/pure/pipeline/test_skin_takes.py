@@ -104,6 +104,59 @@ def test_a_fingertip_that_a_take_never_shows_bends_as_the_performers_other_takes
     assert np.nanmean(missed) < 6, f"{np.nanmean(missed):.1f} mm"
 
 
+@cache
+def fitted_performer():
+    """The first performer's right hand, fitted to a take, as its file has it."""
+    take = read(SIG18 / "capture2_4_right.trc")
+    worn = fit(take.positions, take.rate, spots_of(take.names), "right")
+    hand = apply_skin_fit(MeasuredHand(worn.proportions, {}), worn)
+    return performer.to_dict(Performer("take", {"right": hand}))
+
+
+def solved_by(markers, performer):
+    """Another take of a performer, solved with its file."""
+    job = SolveJob(Recipe(capture="take.trc", performer=performer), markers=markers)
+    for _ in job.steps():
+        pass
+    assert job.take is not None
+    return job.take
+
+
+@cache
+def another_take(frames):
+    return read(SIG18 / "capture2_2_right.trc").select(slice(0, frames))
+
+
+@needs_takes
+def test_a_performer_is_known_by_its_markers_whatever_subject_their_labels_name():
+    plain = another_take(60)
+    annas = replace(plain, names=tuple(f"Anna:{name}" for name in plain.names))
+    (expected,), (found,) = (solved_by(markers, fitted_performer()).hands for markers in (plain, annas))
+    np.testing.assert_allclose(found.pose.angles, expected.pose.angles, atol=1e-9)
+    np.testing.assert_allclose(found.pose.root, expected.pose.root, atol=1e-9)
+
+
+@needs_takes
+def test_a_marker_that_the_performer_was_measured_without_is_told():
+    data = json.loads(json.dumps(fitted_performer()))
+    del data["hands"]["right"]["skin"]["markers"]["RingPIP"]
+    told = solved_by(another_take(60), data).report["warnings"]
+    assert "the performer was measured without 'RingPIP': left out" in told
+
+
+@needs_takes
+def test_a_performer_who_wore_another_set_is_fitted_anew():
+    data = json.loads(json.dumps(fitted_performer()))
+    worn = data["hands"]["right"]["skin"]["markers"]
+    data["hands"]["right"]["skin"]["markers"] = {f"X{number}": entry for number, entry in enumerate(worn.values())}
+    data["markers"]["right"] = {}
+    take = solved_by(another_take(300), data)
+    assert np.nanmean(off(take.hands[0])) < 2.3
+    assert any(
+        text.startswith("the right hand is fitted anew: 19 of its 19 markers") for text in take.report["warnings"]
+    )
+
+
 def spots_of(labels):
     (spots,) = suggest(labels).groups.values()
     return {label: spots.get(label, Spot("wrist")) for label in labels}
