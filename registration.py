@@ -20,8 +20,10 @@ from .operators import (
     drag_hand,
     fit_range,
     grasp,
+    help_pages,
     import_capture,
     json_files,
+    keymap,
     live,
     live_device,
     live_settings,
@@ -31,6 +33,7 @@ from .operators import (
     pins,
     pose_sliders,
     pose_whole_hand,
+    preferences,
     rig_hands,
     rig_properties,
     settings,
@@ -47,6 +50,7 @@ from .panels import (
     follow_panel,
     grasp_panel,
     hand_gizmos,
+    hand_menu,
     hand_tool,
     live_panel,
     pins_panel,
@@ -59,6 +63,7 @@ from .rig import detection_cache
 from .rig.posing import posable_cache
 
 MODULES: tuple[ModuleType, ...] = (
+    preferences,
     solver_settings,
     settings,
     calibration_settings,
@@ -99,6 +104,9 @@ MODULES: tuple[ModuleType, ...] = (
     axes_overlay,
     algebra_overlay,
     hand_tool,
+    hand_menu,
+    keymap,
+    help_pages,
 )
 """In the order of registration: property groups before the groups that contain them, panels before their sub-panels."""
 

@@ -16,6 +16,7 @@ from bpy.props import (
 from ..capture.devices.device_table import DEVICES
 from ..capture.network.transport import LOCAL, Address
 from ..rig.binding import is_armature
+from .preferences import port_setting, preferences
 from .setting_properties import NOT_ANIMATED, drive_property
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _is_target(_person: Any, obj: "Object") -> bool:
 
 
 def _usual_port(settings: "KnuckleLive", _context: Any) -> None:
-    settings.port = DEVICES[settings.device].port
+    settings.port = getattr(preferences(), port_setting(settings.device))
 
 
 class KnucklePerson(bpy.types.PropertyGroup):
@@ -101,7 +102,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
     )
     folder: StringProperty(
         name="Folder",
-        description="Folder for raw takes. If empty, the folder of the blend file, or Knuckle's own",
+        description="Folder for raw takes. If empty, that of the preferences, of the blend file, or Knuckle's own",
         subtype="DIR_PATH",
         options=NOT_ANIMATED,
     )

@@ -11,6 +11,7 @@ from ..pipeline.live.take_buffer import MAX_FRAMES
 from .job import JobOperator
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
+from .preferences import preferences
 from .session import SESSION
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
 
 
 def folder_of(context: "Context") -> Path:
-    """Return the folder of raw takes: the chosen one, the .blend file's, or the extension's user directory."""
-    chosen = context.scene.knuckle_live.folder
+    """Return the folder of raw takes: the scene's, the preferences', the .blend file's, or the extension's own."""
+    chosen = context.scene.knuckle_live.folder or preferences().take_folder
     if chosen or bpy.data.filepath:
         return Path(bpy.path.abspath(chosen or "//"))
     home = bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True)

@@ -12,7 +12,8 @@ from gpu_extras.batch import batch_for_shader
 from mathutils import Vector
 from numpy.typing import NDArray
 
-from ..hand.joints import DIGITS, Side
+from ..hand.joints import Side
+from ..operators.preferences import color
 from ..operators.rig_hands import driven_armature
 from ..operators.session import SESSION
 from ..rig.armature_hands import FoundHand
@@ -27,22 +28,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
-DIGIT_COLOURS: dict[str, Colour] = dict(
-    zip(
-        DIGITS,
-        [
-            (1.0, 0.36, 0.32, 1.0),
-            (1.0, 0.75, 0.18, 1.0),
-            (0.45, 0.88, 0.35, 1.0),
-            (0.30, 0.72, 1.0, 1.0),
-            (0.82, 0.52, 1.0, 1.0),
-        ],
-        strict=True,
-    )
-)
-PALM_COLOUR: Colour = (0.95, 0.95, 0.95, 1.0)
-PICKED_COLOUR: Colour = (1.0, 0.55, 0.0, 1.0)
-UNCERTAIN_COLOUR: Colour = (1.0, 0.45, 0.1, 1.0)
 FAN_OPACITY = 0.16
 """Opacity of the plane in which a digit curls."""
 LINE_WIDTH = 2.5
@@ -140,12 +125,12 @@ def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str
         tips, normal = label_positions(frames)
         for digit, tip in tips.items():
             sure = found.confidence.get(digit, 0.0) >= MIN_CONFIDENCE
-            yield tip, label(found, digit), DIGIT_COLOURS[digit] if sure else UNCERTAIN_COLOUR
+            yield tip, label(found, digit), color(digit) if sure else color("uncertain")
         if len(normal):
-            yield normal[-1], _palm_label(found.side), PALM_COLOUR
+            yield normal[-1], _palm_label(found.side), color("palm")
     bone = _picked(armature)
     if bone is not None:
-        yield np.array(bone.center), bone.name, PICKED_COLOUR
+        yield np.array(bone.center), bone.name, color("picked")
 
 
 def _picked(armature: "Object") -> "PoseBone | None":
@@ -195,13 +180,13 @@ class _Batch:
 
 
 def _paint(axes: HandAxes, lines: _Batch, fans: _Batch) -> None:
-    lines.chain(axes.knuckles, PALM_COLOUR)
+    lines.chain(axes.knuckles, color("palm"))
     if len(axes.normal):
-        lines.chain(axes.normal, PALM_COLOUR)
+        lines.chain(axes.normal, color("palm"))
         across = axes.knuckles[-1] - axes.knuckles[0] if len(axes.knuckles) > 1 else np.array([1.0, 0.0, 0.0])
-        _paint_arrow(axes.normal, across, lines, PALM_COLOUR)
+        _paint_arrow(axes.normal, across, lines, color("palm"))
     for one in axes.digits:
-        colour = DIGIT_COLOURS[one.digit]
+        colour = color(one.digit)
         lines.chain(one.joints, (*colour[:3], 0.55))
         for hinge in one.hinges:
             lines.chain(hinge, colour)
@@ -221,4 +206,4 @@ def _paint_arrow(line: Floats, across: Floats, lines: _Batch, colour: Colour) ->
 def _paint_picked_bone(armature: "Object", lines: _Batch) -> None:
     bone = _picked(armature)
     if bone is not None:
-        lines.chain(np.array([bone.head, bone.tail]), PICKED_COLOUR)
+        lines.chain(np.array([bone.head, bone.tail]), color("picked"))

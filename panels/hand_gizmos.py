@@ -11,8 +11,8 @@ from ..operators.drag_hand import KNUCKLE_OT_drag_hand
 from ..operators.mouse_picking import grabs
 from ..operators.pin_properties import pin_of
 from ..operators.posed_hands import in_pose_mode
+from ..operators.preferences import color
 from ..posing.dragging import WRIST
-from .axes_overlay import DIGIT_COLOURS, PALM_COLOUR
 from .detection_refresh import detected_hands
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
     def _new(self, armature: str, side: Side, joint: str) -> Any:
         gizmo: Any = self.gizmos.new("GIZMO_GT_move_3d")
         digit = digit_of(joint)
-        colour = np.array(DIGIT_COLOURS[digit] if digit else PALM_COLOUR)[:3]
+        colour = np.array(color(digit or "palm"))[:3]
         gizmo.draw_style = "RING_2D"
         gizmo.color, gizmo.alpha = colour, 0.9 if kind_of(joint) in ("tip", "palm") else 0.6
         gizmo.color_highlight, gizmo.alpha_highlight = HIGHLIGHT, 1.0

@@ -1,6 +1,7 @@
 """Builds build/knuckle-VERSION.zip, one extension for every platform and Python, with Blender's own build tool.
 
-What goes in: the files git tracks, without what the manifest's [build] excludes, and the wheels of tools/wheels.txt.
+What goes in: the files git tracks, without what the manifest's [build] excludes, the documentation as HTML, and the
+wheels of tools/wheels.txt.
 The same sources give the same zip, byte for byte.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import bpy  # noqa: F401  # brings addon_utils
+from help_pages import write_help
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
@@ -23,6 +25,7 @@ def main() -> None:
     version = checked_version()
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_sources()
+    write_help(STAGE / "help")
     list_wheels(stage_wheels())
     package = BUILD / f"knuckle-{version}.zip"
     run_extension_tool("build", "--source-dir", str(STAGE), "--output-filepath", str(package))

@@ -1,6 +1,8 @@
 """The zip that `make package` has just built: what is in it, and that both Blender modules take it."""
 
 import json
+import posixpath
+import re
 import subprocess
 import sys
 import tomllib
@@ -8,6 +10,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
+from knuckle.operators.help_pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = tomllib.loads((ROOT / "blender_manifest.toml").read_text())
@@ -25,6 +29,15 @@ def test_the_zip_holds_the_package_the_licences_and_the_recording(names: list[st
     wanted = {"__init__.py", "blender_manifest.toml", "LICENSE", "capture/__init__.py"}
     wanted |= {"data/leap_finger_tap.json", "data/LICENSES.md", "data/Apache-2.0.txt"}
     assert wanted <= set(names)
+
+
+def test_the_zip_holds_the_documentation_with_links_and_pictures_that_are_there(names: list[str]) -> None:
+    pages = [name for name in names if name.startswith("help/") and name.endswith(".html")]
+    assert {f"help/{page}.html" for page in PAGES} <= set(pages)
+    with ZipFile(PACKAGE) as package:
+        for page in pages:
+            for target in re.findall(r'(?:href|src)="([^"#:]+)', package.read(page).decode()):
+                assert posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) in names, (page, target)
 
 
 def test_the_zip_holds_nothing_compiled_no_tests_no_tools_and_no_caches(names: list[str]) -> None:

@@ -1,0 +1,103 @@
+"""F3 finds Knuckle's operators, J opens the pie menu, F1 opens a page, and the preferences are drawn."""
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
+
+import bpy
+import numpy as np
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+SOUGHT = ("solve hand", "grasp", "relax hand", "knuckle")
+
+
+def play(screen: "Screen") -> "Steps":
+    opened: list[str] = []
+    webbrowser.open = lambda url, *_: bool(opened.append(url)) or True
+    bpy.ops.object.select_all(action="SELECT")
+    bpy.ops.object.delete()
+    bpy.ops.knuckle.import_capture(filepath=str(screen.repository / "data" / "leap_finger_tap.json"))
+    yield 0.5
+    yield from search(screen, "solve hand", "menus_object_")
+    screen.key("Return")
+    yield from screen.wait_until(lambda: screen.scene.knuckle.result is not None, 60)
+    armature = screen.scene.knuckle.result
+    bpy.ops.object.mode_set(mode="POSE")
+    for sought in SOUGHT:
+        yield from search(screen, sought, "menus_")
+        screen.key("Escape", "Escape")
+        yield 0.3
+    before = pose_of(armature)
+    yield from search(screen, "relax hand", "menus_again_")
+    screen.key("Return")
+    yield 1.0
+    relaxed = float(np.abs(pose_of(armature) - before).max())
+    screen.key("j")
+    yield 1.0
+    screen.picture("menus_pie")
+    screen.key("Escape")
+    yield 0.5
+    yield from open_menu(screen)
+    yield from screen.show_sidebar("Knuckle")
+    yield 1.0
+    screen.picture("menus_sidebar")
+    place = yield from screen.button("knuckle.solve", 0.4)
+    screen.move(*place)
+    yield 0.3
+    screen.key("F1")
+    yield 1.0
+    help_page = yield from screen.button("wm.url_open", 0.4)
+    screen.click(*help_page)
+    yield 0.5
+    yield from show_preferences(screen)
+    return {
+        "relaxed": relaxed,
+        "opened": opened,
+        "exist": [Path(urlparse(url).path).is_file() for url in opened],
+        "solved": bool(screen.scene.knuckle.result),
+    }
+
+
+def search(screen: "Screen", sought: str, name: str) -> "Any":
+    """Press F3 and type."""
+    screen.move(*screen.view_middle())
+    yield 0.2
+    screen.key("F3")
+    yield 0.6
+    screen.key(*(character if character != " " else "space" for character in sought))
+    yield 1.0
+    screen.picture(f"{name}{sought.replace(' ', '_')}")
+
+
+def open_menu(screen: "Screen") -> "Any":
+    with screen.in_view():
+        bpy.ops.wm.call_menu(name="KNUCKLE_MT_hand")
+    yield 1.0
+    screen.picture("menus_hand")
+    screen.key("Escape")
+    yield 0.5
+
+
+def show_preferences(screen: "Screen") -> "Any":
+    """Show the preferences in the main window."""
+    area = screen.area()
+    area.type = "PREFERENCES"
+    yield 0.5
+    package = next(addon.module for addon in bpy.context.preferences.addons if addon.module.endswith(".knuckle"))
+    with bpy.context.temp_override(window=screen.window, area=area):
+        bpy.ops.preferences.addon_show(module=package)
+    bpy.context.preferences.active_section = "ADDONS"
+    bpy.context.window_manager.addon_search = "knuckle"
+    yield 1.0
+    for window in bpy.context.window_manager.windows:
+        for shown in window.screen.areas:
+            shown.tag_redraw()
+    yield 1.0
+    screen.picture("menus_preferences")
+
+
+def pose_of(armature: Any) -> Any:
+    return np.array([np.array(bone.matrix_basis) for bone in armature.pose.bones])

@@ -1,0 +1,12 @@
+"""What a person looks for is found: by F3, by the pie menu's key, by F1 and in the preferences."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def test_operators_are_found_by_f3_and_pages_by_f1(play: Callable[[str], dict[str, Any]]) -> None:
+    seen = play("menus")
+    assert seen["solved"], "F3, 'solve hand', Enter solves the capture"
+    assert seen["relaxed"] > 0.01, "F3, 'relax hand', Enter relaxes the hand"
+    assert [url.split("/help/")[-1] for url in seen["opened"]] == ["how-to/solve.html", "index.html"]
+    assert all(seen["exist"])
