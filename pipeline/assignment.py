@@ -58,7 +58,7 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
     Raises CaptureError for a file that cannot be read, MarkerMapError if the capture ends before the first frame.
     """
     if markers is None:
-        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
     if recipe.start is None and recipe.end is None:
         return markers
     first, last = (recipe.start or 1) - 1, recipe.end
