@@ -97,3 +97,22 @@ def standing_axis(positions: Floats) -> str | None:
         return candidates[0]
     tallest = [axis for axis, spread in extents.items() if spread > 1.0 and spread > 1.4 * sorted((x, y, z))[1]]
     return tallest[0] if tallest else None
+
+
+HAND_EXTENT_M = 0.17
+"""m: diagonal of the box around an adult's hand, half open."""
+
+
+def guess_hand_unit(positions: Floats, on_hand: list[int]) -> str:
+    """The unit, m, cm or mm, in which the markers of a hand span one; without these, as guess_unit.
+
+    positions (F, M, 3); on_hand: columns of the markers of one hand.
+    """
+    seen = np.all(np.isfinite(positions), axis=-1)
+    if len(on_hand) < 3:
+        return guess_unit(positions, seen)
+    low, high = _bounds(positions[:, on_hand], seen[:, on_hand], np.inf)
+    size = float(np.median(np.linalg.norm(high - low, axis=1))) if len(low) else 0.0
+    if not size > 0:
+        return guess_unit(positions, seen)
+    return min(("m", "cm", "mm"), key=lambda unit: abs(np.log10(size * METRES[unit] / HAND_EXTENT_M)))

@@ -24,7 +24,7 @@ from .marker_labels import quoted
 from .markers import Markers
 from .recording import Recording, to_markers
 
-HEAD_SIZE = 4096
+HEAD_SIZE = 65536
 """Bytes from the start of a file by which its format is recognised."""
 
 
@@ -81,10 +81,11 @@ FORMATS: tuple[FileFormat, ...] = (
 SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix in each.suffixes}))
 
 
-def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
+def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> Markers:
     """Read a capture of any format: markers in metres and seconds, Z up.
 
-    unit (auto, m, dm, cm, mm) and up (auto, x, y, z, -x, -y, -z) override what the file states or what is guessed.
+    unit (auto, m, dm, cm, mm), up (auto, x, y, z, -x, -y, -z) and rate (Hz) override what the file states or what is
+    guessed.
     Raises CaptureError if the file cannot be read.
     """
     path = Path(path)
@@ -94,7 +95,7 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
     file_format, data = _open(path, source)
-    return to_markers(file_format.read(data, source), source, unit, up)
+    return to_markers(file_format.read(data, source), source, unit, up, rate)
 
 
 def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:

@@ -50,11 +50,13 @@ class Recording:
     warnings: tuple[str, ...] = ()
 
 
-def to_markers(recording: Recording, source: str, unit: str = "auto", up: str = "auto") -> Markers:
+def to_markers(
+    recording: Recording, source: str, unit: str = "auto", up: str = "auto", rate: float | None = None
+) -> Markers:
     """Convert to metres, seconds and Z up; damaged positions become gaps, and frames with disordered times are dropped.
 
-    unit and up override those of the file unless they are 'auto'. Raises CaptureError if no usable position is left or
-    the file's unit is unknown.
+    unit and up override those of the file unless they are 'auto'; a rate in Hz overrides its times. Raises CaptureError
+    if no usable position is left or the file's unit is unknown.
     """
     frames, count = recording.positions.shape[:2]
     if not count:
@@ -76,7 +78,8 @@ def to_markers(recording: Recording, source: str, unit: str = "auto", up: str = 
         if recording.rotations is None
         else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), recording.rotations)
     )
-    clock: Timestamps = clean_timestamps(recording.times, recording.rate, frames, source)
+    times, stated_rate = (recording.times, recording.rate) if rate is None else (None, rate)
+    clock: Timestamps = clean_timestamps(times, stated_rate, frames, source)
     return Markers(
         names=recording.names,
         times=clock.times,

@@ -64,7 +64,8 @@ def clean_timestamps(times: Floats | None, rate: float | None, frames: int, sour
 
 def _from_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
     if rate is None and frames > 1:
-        warnings += (f"neither times nor a frame rate in the file: taken as {DEFAULT_RATE_HZ:g} Hz",)
+        note = f"neither times nor a frame rate in the file: taken as {DEFAULT_RATE_HZ:g} Hz"
+        warnings += (f"{note}, give the rate if it is another",)
         rate = DEFAULT_RATE_HZ
     rate = rate or 1.0
     return Timestamps(np.arange(frames), np.arange(frames) / rate, rate, warnings)

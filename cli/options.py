@@ -20,6 +20,17 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
 
 
+def add_rate(parser: argparse.ArgumentParser) -> None:
+    """Add the rate of the capture."""
+    parser.add_argument(
+        "--rate",
+        dest="capture_rate",
+        type=float,
+        metavar="HZ",
+        help="frames per second of the capture, instead of the file's times",
+    )
+
+
 def add_hand(parser: argparse.ArgumentParser) -> None:
     """Add the choice of hands."""
     parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto takes all that are in it")
@@ -51,6 +62,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 def add_info(parser: argparse.ArgumentParser) -> None:
     """Add the options of `info`."""
     add_reading(parser)
+    add_rate(parser)
     add_hand(parser)
     add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -68,6 +80,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
         "What the captures do not determine is reported, and keeps the usual value for the hand's size."
     )
     add_reading(parser)
+    add_rate(parser)
     add_hands(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
@@ -122,6 +135,7 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
 def add_solve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `solve`."""
     add_reading(parser)
+    add_rate(parser)
     add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
     add_rig(parser)
@@ -198,6 +212,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
             *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }
+    stated["rate"] = getattr(options, "capture_rate", None)
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
     for name, check in checks.items():
         path = getattr(options, name, None)

@@ -1,6 +1,7 @@
 """Marker sets: tables of known ones, and reading joint names from any other labels.
 
-Labels are sorted into groups, one for each hand: by the subject or track before a colon, and by the side in the label.
+Labels are sorted into groups, one for each hand: by the subject or track before a colon, or the prefix that all of them
+share, and by the side in the label.
 Whether a group really is a left or a right hand is decided by its shape (handedness.py).
 """
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MarkerMapError
+from .joint_words import DIGIT_WORDS, SIDE_WORDS, WRIST_WORDS, joint_in_label, split_label
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 
 
@@ -110,6 +112,17 @@ _NINETEEN_ON_SKIN = {
     "backhand3": Spot("wrist", (-0.012, 0.046, _HAND_MARKER_HEIGHT_M)),
 }
 
+_ORDINALS = dict(zip(("first", "second", "third", "fourth", "fifth"), DIGITS, strict=True))
+_XSENS = {
+    f"{ordinal}{part}": Spot(joint)
+    for ordinal, digit in _ORDINALS.items()
+    for part, joint in zip(
+        ("mc", "pp", "dp", "dpend") if digit == "thumb" else ("mc", "pp", "mp", "dp", "dpend"),
+        DIGIT_JOINTS[digit],
+        strict=True,
+    )
+} | {"hand": Spot("wrist"), "carpus": Spot("wrist")}
+
 MARKER_SETS: tuple[MarkerSet, ...] = (
     MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)", on_skin=True),
     MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right", on_skin=True),
@@ -128,35 +141,14 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
         side="right",
     ),
     MarkerSet("wrist, knuckles and tips", _WRIST_AND_KNUCKLES, side="right"),
+    MarkerSet("Xsens MVN fingers", _XSENS, r"(?P<side>left|right)(?P<label>.+)"),
 )
 """Marker sets whose labels do not spell out joint names. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, and r
 on the root. The middle markers of an optical glove sit near the end of the proximal phalanx, its hand markers on the
 back of the hand."""
 
-_SIDE_WORDS: dict[str, Side] = {
-    "left": "left",
-    "l": "left",
-    "lft": "left",
-    "right": "right",
-    "r": "right",
-    "rgt": "right",
-}
-_DIGIT_WORDS = {
-    **dict.fromkeys(("thumb", "thu", "pollex", "thb"), "thumb"),
-    **dict.fromkeys(("index", "ind", "indx", "pointer"), "index-finger"),
-    **dict.fromkeys(("middle", "mid", "long"), "middle-finger"),
-    **dict.fromkeys(("ring", "rin", "rng"), "ring-finger"),
-    **dict.fromkeys(("pinky", "little", "small", "pinkie", "lit", "pin"), "pinky-finger"),
-}
-_PART_WORDS = {
-    **dict.fromkeys(("metacarpal", "meta", "carpal", "carp", "cmc", "inhand"), "metacarpal"),
-    **dict.fromkeys(("proximal", "mcp", "knuckle", "base", "prox", "1", "01"), "phalanx-proximal"),
-    **dict.fromkeys(("intermediate", "medial", "pip", "inter", "2", "02"), "phalanx-intermediate"),
-    **dict.fromkeys(("distal", "dip", "dist", "ip", "3", "03"), "phalanx-distal"),
-    **dict.fromkeys(("tip", "end", "nub", "btip", "4", "04", "3end", "03end"), "tip"),
-}
-_THUMB_NUMBERS = {"1": "metacarpal", "01": "metacarpal", "2": "phalanx-proximal", "02": "phalanx-proximal"}
-_WRIST_WORDS = ("wrist", "hand", "carpus")
+_PREFIX_ENDS = "_.- |/"
+"""Characters that may end a prefix which all labels share, as in Anna_LIFT."""
 
 
 def normalise_label(label: str) -> str:
@@ -164,29 +156,10 @@ def normalise_label(label: str) -> str:
     return re.sub(r"[^a-z0-9]", "", label.rsplit(":", 1)[-1].lower())
 
 
-def split_label(label: str) -> list[str]:
-    """Split a label into words: 'LeftHandIndex1_end' -> left, hand, index, 1, end. 'right:' counts as a word."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
-    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-
-
 def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    words = split_label(label)
-    side = next((_SIDE_WORDS[word] for word in words if word in _SIDE_WORDS), None)
-    digit = next((_DIGIT_WORDS[word] for word in words if word in _DIGIT_WORDS), None)
-    if digit is None:
-        is_wrist = any(word in _WRIST_WORDS for word in words) and len(words) - (side is not None) <= 2
-        return (side, Spot("wrist")) if is_wrist else None
-    parts = [word for word in words if word in _PART_WORDS]
-    if not parts:
-        return None
-    last = parts[-1]
-    part = _THUMB_NUMBERS.get(last, _PART_WORDS[last]) if digit == "thumb" else _PART_WORDS[last]
-    if digit == "thumb" and last in ("mcp", "proximal", "prox"):
-        part = "phalanx-proximal"
-    joint = f"{digit}-{part}"
-    return (side, Spot(joint)) if joint in DIGIT_JOINTS[digit] else None
+    named = joint_in_label(label)
+    return None if named is None else (named[0], Spot(named[1]))
 
 
 Groups = dict[str, dict[str, Spot]]
@@ -213,8 +186,10 @@ def suggest(names: Iterable[str]) -> Suggestion:
         MarkerMapError: fewer than three labels of any group name points of a hand.
     """
     names = tuple(names)
-    matches = [(marker_set.name, _match_set(marker_set, names)) for marker_set in MARKER_SETS]
-    matches.append(("joint names", _match_words(names)))
+    matches = _matches({name: name for name in names})
+    prefix = _shared_prefix(names)
+    if prefix:
+        matches += _matches({name: f"{prefix[:-1]}:{name[len(prefix) :]}" for name in names})
     name, groups = max(matches, key=lambda entry: sum(map(len, entry[1].values())))
     matched = [label for spots in groups.values() for label in spots]
     groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
@@ -231,9 +206,30 @@ def suggest(names: Iterable[str]) -> Suggestion:
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
+def _matches(spelled: dict[str, str]) -> list[tuple[str, Groups]]:
+    """Return the groups that each marker set finds; spelled: label -> the label with its subject before a colon."""
+    matches = [(marker_set.name, _match_set(marker_set, spelled)) for marker_set in MARKER_SETS]
+    return [*matches, ("joint names", _match_words(spelled))]
+
+
+def _shared_prefix(names: tuple[str, ...]) -> str:
+    """Return the subject that all labels begin with, and its separator: 'Anna_' of Anna_LIFT; empty without one.
+
+    A side is no subject, and neither is a word of a hand.
+    """
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    length = next((i for i, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    shared = first[:length]
+    prefix = shared[: max(map(shared.rfind, _PREFIX_ENDS)) + 1]
+    words = {*SIDE_WORDS, *DIGIT_WORDS, *WRIST_WORDS}
+    return "" if ":" in shared or words.intersection(split_label(prefix)) else prefix
+
+
 def side_in_name(group: str) -> Side | None:
     """Return the side that a group's name contains, if any."""
-    return next((_SIDE_WORDS[word] for word in reversed(split_label(group)) if word in _SIDE_WORDS), None)
+    return next((SIDE_WORDS[word] for word in reversed(split_label(group)) if word in SIDE_WORDS), None)
 
 
 def subject_of(group: str) -> str:
@@ -254,27 +250,27 @@ def _group_of_label(label: str, side: Side | None) -> str:
     return f"{subject} {side}"
 
 
-def _match_set(marker_set: MarkerSet, names: tuple[str, ...]) -> Groups:
+def _match_set(marker_set: MarkerSet, spelled: dict[str, str]) -> Groups:
     result: Groups = {}
-    for name in names:
+    for label, name in spelled.items():
         text, side = normalise_label(name), side_in_name(name.rpartition(":")[0]) or marker_set.side
         if marker_set.side_pattern:
             match = re.fullmatch(marker_set.side_pattern, text)
             if match is None:
                 continue
-            text, side = match["label"], _SIDE_WORDS[match["side"]]
+            text, side = match["label"], SIDE_WORDS[match["side"]]
         if text in marker_set.labels:
-            _add(result, _group_of_label(name, side), name, marker_set.labels[text])
+            _add(result, _group_of_label(name, side), label, marker_set.labels[text])
     return result
 
 
-def _match_words(names: tuple[str, ...]) -> Groups:
+def _match_words(spelled: dict[str, str]) -> Groups:
     result: Groups = {}
-    for name in names:
+    for label, name in spelled.items():
         parsed = parse_label(name)
         if parsed is not None:
             side, spot = parsed
-            _add(result, _group_of_label(name, side), name, spot)
+            _add(result, _group_of_label(name, side), label, spot)
     return result
 
 

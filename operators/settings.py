@@ -6,11 +6,11 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from ..capture.cleaning import Cleaning
-from ..capture.conventions import METRES, UPS
 from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
+from .reading_properties import rate_property, unit_property, up_property
 from .setting_properties import NOT_ANIMATED, drive_property
 from .solver_settings import all_settings_property, kind_property
 
@@ -58,7 +58,10 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     """A scene's recipe, and which of the scene's objects it belongs to."""
 
     capture: StringProperty(
-        name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=NOT_ANIMATED
+        name="Capture",
+        description="The recording of a hand",
+        subtype="FILE_PATH",
+        options={"PATH_SUPPORTS_BLEND_RELATIVE"},
     )
     markers: PointerProperty(
         name="Markers",
@@ -66,20 +69,9 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         type=bpy.types.Object,
         poll=_is_capture,
     )
-    unit: EnumProperty(
-        name="Unit",
-        description="Unit of length of the file, if it names a wrong one or none",
-        items=[("auto", "Auto", "As the file says; otherwise guessed from the size of its content")]
-        + [(unit, unit, f"The file is in {unit}, whatever it says") for unit in METRES],
-        options=NOT_ANIMATED,
-    )
-    up: EnumProperty(
-        name="Up",
-        description="Which axis of the file points up",
-        items=[("auto", "Auto", "As the file says; otherwise the usual axis of its format")]
-        + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],
-        options=NOT_ANIMATED,
-    )
+    unit: unit_property()
+    up: up_property()
+    rate: rate_property()
     use_range: BoolProperty(
         name="Capture Range", description="Solve only a range of the capture's frames", options=NOT_ANIMATED
     )

@@ -57,6 +57,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.use_property_decorate = False
             body.prop(chosen, "unit")
             body.prop(chosen, "up")
+            body.prop(chosen, "rate")
             body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"

@@ -12,10 +12,20 @@ from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
 from ..hand.calibration.skin_markers import fit
 from ..hand.generators import Steps, run_to_end
+from ..hand.joint_words import split_label
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import find_few_markers
 from ..hand.labelling.handedness import handedness
-from ..hand.marker_sets import Groups, Spot, Suggestion, completeness, from_json, side_in_name, subject_of, suggest
+from ..hand.marker_sets import (
+    Groups,
+    Spot,
+    Suggestion,
+    completeness,
+    from_json,
+    side_in_name,
+    subject_of,
+    suggest,
+)
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
 from .labelling import LabelledMarkers, keep_labels, label_by_shape
@@ -48,7 +58,7 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
     Raises CaptureError for a file that cannot be read, MarkerMapError if the capture ends before the first frame.
     """
     if markers is None:
-        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
     if recipe.start is None and recipe.end is None:
         return markers
     first, last = (recipe.start or 1) - 1, recipe.end
@@ -101,7 +111,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     warnings: list[str] = []
     groups = _groups_of_subject(recipe, markers, _drop_missing_labels(marker_set.groups, markers, warnings))
     for group, spots in sorted(groups.items(), key=lambda entry: -completeness(entry[1])):
-        side = _decide_side(group, spots, markers, from_map=recipe.markers is not None, warnings=warnings)
+        side = _decide_side(recipe, group, spots, markers, warnings, alone=len(groups) == 1)
         if side not in hands:
             hands[side] = spots
             continue
@@ -161,22 +171,35 @@ def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
 
 
-def _decide_side(group: str, spots: dict[str, Spot], markers: Markers, from_map: bool, warnings: list[str]) -> Side:
-    """Decide between left and right.
+def _decide_side(
+    recipe: Recipe, group: str, spots: dict[str, Spot], markers: Markers, warnings: list[str], *, alone: bool
+) -> Side:
+    """Decide between left and right, and tell what disagrees.
 
-    The hand's shape decides if it is clear, unless a marker map says otherwise; else the label; else it is right.
+    The hand's shape decides if it is clear, unless a marker map, or the recipe and a name, say otherwise; then the
+    label; then the file's name if the hand is `alone` in it; else it is right.
     """
-    named_side = side_in_name(group)
     shape_side, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
-    if shape_side is None or confidence < MIN_SIDE_CONFIDENCE:
-        return named_side or "right"
-    if named_side is None or shape_side == named_side:
-        return shape_side
-    if from_map:
-        warnings.append(f"the marker map calls '{group}' what has the shape of a {shape_side} hand")
-        return named_side
-    warnings.append(f"'{group}' has the shape of a {shape_side} hand and is taken for one")
-    return shape_side
+    clear_side = shape_side if confidence >= MIN_SIDE_CONFIDENCE else None
+    label_side, file_side = side_in_name(group), side_of_file(markers.source) if alone else None
+    named_side = label_side or file_side
+    is_chosen = named_side is not None and (recipe.markers is not None or named_side == recipe.hand)
+    side: Side = (named_side if is_chosen else clear_side or named_side) or "right"
+    told = {
+        f"it has the shape of a {clear_side} hand": clear_side,
+        f"{'the marker map says' if recipe.markers else 'its labels say'} {label_side}": label_side,
+        f"the file's name says {file_side}": file_side,
+    }
+    if len(set(told.values()) - {None}) > 1:
+        sentence = ", ".join(sentence for sentence, what in told.items() if what)
+        warnings.append(f"'{group}' was taken as a {side} hand: {sentence}")
+    return side
+
+
+def side_of_file(name: str) -> Side | None:
+    """Return the side that a file's name contains; None if it contains none or both."""
+    sides = {side_in_name(word) for word in split_label(name.rpartition(".")[0] or name)} - {None}
+    return sides.pop() if len(sides) == 1 else None
 
 
 def _requested_hands(

@@ -101,7 +101,7 @@ class CalibrationJob:
 
 def _read(recipe: Recipe, fraction: float) -> Steps[_Clip]:
     """Read the whole capture. Which of its frames are used is decided later."""
-    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
     raw = (yield from part_of(fraction, fraction, "", label_markers_stepwise(recipe, markers))).markers
     return _Clip(clean(raw, recipe.cleaning), assign_hands(recipe, raw))
 

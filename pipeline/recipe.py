@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
+from ..capture.timestamps import MAX_RATE_HZ
 from ..errors import RecipeError
 
 HandChoice = Literal["auto", "left", "right", "both"]
@@ -48,6 +49,8 @@ class Recipe:
     """Unit of length: `auto`, `m`, `dm`, `cm` or `mm`. `auto` goes by the file."""
     up: str = "auto"
     """Axis that points up: `auto`, `x`, `y`, `z`, `-x`, `-y` or `-z`. `auto` goes by the file."""
+    rate: float | None = None
+    """Frames per second of the capture; null goes by the file's times, or its own rate."""
     start: int | None = None
     """First frame to use, counted from 1."""
     end: int | None = None
@@ -111,6 +114,8 @@ class Recipe:
             raise RecipeError(f"end is {self.end}, the first frame of a capture is 1")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
+        if self.rate is not None and not 0 < self.rate <= MAX_RATE_HZ:
+            raise RecipeError(f"rate is {self.rate}, it must be above 0 and at most {MAX_RATE_HZ:g} Hz")
         if self.fps is not None and not 0 < self.fps <= 10_000:
             raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
 

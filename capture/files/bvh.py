@@ -1,7 +1,7 @@
 """BVH: a skeleton and its motion, read as joint positions by forward kinematics. Y up.
 
 The format has no unit; it is guessed from the length of a hand, or of the body if there is no hand. Each joint becomes
-a marker of its name, each end site one named `<joint>_end`.
+a marker of its name, each end site with a length, or at the end of a finger, one named `<joint>_end`.
 """
 
 from dataclasses import dataclass, field
@@ -12,6 +12,7 @@ from ...errors import CaptureError
 from ..marker_labels import duplicate_warning, quoted, unique
 from ..markers import Floats
 from ..recording import Recording
+from .bvh_tips import place_ends
 from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
 ADULT_HAND_LENGTH_M = 0.185
@@ -34,6 +35,7 @@ class _Joint:
     """From the parent at rest, in the file's unit."""
     channels: list[tuple[str, int, int]] = field(default_factory=list)
     """(position or rotation, axis, column of the motion), in file order."""
+    is_end_site: bool = False
 
 
 def sniff(head: bytes) -> bool:
@@ -54,16 +56,22 @@ def read(data: bytes, source: str) -> Recording:
         raise CaptureError(
             f"{source}: {len(values)} frames of {len(joints)} joints in {len(data)} bytes, expected channels for them"
         )
-    labels = [joint.name for joint in joints]
+    end_sites = frozenset(index for index, joint in enumerate(joints) if joint.is_end_site)
+    offsets = np.array([joint.offset for joint in joints])
+    ends = place_ends([joint.name for joint in joints], [joint.parent for joint in joints], offsets, end_sites)
+    labels = [joints[index].name for index in ends.kept]
     return Recording(
         format="BVH",
         names=unique(labels),
-        positions=_positions(joints, values),
+        positions=_positions(joints, ends.offsets, values)[:, list(ends.kept)],
         rate=_rate(frame_time),
-        default_unit=_guess_unit(joints),
+        default_unit=_guess_unit(joints, ends.offsets),
         up="y",
         up_is_defined=True,
-        warnings=notes + count_warnings({"frames": (stated_frames, len(values))}) + duplicate_warning(labels),
+        warnings=notes
+        + count_warnings({"frames": (stated_frames, len(values))})
+        + duplicate_warning(labels)
+        + ends.warnings,
     )
 
 
@@ -110,7 +118,7 @@ class _Hierarchy:
             if parent < 0:
                 raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
             name = f"{self.joints[parent].name}_end"
-        self.joints.append(_Joint(name, parent))
+        self.joints.append(_Joint(name, parent, is_end_site=words[0].upper() == "END"))
         self.pending_joint = len(self.joints) - 1
         if has_bracket:
             self.open_joints.append(self.pending_joint)
@@ -176,7 +184,7 @@ def _rate(frame_time: float | None) -> float | None:
     return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
-def _positions(joints: list[_Joint], values: Floats) -> Floats:
+def _positions(joints: list[_Joint], offsets: Floats, values: Floats) -> Floats:
     """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · rotations in channel order."""
     frames = len(values)
     positions = np.empty((frames, len(joints), 3))
@@ -186,7 +194,7 @@ def _positions(joints: list[_Joint], values: Floats) -> Floats:
         while ancestors[-1][0] != joint.parent:
             ancestors.pop()
         world = ancestors[-1][1]
-        offset = np.tile(np.array(joint.offset), (frames, 1))
+        offset = np.tile(offsets[index], (frames, 1))
         for kind, axis, column in joint.channels:
             if kind == "position":
                 # A position channel replaces the offset along its axis; it is not added to it.
@@ -212,9 +220,8 @@ def _rotation(axis: int, degrees: Floats) -> Floats:
     return matrix
 
 
-def _guess_unit(joints: list[_Joint]) -> str:
-    """The unit in which the hand, or else the body, is closest to its usual size."""
-    offsets = np.array([joint.offset for joint in joints])
+def _guess_unit(joints: list[_Joint], offsets: Floats) -> str:
+    """The unit in which the hand, or else the body, is closest to its usual size; offsets (J, 3)."""
     lengths = np.linalg.norm(offsets, axis=1).tolist()
     finger_length = _named_finger_length(joints, lengths) or _branched_finger_length(joints, lengths)
     if finger_length > 0:

@@ -1,53 +1,147 @@
-"""A plain table: `time,name.x,name.y,name.z,...` in seconds and metres, Z up. Commas, semicolons or tabs."""
+"""A plain table of markers: `time,name.x,name.y,name.z,...` and its many relatives, as scripts, Vicon and pandas write.
+
+Metres and Z up unless the head or the sizes say otherwise. table_head.py finds the columns.
+"""
+
+import re
 
 import numpy as np
 
-from ...errors import CaptureError
+from ...errors import CaptureError, MarkerMapError
+from ...hand.marker_sets import suggest
+from ..conventions import guess_hand_unit
 from ..marker_labels import quoted, unique
+from ..markers import Floats
 from ..recording import Recording
+from .table_head import VICON_SECTIONS, TableHead, cells, find_head
 from .text_table import Table, is_blank, text_lines
 
-_AXES = ("x", "y", "z")
+_DECIMAL_COMMA = re.compile(r"[\s\"']*[+-]?\d*,\d+(?:[eE][+-]?\d+)?[\s\"']*")
+_FINER_UNITS = (("ns", 1e-9, 1e6), ("µs", 1e-6, 1e3), ("ms", 1e-3, 1.9))
+"""Unit of time, s, and the step between frames from which it is taken for the unit."""
+MAX_STEP = 2e8
+"""A longer step is that of damaged numbers."""
+MAX_TOLD = 4
+"""How many columns a note names."""
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first line that is not blank starts with `time`."""
-    lines = [line for line in text_lines(head) if not is_blank(line)]
-    return bool(lines) and lines[0].strip("\"' ")[:4].lower() == "time" and not lines[0][4:5].isalnum()
+    """True if the first line starts with `time` or a section of Vicon, or the head has columns of markers."""
+    lines = text_lines(head)
+    top = next((line for line in lines if not is_blank(line)), "").strip("\"' ,;\t").lower()
+    if (top[:4] == "time" and not top[4:5].isalnum()) or top in VICON_SECTIONS:
+        return True
+    found = find_head(lines)
+    return found is not None and bool(found.whole)
 
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a table. Raises CaptureError, naming the line or the missing column."""
-    lines = text_lines(data)
-    top = next(index for index, line in enumerate(lines) if not is_blank(line))
-    separator = max(",;\t", key=lines[top].count)
-    titles = [title.strip(" \"'") for title in lines[top].split(separator)]
-    while titles and not titles[-1]:
-        titles.pop()
-    columns: dict[str, dict[str, int]] = {}
-    for column, title in enumerate(titles[1:], start=1):
-        name, _, axis = title.rpartition(".")
-        if not name or axis.lower() not in _AXES:
-            raise CaptureError(
-                f"{source}, line {top + 1}, column {column + 1}: {quoted(title)}, expected a label with .x, .y or .z"
-            )
-        if axis.lower() in columns.setdefault(name, {}):
-            raise CaptureError(f"{source}, line {top + 1}: the column {quoted(title)} occurs twice, expected it once")
-        columns[name][axis.lower()] = column
-    for name, axes in columns.items():
-        if len(axes) < 3:
-            missing = next(axis for axis in _AXES if axis not in axes)
-            title = quoted(f"{name}.{missing}")
-            raise CaptureError(f"{source}, line {top + 1}: no column {title}, expected x, y and z")
-    numbers, notes = Table(source, lines, top + 1, separator, len(titles), f"{len(columns)} markers").numbers()
-    order = [axes[axis] for axes in columns.values() for axis in _AXES]
+    lines, start = _trajectories(text_lines(data))
+    head = find_head(lines, start)
+    if head is None:
+        raise CaptureError(f"{source}: no columns of markers, expected a label with x, y and z for each")
+    _check(head, source)
+    lines = _decimal_points(lines, head)
+    separator = head.separator
+    if separator == " ":
+        lines, separator = ["\t".join(line.split()) for line in lines], "\t"
+    whole = head.whole
+    order = [axes[axis] for axes in whole.values() for axis in "xyz"]
+    used = {*order, head.time_column}
+    other = frozenset(column for column in range(len(head.titles)) if column not in used)
+    table = Table(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", other)
+    numbers, notes = table.numbers()
+    positions = _without_zeros(np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(whole), 3))
+    times, time_notes = _times(head, numbers)
+    unit = head.unit or guess_hand_unit(positions, _largest_hand(tuple(whole)))
     return Recording(
         format="table",
-        names=unique(columns),
-        positions=np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(columns), 3),
-        times=numbers[:, 0],
-        unit="m",
+        names=unique(whole),
+        positions=positions,
+        times=times,
+        rate=head.rate,
+        unit="m" if unit == "m" else head.unit,
+        default_unit=unit,
         up="z",
         up_is_defined=True,
-        warnings=notes,
+        warnings=notes + time_notes + _columns_note(head),
+    )
+
+
+def _trajectories(lines: list[str]) -> tuple[list[str], int]:
+    """The lines up to the end of Vicon's section Trajectories and the index at which it begins; else all, and 0."""
+    titles = [index for index, line in enumerate(lines) if line.strip("\"' ,;\t\0").lower() in VICON_SECTIONS]
+    start = next((i for i in titles if lines[i].strip("\"' ,;\t\0").lower() == VICON_SECTIONS[0]), None)
+    if start is None:
+        return lines, 0
+    return lines[: next((index for index in titles if index > start), len(lines))], start
+
+
+def _check(head: TableHead, source: str) -> None:
+    """Raise CaptureError for a column that occurs twice, or if no marker is whole."""
+    where = f"{source}, line {(head.axes_row or 0) + 1}"
+    if head.twice:
+        raise CaptureError(f"{where}: the column {quoted(head.twice)} occurs twice, expected it once")
+    for label, axes in () if head.whole else head.markers.items():
+        missing = quoted(f"{label}.{next(axis for axis in 'xyz' if axis not in axes)}")
+        raise CaptureError(f"{where}: no column {missing}, expected x, y and z")
+
+
+def _decimal_points(lines: list[str], head: TableHead) -> list[str]:
+    """The lines with decimal points, if all cells that hold a comma are numbers with decimal commas."""
+    if head.separator == ",":
+        return lines
+    rows = [line for line in lines[head.first :] if "," in line]
+    has_commas = bool(rows) and all(
+        _DECIMAL_COMMA.fullmatch(cell) for cell in cells(rows[0], head.separator) if "," in cell
+    )
+    return [*lines[: head.first], *(line.replace(",", ".") for line in lines[head.first :])] if has_commas else lines
+
+
+def _without_zeros(positions: Floats) -> Floats:
+    """Positions (F, M, 3) in which a marker that is at 0 0 0 in some frames, but not in all, is not seen there."""
+    at_zero = (positions == 0).all(axis=-1)
+    lost = at_zero & ~at_zero.all(axis=0)
+    return np.where(lost[..., None], np.nan, positions)
+
+
+def _largest_hand(labels: tuple[str, ...]) -> list[int]:
+    """Columns of the markers of the hand with the most labels that are known; empty without one."""
+    try:
+        spots = max(suggest(labels).groups.values(), key=len)
+    except MarkerMapError:
+        return []
+    return [labels.index(label) for label in spots]
+
+
+def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, ...]]:
+    """The times (F,) in s, None without a column of them; a note if their unit was guessed from the steps."""
+    if head.time_column is None:
+        return None, ()
+    times = numbers[:, head.time_column]
+    if head.seconds is not None:
+        return times * head.seconds, ()
+    steps = np.diff(times[np.isfinite(times)])
+    step = float(np.median(steps)) if len(steps) else 0.0
+    # Captures have 5 to 500 frames a second; coarser steps are those of a finer unit.
+    for unit, seconds, least in _FINER_UNITS:
+        if least <= step < MAX_STEP:
+            return times * seconds, (f"the times are {step:g} apart: taken as {unit}",)
+    return times, ()
+
+
+def _columns_note(head: TableHead) -> tuple[str, ...]:
+    """What was read from which columns, unless the head is `time,name.x,name.y,...`, which needs no words."""
+    plain = head.time_column == 0 and head.axes_row is not None and not head.left_out
+    if plain and all(title.lower().endswith((".x", ".y", ".z")) for title in head.titles[1:]):
+        return ()
+    columns = sorted(column for axes in head.whole.values() for column in axes.values())
+    clock = f"times from {quoted(head.titles[head.time_column])}" if head.time_column is not None else "no times"
+    note = f"{len(head.whole)} markers from columns {columns[0] + 1} to {columns[-1] + 1}" if columns else "no markers"
+    left = head.left_out
+    told = ", ".join(quoted(title) for title in left[:MAX_TOLD]) + (" …" if len(left) > MAX_TOLD else "")
+    return (
+        f"read {note} ({quoted(next(iter(head.whole), ''))} is the first), {clock}"
+        + (f"; left out {told}" if left else ""),
     )

@@ -23,6 +23,15 @@ from knuckle.hand.marker_sets import Spot, from_json, parse_label, side_in_name,
         ("thumb_ip", None, "thumb-phalanx-distal"),
         ("little DIP", None, "pinky-finger-phalanx-distal"),
         ("index knuckle", None, "index-finger-phalanx-proximal"),
+        ("rhand", "right", "wrist"),
+        ("mixamorig1:LeftHand", "left", "wrist"),
+        ("Bip01 R Hand", "right", "wrist"),
+        ("Bip01 L Finger0", "left", "thumb-metacarpal"),
+        ("Bip01 L Finger12", "left", "index-finger-phalanx-distal"),
+        ("Bip01 R Finger4Nub", "right", "pinky-finger-tip"),
+        ("finger2-1.L", "left", "index-finger-phalanx-proximal"),
+        ("finger1-3.R_end", "right", "thumb-tip"),
+        ("metacarpal4.R", "right", "pinky-finger-metacarpal"),
     ],
 )
 def test_words_name_joints(label, side, joint):
@@ -30,7 +39,19 @@ def test_words_name_joints(label, side, joint):
 
 
 @pytest.mark.parametrize(
-    "label", ["LeftForeArm", "right_elbow", "pillow_top", "Hips", "string", "", "right:elbow", "::"]
+    "label",
+    [
+        "LeftForeArm",
+        "right_elbow",
+        "pillow_top",
+        "Hips",
+        "string",
+        "",
+        "right:elbow",
+        "::",
+        "Finger1Proximal",
+        "finger",
+    ],
 )
 def test_other_words_name_none(label):
     assert parse_label(label) is None
@@ -100,3 +121,26 @@ def test_a_map_comes_back_as_it_was():
 def test_a_map_that_is_not_one_is_told(data, sentence):
     with pytest.raises(MarkerMapError, match=sentence):
         from_json(data, "map")
+
+
+def test_a_prefix_that_all_labels_share_is_the_subject():
+    labels = ["LIFT", "LIFI", "LMFI", "RIFT", "RIFI", "RMFI"]
+    known = suggest(labels)
+    found = suggest([f"Subject1_{label}" for label in labels])
+    assert found.name == known.name == "optical finger glove"
+    assert sorted(found.groups) == ["Subject1 left", "Subject1 right"]
+    assert found.groups["Subject1 left"] == {f"Subject1_{label}": spot for label, spot in known.groups["left"].items()}
+
+
+def test_a_side_that_all_labels_share_is_no_subject():
+    found = suggest(["R_thumb_tip", "R_index_tip", "R_wrist", "R_index_mcp"])
+    assert list(found.groups) == ["right"]
+
+
+def test_segments_of_an_inertial_suit_are_known():
+    found = suggest([f"{side}{bone}" for side in ("Left", "Right") for bone in ("Carpus", "FirstPP", "SecondMP")])
+    assert [spot.joint for spot in found.groups["left"].values()] == [
+        "wrist",
+        "thumb-phalanx-proximal",
+        "index-finger-phalanx-intermediate",
+    ]

@@ -46,3 +46,46 @@ def test_a_subject_that_is_not_there_is_told():
         assign_hands(Recipe("two.rawtake", subject="Carl"), of_people("Anna", "Ben"))
     with pytest.raises(MarkerMapError, match="expected one of: hands without a name"):
         assign_hands(Recipe("two.rawtake", subject="Carl"), of_people(""))
+
+
+def named(source: str, labels_say: str | None, shape: str) -> Markers:
+    """Both frames of one relaxed hand."""
+    both = of_people("")
+    columns = [i for i, name in enumerate(both.names) if name.startswith(shape)]
+    labels = [both.names[i].rpartition(":")[2] for i in columns]
+    names = tuple(f"{labels_say}:{label}" if labels_say else label for label in labels)
+    return Markers(names, both.times, both.positions[:, columns].copy(), source=source, rate=60, unit="m")
+
+
+@pytest.mark.parametrize(
+    ("source", "labels_say", "told"),
+    [
+        ("grasp_left.bvh", "left", ""),
+        ("grasp.bvh", "right", "it has the shape of a left hand, its labels say right"),
+        ("rhand.bvh", None, "it has the shape of a left hand, the file's name says right"),
+        ("left_to_right.bvh", "left", ""),
+    ],
+)
+def test_what_disagrees_about_the_side_is_told(source, labels_say, told):
+    found = assign_hands(Recipe(source), named(source, labels_say, "left"))
+    assert list(found.hands) == ["left"]
+    assert [told in warning and "was taken as a left hand" in warning for warning in found.warnings] == [True] * bool(
+        told
+    )
+
+
+def test_a_side_that_was_chosen_and_is_named_is_taken_against_the_shape():
+    found = assign_hands(Recipe("rhand.bvh", hand="right"), named("rhand.bvh", None, "left"))
+    assert list(found.hands) == ["right"] and "was taken as a right hand" in found.warnings[0]
+    with pytest.raises(MarkerMapError, match="holds a left hand"):
+        assign_hands(Recipe("hand.bvh", hand="right"), named("hand.bvh", None, "left"))
+
+
+def test_the_name_of_the_file_decides_where_the_shape_does_not():
+    """A flat hand looks alike from both sides."""
+    markers = named("take_l.bvh", None, "left")
+    flat = Markers(
+        markers.names, markers.times, markers.positions * [1.0, 1.0, 0.0], source="take_l.bvh", rate=60, unit="m"
+    )
+    found = assign_hands(Recipe("take_l.bvh"), flat)
+    assert list(found.hands) == ["left"] and not found.warnings

@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.hand.proportions import PALM_JOINTS, adult
+from knuckle.pipeline import job
+from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.capture.files import samples
 
 
@@ -78,15 +82,58 @@ def test_a_body_without_fingers_tells_the_unit_by_its_height(tmp_path: Path) -> 
         text += "End Site\n{\nOFFSET 0 0 0\n}\n}\n"
     markers = read(tmp_path, text + "}\nMOTION\nFrames: 1\nFrame Time: 0.01\n" + "0 " * 12)
     assert markers.unit == "cm"
-    assert markers.names == ("Hips", "Leg", "Leg_end", "Leg#2", "Leg_end#2", "Head", "Head_end")
+    assert markers.names == ("Hips", "Leg", "Leg#2", "Head")
 
 
-def test_end_sites_of_no_length_stand_on_their_joint(tmp_path: Path) -> None:
-    markers = read(tmp_path, samples.BVH.replace("OFFSET 2.0", "OFFSET 0.0"))
-    np.testing.assert_array_equal(markers.positions[:, 2], markers.positions[:, 3])
+def test_end_sites_without_length_are_left_out(tmp_path: Path) -> None:
+    for end in ("OFFSET 0.0 0.0 0.0", "OFFSET 1e-8 0 0", ""):
+        markers = read(tmp_path, samples.BVH.replace("OFFSET 2.0 0.0 0.0", end))
+        assert markers.names == ("Wrist", "Index1", "Index2")
+
+
+def test_a_finger_that_ends_at_its_last_joint_is_given_the_tip_of_a_mean_hand(tmp_path: Path) -> None:
+    """The tip continues the bone before it, turned as the file turns the last joint: here by -90° about Z."""
+    text = (
+        samples.BVH.replace("Index1", "Index2").replace("JOINT Index2", "JOINT Index3").replace("Index3", "Index2", 1)
+    )
+    known = read(tmp_path, text, unit="cm")
+    assert known.names == ("Wrist", "Index2", "Index3", "Index3_end")
+    found = read(tmp_path, text.replace("OFFSET 2.0", "OFFSET 0.0"), unit="cm")
+    assert found.names == known.names
+    np.testing.assert_array_equal(found.positions[:, :3], known.positions[:, :3])
+    bone, true_bone = (np.diff(markers.positions[:, 2:], axis=1)[:, 0] for markers in (found, known))
+    _, middle, last = adult("right").phalanges[1]
+    np.testing.assert_allclose(bone, true_bone / 2 * 4 * last / middle, atol=1e-12)
+    assert any("1 fingers end at their last joint" in warning for warning in found.warnings)
+
+
+def test_a_joint_that_is_a_tip_needs_no_end_site(tmp_path: Path) -> None:
+    text = samples.BVH.replace("Index2", "Index4").replace("OFFSET 2.0", "OFFSET 0.0")
+    assert read(tmp_path, text).names == ("Wrist", "Index1", "Index4")
 
 
 def test_a_wrong_number_of_frames_gives_way_to_the_data(tmp_path: Path) -> None:
     markers = read(tmp_path, samples.BVH.replace("Frames: 3", "Frames: 300000000"))
     assert len(markers.times) == 3
     assert "the header says 3e+08 frames, the data holds 3" in markers.warnings
+
+
+def test_a_hand_without_end_sites_is_solved_with_the_tips_of_a_mean_hand(tmp_path: Path) -> None:
+    """Straight fingers that bend by the same angle in each joint; the true tips are where a mean hand has them."""
+    hand = adult("right")
+    text = "HIERARCHY\nROOT RightHand\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+    for row, digit in enumerate(("Thumb", "Index", "Middle", "Ring", "Pinky")):
+        knuckle = hand.palm[PALM_JOINTS.index(CHAIN_JOINTS[DIGITS[row]][0])]
+        bones = [knuckle, *(length * np.array([0.0, 1.0, 0.0]) for length in hand.phalanges[row, :2])]
+        for number, (x, y, z) in enumerate(bones, start=1):
+            text += f"JOINT RightHand{digit}{number}\n{{\nOFFSET {x} {y} {z}\nCHANNELS 1 Xrotation\n"
+        text += "End Site\n{\nOFFSET 0 0 0\n}\n" + "}\n" * 3
+    rows = ["0 0 0" + " 0 0 0" + f" {-frame} {-frame} {-frame}" * 4 for frame in range(30)]
+    file = tmp_path / "hand.bvh"
+    file.write_text(text + "}\nMOTION\nFrames: 30\nFrame Time: 0.01\n" + "\n".join(rows) + "\n")
+    take = job.run(Recipe(str(file), up="z"))
+    (solved,) = take.hands
+    assert take.report["hands"]["right"]["fingers"]["index-finger"]["tip_error_mm"]["max"] < 2
+    joint = solved.hand.joints.index("middle-finger-phalanx-distal")
+    column = int(np.flatnonzero(solved.hand.axis_joint == joint)[0])
+    assert np.degrees(solved.pose.angles[-1, column]) == pytest.approx(29, abs=5)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.capture.markers import Floats
+from knuckle.errors import CaptureError
 from knuckle.tests.pure.capture.files import samples
 
 NAN = [float("nan")] * 3
@@ -224,3 +226,118 @@ def test_a_last_line_that_is_cut_off_is_left_out_and_told(tmp_path: Path) -> Non
     read = capture.read(written(tmp_path, "table.csv", samples.table()[:-35]))
     assert len(read.times) == 11
     assert any("line (13) is cut off" in warning for warning in read.warnings)
+
+
+TABLE_LABELS = ("thumb_tip", "index_tip", "wrist", "index_mcp", "pinky_mcp")
+
+
+def table_points() -> Floats:
+    """(F, M, 3) m, F = 6: a hand that moves by 2 mm a frame."""
+    rest = np.array([[-0.05, 0.09, 0.01], [-0.03, 0.17, 0.0], [0, 0, 0.01], [-0.03, 0.09, 0.0], [0.03, 0.08, 0.0]])
+    return rest[None] + 0.002 * np.arange(6)[:, None, None] + [0.1, 0.2, 1.0]
+
+
+def titled(form: str, labels: tuple[str, ...] = TABLE_LABELS, separator: str = ",") -> str:
+    """A row of titles; `form` holds n for the label, a for the axis and A for it in upper case."""
+    return separator.join(form.format(n=label, a=axis, A=axis.upper()) for label in labels for axis in "xyz")
+
+
+def table_rows(scale: float, lead: str = "", separator: str = ",", end: str = "") -> list[str]:
+    """A line for each frame; `lead` holds i for the frame's number, from 0."""
+    return [
+        lead.format(i=i, t=i / 50) + separator.join(f"{value:.5f}" for value in scale * row.ravel()) + end
+        for i, row in enumerate(table_points())
+    ]
+
+
+VICON_HEAD = [
+    "Trajectories",
+    "50",
+    ",," + ",".join(f"Anna:{label},," for label in TABLE_LABELS),
+    "Frame,Sub Frame," + "X,Y,Z," * 4 + "X,Y,Z",
+    ",," + ",".join(["mm"] * 15),
+]
+TABLES = {
+    "dashes": ([titled("{n}-{A}")], table_rows(1000), 60, "mm"),
+    "underscores": (["Frame," + titled("{n}_{a}")], table_rows(1, "{i},"), 60, "m"),
+    "dots": (["Time (s)," + titled("{n}.{A}")], table_rows(100, "{t},"), 50, "cm"),
+    "blanks": (["time_ms," + titled("{n} {A}")], table_rows(1000, "{i}0,"), 100, "mm"),
+    "colons": ([titled("{n}:{A}", separator="\t")], table_rows(1, separator="\t"), 60, "m"),
+    "axis first": (["t," + titled("{a}_{n}")], table_rows(1, "{t},"), 50, "m"),
+    "units": (["frame," + titled("{n}_{a} [cm]")], table_rows(100, "{i},"), 60, "cm"),
+    "Vicon": (VICON_HEAD, table_rows(1000, "{i},0,"), 50, "mm"),
+    "Vicon with devices": (
+        ["Devices", "1000", "Frame,Sub Frame,Fx,Fy,Fz", "1,0,5,6,7", "", *VICON_HEAD],
+        table_rows(1000, "{i},0,"),
+        50,
+        "mm",
+    ),
+    "rows of labels and axes": (
+        ["," + titled("{n}"), "," + titled("{a}"), "frame" + "," * 15],
+        table_rows(1, "{i},"),
+        60,
+        "m",
+    ),
+    "an index": ([",time," + titled("{n}_{a}") + ",hand"], table_rows(1, "{i},{t},", end=",Right"), 50, "m"),
+    "decimal commas": (
+        ["Zeit;" + titled("{n}_{a}", separator=";")],
+        [row.replace(".", ",") for row in table_rows(1000, "{t};", ";")],
+        50,
+        "mm",
+    ),
+    "comments": (["# fps: 90", titled("{n}.{a}")], table_rows(1), 90, "m"),
+    "white space": ([titled("{n}_{a}", separator=" ")], table_rows(1, separator=" "), 60, "m"),
+    "milliseconds without a unit": (["timestamp," + titled("{n}.{a}")], table_rows(1, "{i}0,"), 100, "m"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_of_many_writers_hold_the_same_hand(tmp_path: Path, kind: str) -> None:
+    head, rows, rate, unit = TABLES[kind]
+    read = capture.read(written(tmp_path, "hand.csv", "\n".join([*head, *rows, ""]).encode()))
+    assert tuple(name.rpartition(":")[2] for name in read.names) == TABLE_LABELS
+    np.testing.assert_allclose(read.positions, table_points(), atol=1e-5)
+    assert (read.rate, read.unit) == (pytest.approx(rate), unit)
+
+
+def test_what_was_read_is_told(tmp_path: Path) -> None:
+    text = "\n".join(["Frame," + titled("{n}_{a}") + ",error,score", *table_rows(1000, "{i},", end=",1,2"), ""])
+    told = " ".join(capture.read(written(tmp_path, "hand.csv", text.encode())).warnings)
+    assert "read 5 markers from columns 2 to 16 ('thumb_tip' is the first), no times; left out 'error', 'score'" in told
+    assert "taken as mm" in told and "taken as 60 Hz, give the rate" in told
+
+
+def test_the_rate_that_is_given_takes_precedence(tmp_path: Path) -> None:
+    for head, lead in ((titled("{n}_{a}"), ""), ("time," + titled("{n}.{a}"), "{t},")):
+        path = written(tmp_path, "hand.csv", "\n".join([head, *table_rows(1, lead), ""]).encode())
+        read = capture.read(path, rate=120.0)
+        np.testing.assert_allclose(read.times, np.arange(6) / 120)
+        assert read.rate == 120 and not any("rate" in warning for warning in read.warnings)
+
+
+def test_columns_that_are_no_positions_are_left_out(tmp_path: Path) -> None:
+    labels = (*TABLE_LABELS, "wrist_rot", "wrist_vel")
+    rows = [f"{row},9,9,9,8,8,8" for row in table_rows(1)]
+    read = capture.read(written(tmp_path, "hand.csv", "\n".join([titled("{n}_{a}", labels), *rows, ""]).encode()))
+    assert read.names == TABLE_LABELS
+
+
+def test_a_marker_at_zero_in_some_frames_was_not_seen(tmp_path: Path) -> None:
+    points = table_points()
+    points[2, 1] = 0.0
+    points[:, 2] = 0.0
+    rows = [",".join(f"{value:.5f}" for value in row.ravel()) for row in points]
+    read = capture.read(written(tmp_path, "hand.csv", "\n".join([titled("{n}_{a}"), *rows, ""]).encode()))
+    assert np.argwhere(~read.seen).tolist() == [[2, 1]]
+
+
+def test_a_marker_without_one_of_its_axes_is_left_out(tmp_path: Path) -> None:
+    text = samples.table().replace(b"B.y", b"B.w")
+    read = capture.read(written(tmp_path, "table.csv", text))
+    assert read.names == ("A", "C") and any("left out 'B.x', 'B.w', 'B.z'" in warning for warning in read.warnings)
+
+
+@pytest.mark.parametrize("text", ["a,b,c\n1,2,3\n", "name;age;size\nx;1;2\ny;2;3\n", "x,y\n1,2\n3,4\n"])
+def test_other_tables_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(CaptureError, match="does not start as"):
+        capture.read(written(tmp_path, "other.csv", text.encode()))

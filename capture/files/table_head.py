@@ -1,0 +1,235 @@
+"""The head of a table: which columns are markers, which is the time, and where the numbers begin.
+
+A column's title is a label and an axis (`wrist.x`, `wrist_X`, `Wrist-Z (mm)`, `x_wrist`, `WristX`), or labels, axes and
+units have a row each, as in exports of Vicon and of pandas.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..conventions import unit_from
+from .text_table import is_blank, parse_number
+
+HEAD_ROWS = 40
+"""Lines that are searched for the first row of numbers."""
+MAX_TITLE = 200
+"""Characters; a longer title names no marker."""
+VICON_SECTIONS = ("trajectories", "devices", "joints", "segments", "model outputs")
+"""First cells of Vicon's exports; the markers are in the section Trajectories."""
+_SEPARATORS = r"[\s._:|/\-]"
+_PLACE = r"(?:position|pos|translation|translate|trans|location|loc|t)"
+_TITLES = (
+    re.compile(rf"(?P<name>){_PLACE}?{_SEPARATORS}*(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}*(?P<name>\d+)", re.IGNORECASE),
+    re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
+    re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
+)
+"""How a title names a label and an axis, tried in this order; the whole title must match."""
+_UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
+_NO_POSITIONS = re.compile(
+    r"(?:^|[^a-z])(?:rot|rotation|quat|quaternion|q|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
+    r"gyro|mag|force|moment)$",
+    re.IGNORECASE,
+)
+_TIMES = frozenset(
+    ("time", "t", "timestamp", "timestamps", "time stamp", "seconds", "sec", "elapsed", "elapsed time", "zeit", "temps")
+)
+_SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_COUNTERS = re.compile(
+    r"|frames?\W*|frame.?(?:id|number|no|index|count)|fnum|index|unnamed: \d+|sub ?frame|level_\d+|#"
+)
+"""Titles of columns that count rows."""
+_RATE = re.compile(r"(?:rate|frequency|fps|hz)\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TableHead:
+    """What the lines above the numbers say."""
+
+    first: int
+    """Index of the first line of numbers."""
+    separator: str
+    """A comma, semicolon or tab; a blank stands for any white space."""
+    titles: tuple[str, ...]
+    """Title of each column."""
+    markers: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Label -> axis x, y or z -> column."""
+    twice: str = ""
+    """A title of a position that occurs twice; empty if there is none."""
+    time_column: int | None = None
+    seconds: float | None = None
+    """The unit of the times in s; None if the head does not say."""
+    rate: float | None = None
+    """Hz; None if the head does not say."""
+    unit: str | None = None
+    """m, dm, cm or mm; None if the head does not say."""
+    axes_row: int | None = None
+    """Index of the line of axes; None if there is no head."""
+
+    @property
+    def whole(self) -> dict[str, dict[str, int]]:
+        """The markers that have all three axes."""
+        return {label: axes for label, axes in self.markers.items() if len(axes) == 3}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Titles of the columns that are neither positions, nor the time, nor a count."""
+        used = {column for axes in self.whole.values() for column in axes.values()} | {self.time_column}
+        return tuple(
+            title
+            for column, title in enumerate(self.titles)
+            if column not in used and not _COUNTERS.fullmatch(title.lower())
+        )
+
+
+def cells(line: str, separator: str) -> list[str]:
+    """The cells of a line of the head, without quotes and blanks around them."""
+    if separator == " ":
+        return line.split()
+    try:
+        row = next(csv.reader([line], delimiter=separator), []) if '"' in line else line.split(separator)
+    except csv.Error:
+        row = line.split(separator)
+    return [cell.strip(" \"'\t\0") for cell in row]
+
+
+def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:
+    """The head of the table in the lines from `start` on; None if they do not look like one."""
+    head = [index for index in range(start, len(lines)) if not is_blank(lines[index])][:HEAD_ROWS]
+    if not head:
+        return None
+    separator = _separator([lines[index] for index in head])
+    rows = {index: cells(lines[index], separator) for index in head}
+    first = next((index for index in head if _is_numbers(rows[index])), head[-1] + 1)
+    above = [index for index in head if index < first]
+    axes_row = next((i for i in reversed(above) if sum(_position(cell) is not None for cell in rows[i]) >= 2), None)
+    if axes_row is None:
+        axes_row = next((i for i in above if rows[i] and _time(rows[i][0]) is not None), None)
+    if axes_row is None:
+        return _without_titles(rows[first], first, separator) if not above and first in rows else None
+    return _titled(rows, above, axes_row, first, separator)
+
+
+def _separator(lines: list[str]) -> str:
+    """Tabs and semicolons are separators where there are two; commas may be those of decimals."""
+    for separator in "\t;,":
+        if max(line.count(separator) for line in lines) >= 2:
+            return separator
+    return " " if max(len(line.split()) for line in lines) > 3 else ","
+
+
+def _is_numbers(row: list[str]) -> bool:
+    """Whether most of a row's cells that are not blank are numbers, three at least."""
+    filled = [cell for cell in row if cell]
+    numbers = sum(parse_number(cell.replace(",", ".")) is not None for cell in filled)
+    return numbers >= 3 and 2 * numbers > len(filled)
+
+
+def _position(title: str) -> tuple[str, str] | None:
+    """The label, empty if there is none, and the axis in a title; None for other titles."""
+    if len(title) > MAX_TITLE:
+        return None
+    title = _UNIT_AT_END.sub("", title)
+    found = next(filter(None, (pattern.fullmatch(title) for pattern in _TITLES)), None)
+    if found is None or _NO_POSITIONS.search(found["name"]):
+        return None
+    return found["name"].strip(), found["axis"].lower()
+
+
+def _time(title: str) -> float | None:
+    """The unit in s of a title that names a time, 0 if it names no unit; None for other titles."""
+    unit = _unit_at_end(title).lower()
+    if len(title) > MAX_TITLE or _UNIT_AT_END.sub("", title).strip().lower() not in _TIMES:
+        return None
+    return _SECONDS.get(unit, 0.0)
+
+
+def _unit_at_end(title: str) -> str:
+    found = _UNIT_AT_END.search(title[-MAX_TITLE:])
+    return (found[1] or found[2]) if found else ""
+
+
+def _titled(rows: dict[int, list[str]], above: list[int], axes_row: int, first: int, separator: str) -> TableHead:
+    titles = list(rows[axes_row])
+    while titles and not titles[-1] and len(titles) > len(rows.get(first, ())):
+        titles.pop()
+    names = _names_above(rows, above, axes_row)
+    markers: dict[str, dict[str, int]] = {}
+    twice, bare = "", ""
+    for column, title in enumerate(titles):
+        position = _position(title)
+        if position is None:
+            continue
+        label, axis = position
+        if not label:
+            if not bare or len(markers.get(bare, {})) == 3 or axis in markers.get(bare, {}):
+                bare = _unused(_name_of(names, column) or f"marker_{len(markers) + 1}", markers)
+            label = bare
+        elif label.isdecimal():
+            label = f"marker_{label}"
+        if axis in markers.setdefault(label, {}):
+            twice = twice or title
+        markers[label].setdefault(axis, column)
+    time_column = next((column for column, title in enumerate(titles) if _time(title) is not None), None)
+    below = [cell for index in above if index > axes_row for cell in rows[index]]
+    units = [unit for cell in (*below, *map(_unit_at_end, titles)) if (unit := unit_from(cell))]
+    return TableHead(
+        first,
+        separator,
+        tuple(titles),
+        markers,
+        twice,
+        time_column,
+        (_time(titles[time_column]) or None) if time_column is not None else None,
+        _rate(rows, above),
+        units[0] if units else None,
+        axes_row,
+    )
+
+
+def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
+    """The row of labels above the axes; empty if there is none."""
+    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= 1), [])
+
+
+def _name_of(names: list[str], column: int) -> str:
+    """The label above the three columns from `column` on: over the first of them, or in the middle."""
+    return next(filter(None, names[column : column + 3]), "")
+
+
+def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:
+    """The name, numbered if a marker has it already."""
+    number = 2
+    unused = name
+    while unused in markers:
+        unused, number = f"{name}#{number}", number + 1
+    return unused
+
+
+def _rate(rows: dict[int, list[str]], above: list[int]) -> float | None:
+    """A rate in the head: `Frame Rate,120`, `# fps: 120`, or the line under Vicon's Trajectories."""
+    for index in above:
+        words = [word for cell in rows[index] for word in re.split(r"[:=]", cell)]
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            if _RATE.search(word.strip()) and (rate := parse_number(following)):
+                return rate
+        filled = [cell for cell in rows[index] if cell]
+        if index > 0 and len(filled) == 1 and (rate := parse_number(filled[0])):
+            return rate
+    return None
+
+
+def _without_titles(row: list[str], first: int, separator: str) -> TableHead | None:
+    """A table of numbers alone: three columns a marker, after a count or a time if there is one column more."""
+    extra = len(row) % 3
+    if len(row) < 9 or extra > 1:
+        return None
+    markers = {
+        f"marker_{number + 1}": {axis: extra + 3 * number + place for place, axis in enumerate("xyz")}
+        for number in range(len(row) // 3)
+    }
+    titles = tuple(f"column {column + 1}" for column in range(len(row)))
+    return TableHead(first, separator, ("index", *titles[1:]) if extra else titles, markers)
