@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .capture import Markers
-from .capture import read as read_capture
+from .capture.scene_files import needs_blender
 from .errors import KnuckleError, RecipeError
 from .files import expect_writable
+from .hand.generators import run_to_end
 from .hand.joints import SIDES
 from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
+from .pipeline.assignment import Reader, read_file
 from .pipeline.job import SolvedHand, SolveJob, Take
 from .pipeline.recipe import Recipe
 from .pipeline.rig_constraints import Rig
@@ -25,7 +27,8 @@ def read(path: str | Path, *, unit: str = "auto", up: str = "auto") -> Markers:
     """Read a capture.
 
     Args:
-        path: A C3D, TRC, CSV, TSV, BVH, JSON, handpose or rawtake file.
+        path: A C3D, TRC, CSV, TSV, BVH, JSON, handpose or rawtake file. With Blender's Python module also an FBX,
+            glTF or USD file with an animated hand, or `armature:NAME` for an armature of the open scene.
         unit: The unit of length in the file, `m`, `dm`, `cm` or `mm`; `auto` goes by the file.
         up: The axis that points up in the file, such as `y` or `-z`; `auto` goes by the file.
 
@@ -36,7 +39,8 @@ def read(path: str | Path, *, unit: str = "auto", up: str = "auto") -> Markers:
     Raises:
         KnuckleError: If the file cannot be read, in one sentence.
     """
-    return read_capture(path, unit=unit, up=up)
+    recipe = Recipe(str(path), unit=unit, up=up)
+    return run_to_end(reader(recipe)(recipe))
 
 
 def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
@@ -61,11 +65,25 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
     except TypeError as error:
         unknown = sorted(choices.keys() - {*Recipe.__dataclass_fields__})
         raise RecipeError(f"{', '.join(unknown)}: not a field of a recipe") from error
-    job = SolveJob(recipe, _rig(recipe), markers)
+    job = SolveJob(recipe, _rig(recipe), markers, reader(recipe))
     for _ in job.steps():
         pass
     assert job.take is not None
     return job.take
+
+
+def reader(recipe: Recipe) -> Reader:
+    """Return the function that reads a recipe's capture.
+
+    Raises:
+        KnuckleError: If only Blender can read it, and its Python module is not installed.
+    """
+    if not needs_blender(recipe.capture):
+        return read_file
+    _expect_module()
+    from .rig.sources.reading import read_capture
+
+    return read_capture
 
 
 def _rig(recipe: Recipe) -> Rig | None:
@@ -167,13 +185,18 @@ def expect_blender() -> None:
     Raises:
         KnuckleError: If it is not installed, or if it has windows, whose open file would be replaced.
     """
+    _expect_module()
+    from .rig import blend_file
+
+    if not blend_file.in_background():
+        raise KnuckleError("this replaces the open file: run it in Blender's Python module or by blender --background")
+
+
+def _expect_module() -> None:
+    """Raise KnuckleError if Blender's Python module is not installed."""
     try:
-        from .rig import blend_file
+        import bpy  # noqa: F401, TID251
     except ModuleNotFoundError as error:
-        if error.name != "bpy":
-            raise
         raise KnuckleError(
             "Blender's Python module is not installed: pip install bpy, or blender --command knuckle"
         ) from error
-    if not blend_file.in_background():
-        raise KnuckleError("this replaces the open file: run it in Blender's Python module or by blender --background")

@@ -13,6 +13,7 @@ from .. import api
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
 from ..files import expect_writable, json_bytes, make_folder, write_json, written_whole
+from ..hand.generators import run_to_end
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, performer
@@ -83,7 +84,7 @@ def _info(options: argparse.Namespace) -> None:
         expect_writable(options.save_markers, ".json", unlike=_inputs(options))
     expect_replaceable([options.save_markers], options.force)
     recipe = cli_options.recipe_of(options)
-    markers = assigning.read(recipe)
+    markers = assigning.read(recipe, run_to_end(api.reader(recipe)(recipe)))
     try:
         labels = assigning.label_markers(recipe, markers)
         found = assigning.assign_hands(recipe, labels.markers)
@@ -124,7 +125,8 @@ def _calibrate(options: argparse.Namespace) -> None:
         fit=options.fit,
         radii=parse_radii(options.radii),
     )
-    job = calibration.CalibrationJob(cli_options.recipe_of(options), choices)
+    recipe = cli_options.recipe_of(options)
+    job = calibration.CalibrationJob(recipe, choices, api.reader(recipe))
     with progress_bar() as update_progress:
         for progress in job.steps():
             update_progress(progress.fraction, progress.doing)
@@ -185,7 +187,7 @@ def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
 
 
 def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
-    job = pipeline.SolveJob(recipe, rig)
+    job = pipeline.SolveJob(recipe, rig, reader=api.reader(recipe))
     for progress in job.steps():
         update_progress(0.9 * progress.fraction, progress.doing)
     assert job.take is not None

@@ -9,6 +9,7 @@ import bpy
 from ..hand.generators import Progress
 from ..pipeline import performer
 from ..pipeline.calibration import CalibrationJob
+from ..rig.sources.reading import read_capture
 from .calibration_settings import choices_of
 from .job import JobOperator, no_job_runs
 from .scene_recipe import recipe_of
@@ -34,7 +35,7 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Read, clean, assign and measure."""
-        self._calibration = CalibrationJob(recipe_of(context.scene), choices_of(context.scene))
+        self._calibration = CalibrationJob(recipe_of(context.scene), choices_of(context.scene), read_capture)
         yield from self._calibration.steps()
 
     def finish(self, context: "Context") -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import StringProperty
 
-from .. import capture as captures
 from ..capture.formats import SUFFIXES
+from ..capture.scene_files import SCENE_SUFFIXES
 from ..hand.generators import Progress, part_of
+from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
 from .load_capture import found_hands, relative, show_capture
 from .scene_recipe import recipe_for
@@ -28,7 +29,9 @@ class KNUCKLE_OT_import_capture(JobOperator, bpy.types.Operator):
     filepath: StringProperty(
         name="File", description="The recording of a hand", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"}
     )
-    filter_glob: StringProperty(default=";".join(f"*{suffix}" for suffix in SUFFIXES), options={"HIDDEN"})
+    filter_glob: StringProperty(
+        default=";".join(f"*{suffix}" for suffix in SUFFIXES + SCENE_SUFFIXES), options={"HIDDEN"}
+    )
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -51,8 +54,7 @@ class KNUCKLE_OT_import_capture(JobOperator, bpy.types.Operator):
         """Read the capture and find its hands."""
         self._path = relative(self.filepath)
         self._recipe = recipe_for(context.scene, bpy.path.abspath(self._path))
-        yield Progress(0.0, "Reading the capture")
-        self._markers = captures.read(self._recipe.capture, unit=self._recipe.unit, up=self._recipe.up)
+        self._markers = yield from part_of(0.0, 0.2, "", read_capture(self._recipe))
         self._found = yield from part_of(0.2, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
 
     def finish(self, context: "Context") -> None:

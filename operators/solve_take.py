@@ -17,6 +17,7 @@ from ..rig.keys.take_report import report_of
 from ..rig.keys.take_scene import TakeTiming, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
+from ..rig.sources.reading import read_capture
 from .import_capture import select_only
 from .job import JobOperator, no_job_runs
 from .load_capture import capture_object, found_hands, show_capture
@@ -61,7 +62,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             hands = find_hands(armature, ())
             if recipe.arm:
                 check_arms(armature, hands)
-        self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None)
+        self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None, reader=read_capture)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:

@@ -1,6 +1,8 @@
 """Read a recipe's capture, find which markers belong to which hand, and measure the hands."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
 from ..hand.calibration.skin_markers import fit
-from ..hand.generators import Steps, run_to_end
+from ..hand.generators import Progress, Steps, run_to_end
 from ..hand.joint_words import split_label
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import find_few_markers
@@ -52,13 +54,23 @@ class Assignment:
     """Whether the markers sit on the skin, beside the joints that their labels name."""
 
 
+Reader = Callable[[Recipe], Steps[Markers]]
+"""Reads the whole capture of a recipe. Raises CaptureError, or RigError for an armature."""
+
+
+def read_file(recipe: Recipe) -> Steps[Markers]:
+    """Read the recipe's capture, a file of a format that Knuckle reads itself. Raises CaptureError."""
+    yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
+    return captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
+
+
 def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
     """Read the recipe's capture, or take the given markers, and select the recipe's frames. Nothing is cleaned yet.
 
     Raises CaptureError for a file that cannot be read, MarkerMapError if the capture ends before the first frame.
     """
     if markers is None:
-        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
+        markers = run_to_end(read_file(recipe))
     if recipe.start is None and recipe.end is None:
         return markers
     first, last = (recipe.start or 1) - 1, recipe.end

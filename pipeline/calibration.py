@@ -6,12 +6,10 @@ joints, the bones and the offsets of the markers are then fitted together to the
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import capture as captures
 from ..capture.cleaning import clean
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
@@ -33,7 +31,15 @@ from ..hand.proportions import Proportions, to_wrist_frame
 from ..hand.targets import assign
 from ..solvers.fabrik import Fabrik
 from . import performer
-from .assignment import Assignment, assign_hands, check_solvable, label_markers_stepwise, positions_of
+from .assignment import (
+    Assignment,
+    Reader,
+    assign_hands,
+    check_solvable,
+    label_markers_stepwise,
+    positions_of,
+    read_file,
+)
 from .calibration_choices import CalibrationChoices, FrameRange, describe_frames, unknown_per_bone
 from .performer import Performer
 from .recipe import Recipe
@@ -57,8 +63,8 @@ class _Clip:
 class CalibrationJob:
     """Measure a performer step by step: iterate `steps()` to the end, then read `performer`."""
 
-    def __init__(self, recipe: Recipe, choices: CalibrationChoices) -> None:
-        self.recipe, self.choices = recipe, choices
+    def __init__(self, recipe: Recipe, choices: CalibrationChoices, reader: Reader = read_file) -> None:
+        self.recipe, self.choices, self.reader = recipe, choices, reader
         self.performer: Performer | None = None
         self._notes: list[str] = []
         self._clips: dict[str, list[str]] = {"still": [], "motion": [], "fit": []}
@@ -68,12 +74,11 @@ class CalibrationJob:
 
         If the recipe's `hand` is auto, a hand that cannot be measured is left out with a note.
         """
-        yield Progress(0.0, f"Reading {Path(self.recipe.capture).name}")
-        still = yield from _read(self.recipe, 0.1)
+        still = yield from part_of(0.0, 0.2, "", _read(self.recipe, self.reader))
         motion = still
         if self.choices.motion_capture is not None:
-            yield Progress(0.2, f"Reading {Path(self.choices.motion_capture).name}")
-            motion = yield from _read(replace(self.recipe, capture=self.choices.motion_capture), 0.25)
+            recipe = replace(self.recipe, capture=self.choices.motion_capture)
+            motion = yield from part_of(0.2, 0.3, "", _read(recipe, self.reader))
         self._notes += (*still.assignment.warnings, *motion.assignment.warnings)
         hands: dict[Side, MeasuredHand] = {}
         problem = None
@@ -99,10 +104,10 @@ class CalibrationJob:
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
 
-def _read(recipe: Recipe, fraction: float) -> Steps[_Clip]:
+def _read(recipe: Recipe, reader: Reader) -> Steps[_Clip]:
     """Read the whole capture. Which of its frames are used is decided later."""
-    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
-    raw = (yield from part_of(fraction, fraction, "", label_markers_stepwise(recipe, markers))).markers
+    markers = yield from part_of(0.0, 0.5, "", reader(recipe))
+    raw = (yield from part_of(0.5, 1.0, "", label_markers_stepwise(recipe, markers))).markers
     return _Clip(clean(raw, recipe.cleaning), assign_hands(recipe, raw))
 
 

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,11 +81,18 @@ class SolveJob:
     Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed.
     """
 
-    def __init__(self, recipe: Recipe, rig: Rig | None = None, markers: Markers | None = None) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        rig: Rig | None = None,
+        markers: Markers | None = None,
+        reader: assignment.Reader = assignment.read_file,
+    ) -> None:
         self.recipe = recipe
         self.rig = rig
         self.markers = markers
         """Solved instead of the recipe's capture, if given."""
+        self.reader = reader
         self.take: Take | None = None
 
     def steps(self) -> Steps[None]:
@@ -94,8 +100,8 @@ class SolveJob:
         recipe, started = self.recipe, time.perf_counter()
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-        raw = assignment.read(recipe, self.markers)
+        markers = self.markers or (yield from part_of(0.0, 0.05, "", self.reader(recipe)))
+        raw = assignment.read(recipe, markers)
         labels = yield from part_of(0.05, 0.05, "", assignment.label_markers_stepwise(recipe, raw))
         raw = labels.markers
         seconds = {"read": time.perf_counter() - started}

@@ -110,7 +110,9 @@ def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:
         axes_row = next((i for i in above if rows[i] and _time(rows[i][0]) is not None), None)
     if axes_row is None:
         return _without_titles(rows[first], first, separator) if not above and first in rows else None
-    return _titled(rows, above, axes_row, first, separator)
+    # Below its titles a row may hold the time alone, where no marker is seen.
+    first = next((index for index in head if axes_row < index < first and _is_sparse(rows[index])), first)
+    return _titled(rows, [index for index in above if index < first], axes_row, first, separator)
 
 
 def _separator(lines: list[str]) -> str:
@@ -126,6 +128,12 @@ def _is_numbers(row: list[str]) -> bool:
     filled = [cell for cell in row if cell]
     numbers = sum(parse_number(cell.replace(",", ".")) is not None for cell in filled)
     return numbers >= 3 and 2 * numbers > len(filled)
+
+
+def _is_sparse(row: list[str]) -> bool:
+    """Whether all cells of a row that are not blank are numbers, one at least."""
+    filled = [cell for cell in row if cell]
+    return bool(filled) and all(parse_number(cell.replace(",", ".")) is not None for cell in filled)
 
 
 def _position(title: str) -> tuple[str, str] | None:

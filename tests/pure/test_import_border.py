@@ -31,7 +31,7 @@ LAYERS = {
     "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
     "hand": [{"mesh"}, {"calibration"}, {"labelling"}],
     "pipeline": [{"retarget"}, {"live"}],
-    "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"posing"}],
+    "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"sources"}, {"posing"}],
 }
 """The folders inside a room, in the order in which they may import each other."""
 BESIDE = {"tests", "tools"}

@@ -331,6 +331,15 @@ def test_a_marker_at_zero_in_some_frames_was_not_seen(tmp_path: Path) -> None:
     assert np.argwhere(~read.seen).tolist() == [[2, 1]]
 
 
+def test_frames_in_which_no_marker_is_seen_are_no_titles(tmp_path: Path) -> None:
+    blank = [f"{frame / 120:.6f}" + "," * (3 * len(TABLE_LABELS)) for frame in range(50)]
+    rows = [f"{(50 + frame) / 120:.6f},{row}" for frame, row in enumerate(table_rows(1))]
+    text = "\n".join(["time," + titled("{n}.{a}"), *blank, *rows, ""])
+    read = capture.read(written(tmp_path, "late.csv", text.encode()))
+    assert len(read.times) == 50 + len(rows)
+    assert not read.seen[:50].any() and read.seen[50:].all()
+
+
 def test_a_marker_without_one_of_its_axes_is_left_out(tmp_path: Path) -> None:
     text = samples.table().replace(b"B.y", b"B.w")
     read = capture.read(written(tmp_path, "table.csv", text))

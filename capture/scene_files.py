@@ -1,0 +1,72 @@
+"""Captures that only Blender can read: files of scenes with an animated armature, and armatures of the open file.
+
+A recipe names an armature of the open file as `armature:NAME`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CaptureError
+
+ARMATURE = "armature:"
+"""What a recipe's capture begins with if it is an armature of the open file."""
+MAX_FILE_SIZE = 2 * 2**30
+"""Bytes; a larger file is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneFormat:
+    """A format of scenes that Blender imports."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Blender's importers go by the suffix."""
+    starts_with: tuple[bytes, ...]
+    """What a file of this format may start with."""
+
+
+SCENE_FORMATS: tuple[SceneFormat, ...] = (
+    SceneFormat("FBX", (".fbx",), (b"Kaydara FBX Binary", b"; FBX")),
+    SceneFormat("glTF", (".glb",), (b"glTF",)),
+    SceneFormat("glTF", (".gltf",), (b"{",)),
+    SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC")),
+    SceneFormat("USD", (".usdz",), (b"PK\x03\x04",)),
+)
+
+SCENE_SUFFIXES: tuple[str, ...] = tuple(suffix for each in SCENE_FORMATS for suffix in each.suffixes)
+
+
+def armature_name(capture: str) -> str | None:
+    """Return the name of the armature that a recipe's capture names, None if it is a file."""
+    return capture.removeprefix(ARMATURE) if capture.startswith(ARMATURE) else None
+
+
+def is_scene_file(capture: str | Path) -> bool:
+    """Whether a capture is a file that Blender imports, by its suffix."""
+    return Path(capture).suffix.lower() in SCENE_SUFFIXES
+
+
+def needs_blender(capture: str) -> bool:
+    """Whether only Blender can read a capture."""
+    return armature_name(capture) is not None or is_scene_file(capture)
+
+
+def check_scene_file(path: Path) -> SceneFormat:
+    """Return the format of a scene's file. Raises CaptureError if it is missing, too large or of another format."""
+    suffix = path.suffix.lower()
+    scene_format = next(each for each in SCENE_FORMATS if suffix in each.suffixes)
+    if not path.is_file():
+        raise CaptureError(f"{path.name}: no such file at {path}")
+    try:
+        with path.open("rb") as file:
+            head: Callable[[bytes], bool] = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith
+    except OSError as error:
+        raise CaptureError(f"{path.name}: cannot be opened, {str(error.strerror).lower()}") from None
+    if not any(map(head, scene_format.starts_with)):
+        raise CaptureError(
+            f"{path.name}: the suffix is {suffix}, but the content does not start as {scene_format.name} does"
+        )
+    if path.stat().st_size > MAX_FILE_SIZE:
+        raise CaptureError(f"{path.name}: larger than {MAX_FILE_SIZE >> 20} MiB, the most for {scene_format.name}")
+    return scene_format

@@ -1,0 +1,163 @@
+"""The frames over which armatures are animated, and the frames on which they are read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import CaptureError
+from ..keys.fcurves import curves_of, key_values
+
+if TYPE_CHECKING:
+    from bpy.types import ID, Constraint, Object, Scene
+
+Floats = NDArray[np.float64]
+
+MAX_FRAMES = 200_000
+"""Most frames that are read: an hour at 50 Hz."""
+LEAST_STEP = 1e-3
+"""Frames: keys that are nearer to each other do not say how the animation was sampled."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSpan:
+    """Frames of a scene, evenly spaced."""
+
+    first: float
+    last: float
+    step: float = 1.0
+    """Frames from one to the next; below 1 where the keys are denser than the scene's frames."""
+
+    def frames(self) -> Floats:
+        """Return the frames (F,)."""
+        return self.first + self.step * np.arange(self._count())
+
+    def _count(self) -> int:
+        return int(np.floor((self.last - self.first) / self.step + 1e-3)) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Animation:
+    """What one action or strip plays: the frames between its ends, and those of its keys."""
+
+    name: str
+    """The action's, empty for a strip without one."""
+    first: float
+    last: float
+    keys: Floats
+
+
+def animated_span(armatures: "Iterable[Object]", scene: "Scene") -> FrameSpan:
+    """Return the frames on which armatures are to be read.
+
+    These are the frames of the actions and NLA strips that play on them, on their parents and on the targets of their
+    constraints, every key of a dense sampling among them. Armatures that only constraints or drivers move are read over
+    the scene's range. Raises CaptureError for armatures without animation, or too much of it.
+    """
+    armatures = tuple(armatures)
+    blocks = [block for armature in armatures for block in _carriers(armature)]
+    played = [animation for block in blocks for animation in _animations(block)]
+    if played:
+        span = FrameSpan(min(each.first for each in played), max(each.last for each in played))
+        span = FrameSpan(span.first, span.last, min(map(_step, played)))
+    elif any(map(_is_moved_by_others, armatures)):
+        span = FrameSpan(scene.frame_start, scene.frame_end)
+    else:
+        raise CaptureError(f"{_named(armatures)} is not animated, expected an action, NLA strips or constraints")
+    if not (span.last - span.first) / span.step < MAX_FRAMES:
+        raise CaptureError(
+            f"{_named(armatures)} is animated from frame {span.first:g} to {span.last:g}, "
+            f"expected {MAX_FRAMES} samples at most"
+        )
+    return span
+
+
+def is_animated(armature: "Object") -> bool:
+    """Whether an armature has anything that could move it."""
+    has_keys = any(True for block in _carriers(armature) for _ in _animations(block))
+    return has_keys or _is_moved_by_others(armature)
+
+
+def actions_played(armature: "Object") -> set[str]:
+    """Return the names of the actions that play on an armature and on what carries it."""
+    return {each.name for block in _carriers(armature) for each in _animations(block)}
+
+
+def _named(armatures: "tuple[Object, ...]") -> str:
+    return f"armature '{armatures[0].name}'"
+
+
+def _carriers(armature: "Object") -> "set[Object]":
+    """Return an armature with its parents, the targets of its constraints, and theirs in turn."""
+    found: set[Object] = set()
+    waiting = [armature]
+    while waiting:
+        obj = waiting.pop()
+        if obj not in found:
+            found.add(obj)
+            targets = (getattr(constraint, "target", None) for constraint in _constraints(obj))
+            waiting += [other for other in (obj.parent, *targets) if other is not None]
+    return found
+
+
+def _is_moved_by_others(armature: "Object") -> bool:
+    animation = armature.animation_data
+    return bool(animation and len(animation.drivers)) or bool(_constraints(armature))
+
+
+def _constraints(obj: "Object") -> "list[Constraint]":
+    """Return the constraints of an object and its bones that are not muted."""
+    bones = obj.pose.bones if obj.pose else ()
+    return [each for owner in (obj, *bones) for each in owner.constraints if not each.mute]
+
+
+def _animations(block: "ID") -> Iterator[_Animation]:
+    """Yield what the action and the NLA of a data-block play."""
+    holder: Any = block
+    animation = holder.animation_data
+    if animation is None:
+        return
+    if animation.action is not None and animation.action_slot is not None:
+        action = animation.action
+        keys = _keys(action, animation.action_slot)
+        if action.use_frame_range:
+            yield _Animation(action.name, action.frame_start, action.frame_end, keys)
+        elif len(keys):
+            yield _Animation(action.name, float(keys[0]), float(keys[-1]), keys)
+    tracks = [track for track in animation.nla_tracks if not track.mute] if animation.use_nla else []
+    solo = [track for track in tracks if track.is_solo]
+    for track in solo or tracks:
+        for strip in track.strips:
+            if not strip.mute:
+                yield _Animation(
+                    getattr(strip.action, "name", ""), strip.frame_start, strip.frame_end, _strip_keys(strip)
+                )
+
+
+def _strip_keys(strip: Any) -> Floats:
+    """Return the keys (K,) of a strip's action as its scale spreads them."""
+    if strip.action is None or strip.action_slot is None:
+        return np.empty(0)
+    return strip.scale * _keys(strip.action, strip.action_slot)
+
+
+def _keys(action: Any, slot: Any) -> Floats:
+    """Return the frames (K,) on which any curve of a slot has a key."""
+    frames = [key_values(curve, "co")[::2] for curve in curves_of(action, slot)]
+    return np.unique(np.round(np.concatenate(frames).astype(float), 3)) if frames else np.empty(0)
+
+
+def _step(animation: _Animation) -> float:
+    """Return the spacing of keys that are denser than the scene's frames; 1 for others."""
+    steps = np.diff(animation.keys)
+    steps = steps[steps > LEAST_STEP]
+    if not len(steps):
+        return 1.0
+    usual = float(np.median(steps))
+    if usual > 0.99:
+        return 1.0
+    # Frames are stored in 32 bits: over the whole length the spacing is known better than between two keys.
+    length = float(animation.keys[-1] - animation.keys[0])
+    return length / round(length / usual)

@@ -1,0 +1,44 @@
+"""The program of the Blender that imports a capture's file: `import_process.py FILE RESULT`.
+
+Knuckle runs it in a process of its own (`imported_file.py`): the user's file stays as it is, and a file that stops an
+importer stops that process only. It writes a recording, or the sentence that says why there is none.
+"""
+
+import os
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+PACKAGE = "knuckle"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_package() -> None:
+    """Load this checkout or installed extension as a package, without its extension being switched on."""
+    spec = spec_from_file_location(PACKAGE, ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
+    assert spec is not None and spec.loader is not None
+    sys.modules[PACKAGE] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[PACKAGE])
+
+
+def main(path: Path, result: Path) -> None:
+    """Import a file and write what its hands do to `result`."""
+    load_package()
+    from knuckle.errors import KnuckleError
+    from knuckle.hand.generators import run_to_end
+    from knuckle.rig.sources.importing import import_recording
+    from knuckle.rig.sources.recording_file import write_problem, write_recording
+
+    try:
+        recording = run_to_end(import_recording(path))
+    except KnuckleError as problem:
+        write_problem(result, str(problem))
+    else:
+        write_recording(result, recording)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[-2:]))
+    sys.stdout.flush()
+    # Blender's module may hang where Python ends.
+    os._exit(0)

@@ -1,0 +1,77 @@
+"""Files of scenes as captures, imported by a Blender in a process of its own."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import bpy
+
+from ...capture.recording import Recording
+from ...capture.scene_files import check_scene_file
+from ...errors import CaptureError
+from ...hand.generators import Progress, Steps
+from .recording_file import read_recording
+
+PROGRAM = Path(__file__).with_name("import_process.py")
+LONGEST_SECONDS = 1800.0
+"""s after which an import is given up."""
+POLL_SECONDS = 0.02
+USUAL_SECONDS = 5.0
+"""s: progress is shown as if an import took about this long."""
+
+
+def read_scene_file(path: Path) -> Steps[Recording]:
+    """Return what the hands in a scene's file do, in the world of the file.
+
+    Closing the generator ends the import. Raises CaptureError if the file cannot be imported or has no animated hand.
+    """
+    check_scene_file(path)
+    with tempfile.TemporaryDirectory(prefix="knuckle-") as folder:
+        result = Path(folder) / "recording.npz"
+        started = time.monotonic()
+        with _running(_command(path.resolve(), result)) as process:
+            while process.poll() is None:
+                spent = time.monotonic() - started
+                if spent > LONGEST_SECONDS:
+                    raise CaptureError(
+                        f"{path.name}: Blender has not imported it in {LONGEST_SECONDS / 60:.0f} minutes"
+                    )
+                yield Progress(spent / (spent + USUAL_SECONDS), f"Importing {path.name}")
+                time.sleep(POLL_SECONDS)
+        if not result.is_file():
+            raise CaptureError(
+                f"{path.name}: Blender stopped while importing it (exit status {process.returncode}), "
+                "save it again from its source"
+            )
+        return read_recording(result)
+
+
+def _command(path: Path, result: Path) -> list[str]:
+    files = [str(path), str(result)]
+    if bpy.app.binary_path:
+        options = ["--background", "--factory-startup", "--disable-autoexec", "--offline-mode"]
+        return [bpy.app.binary_path, *options, "--python-exit-code", "1", "--python", str(PROGRAM), "--", *files]
+    return [sys.executable, "-P", str(PROGRAM), *files]
+
+
+@contextmanager
+def _running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command without a window; it is ended if the body ends first."""
+    flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        creationflags=flags,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()

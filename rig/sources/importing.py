@@ -1,0 +1,115 @@
+"""Import of a scene's file into an empty file of Blender, and the hands in it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...capture.marker_labels import quoted
+from ...capture.recording import Recording
+from ...capture.scene_files import check_scene_file
+from ...errors import CaptureError, KnuckleError
+from ...hand.generators import Steps
+from ..binding import is_armature
+from ..keys.frame_times import set_scene_rate
+from ..linked import ObjectName
+from .frame_span import actions_played, is_animated
+from .object_skeleton import add_armatures_of_empties
+from .sampling import Source, sample
+from .source_hands import source_hands
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+
+def _import_fbx(path: str) -> None:
+    bpy.ops.wm.fbx_import(filepath=path, use_anim=True)
+
+
+def _import_gltf(path: str) -> None:
+    # addon_utils comes with Blender's module and can be imported only after bpy.
+    import addon_utils
+
+    addon_utils.enable("io_scene_gltf2")
+    bpy.ops.import_scene.gltf(filepath=path)
+
+
+def _import_usd(path: str) -> None:
+    bpy.ops.wm.usd_import(filepath=path, import_materials=False, import_cameras=False, import_lights=False)
+    # The importer keys frames by the file's time codes, and leaves the scene's rate.
+    bpy.utils.expose_bundled_modules()
+    from pxr import Usd
+
+    set_scene_rate(bpy.context.scene, Usd.Stage.Open(path).GetTimeCodesPerSecond())
+
+
+_IMPORTERS: dict[str, Callable[[str], None]] = {"FBX": _import_fbx, "glTF": _import_gltf, "USD": _import_usd}
+"""Name of a SceneFormat -> Blender's importer."""
+
+
+def import_recording(path: Path) -> Steps[Recording]:
+    """Replace the open file by an empty one, import a file and return what its hands do.
+
+    Armatures that are animated and have hands are read, all of them. Raises CaptureError for a file that Blender cannot
+    import, and for one without such an armature.
+    """
+    scene_format = check_scene_file(path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    try:
+        _IMPORTERS[scene_format.name](str(path))
+    except (RuntimeError, AttributeError, ImportError) as error:
+        # Builds of Blender may lack an importer.
+        raise CaptureError(f"{path.name}: Blender cannot import it as {scene_format.name}") from error
+    bpy.context.view_layer.update()
+    sources, notes = _sources(path)
+    try:
+        recording = yield from sample(sources, bpy.context.scene, scene_format.name)
+    except CaptureError as problem:
+        raise CaptureError(f"{path.name}: {problem}") from problem
+    return replace(recording, warnings=notes + recording.warnings)
+
+
+def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """Return the animated armatures with hands, and notes on what is left out. Raises CaptureError without one."""
+    scene = bpy.context.scene
+    sources, problems = _usable([obj for obj in scene.objects if is_armature(obj)])
+    if not sources:
+        sources, more_problems = _usable(add_armatures_of_empties(scene))
+        problems += more_problems
+    if not sources:
+        nothing = "there is no armature in it, expected one with an animated hand"
+        raise CaptureError(f"{path.name}: {problems[0] if problems else nothing}")
+    return tuple(sources), tuple(f"left out: {problem}" for problem in problems) + _clips(sources)
+
+
+def _usable(armatures: "list[Object]") -> tuple[list[Source], list[str]]:
+    """Return the animated armatures with hands, and why others are left out."""
+    sources: list[Source] = []
+    problems: list[str] = []
+    for armature in armatures:
+        try:
+            hands = source_hands(armature, tails_known=False)
+        except KnuckleError as problem:
+            problems.append(str(problem))
+            continue
+        if is_animated(armature):
+            sources.append(Source(ObjectName.of(armature), hands))
+        else:
+            problems.append(f"armature '{armature.name}' is not animated")
+    return sources, problems
+
+
+def _clips(sources: list[Source]) -> tuple[str, ...]:
+    """Return a note about the animations of the file that are not read."""
+    played = {name for source in sources for name in actions_played(source.find())}
+    others = sorted({action.name for action in bpy.data.actions} - played)
+    if not others:
+        return ()
+    names = ", ".join(map(quoted, others[:4])) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+    read = ", ".join(map(quoted, sorted(played)))
+    return (
+        f"the file holds several animations: {read} was read, not {names}; to read another, import the file, choose "
+        "its action and capture the armature",
+    )

@@ -1,0 +1,37 @@
+"""A recording in a file between two processes of Blender: arrays and texts, nothing that is executed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...capture.recording import Recording
+from ...errors import CaptureError
+
+ARRAYS = ("positions", "rotations", "times")
+TEXTS = ("format", "names", "rate", "unit", "up", "up_is_defined", "warnings")
+
+
+def write_recording(path: Path, recording: Recording) -> None:
+    """Write a recording."""
+    texts = {name: getattr(recording, name) for name in TEXTS}
+    arrays: dict[str, Any] = {name: getattr(recording, name) for name in ARRAYS}
+    with path.open("wb") as file:
+        np.savez(file, texts=np.array(json.dumps(texts)), **arrays)
+
+
+def write_problem(path: Path, sentence: str) -> None:
+    """Write why there is no recording."""
+    with path.open("wb") as file:
+        np.savez(file, problem=np.array(sentence))
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording. Raises CaptureError with the problem if that was written."""
+    with np.load(path, allow_pickle=False) as content:
+        if "problem" in content:
+            raise CaptureError(str(content["problem"]))
+        texts = json.loads(str(content["texts"]))
+        lists = {name: tuple(texts.pop(name)) for name in ("names", "warnings")}
+        return Recording(**texts, **lists, **{name: content[name] for name in ARRAYS})

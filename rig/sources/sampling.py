@@ -1,0 +1,161 @@
+"""Sampling: armatures evaluated on each frame of their animation, as a recording of the joints of their hands.
+
+They are evaluated in a scene of their own, which is removed afterwards. The user's scene, its frame and what was posed
+without keys do not change.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.frame import safe_label
+from ...capture.recording import Recording
+from ...errors import CaptureError
+from ...hand import rotations as rot
+from ...hand.generators import Progress, Steps
+from ...hand.joints import DIGIT_JOINTS
+from ...hand.proportions import adult
+from ..keys.frame_times import scene_rate
+from ..linked import ObjectName
+from .frame_span import animated_span
+from .source_hands import SourceHand
+
+if TYPE_CHECKING:
+    from bpy.types import Depsgraph, Object, Scene
+
+Floats = NDArray[np.float64]
+
+SCENE_NAME = "Knuckle Sampling"
+LEAST_MOTION = 1e-5
+"""Share of the hand's length; hands that move less stand still."""
+MAX_NAME = 40
+"""Characters of an armature's name before the labels of its joints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An armature and the hands that are read from it. Holds names only, so it survives an undo."""
+
+    armature: ObjectName
+    hands: tuple[SourceHand, ...]
+
+    def find(self) -> "Object":
+        """Return the armature. Raises CaptureError if it is gone."""
+        found = self.armature.find()
+        names = {joint.bone for hand in self.hands for joint in hand.joints}
+        if found is None or any(name not in found.data.bones for name in names):
+            raise CaptureError(f"armature '{self.armature.name}' or bones of its hands are not in this file any more")
+        return found
+
+
+def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps[Recording]:
+    """Return a recording of the hands of armatures over their animation, at the rate of the scene or of its keys.
+
+    Labels are `right:wrist`, and `NAME right:wrist` of several armatures. Positions are in the world, rotations are the
+    bones'. Raises CaptureError for armatures that are gone, hidden, not animated or do not move.
+    """
+    armatures = [source.find() for source in sources]
+    span, rate = animated_span(armatures, scene), scene_rate(scene)
+    frames = span.frames()
+    poses = np.empty((len(frames), sum(len(hand.joints) for source in sources for hand in source.hands), 4, 4))
+    with _sampling_scene(scene, armatures) as name:
+        for row, frame in enumerate(frames):
+            poses[row] = _poses(sources, name, float(frame))
+            yield Progress((row + 1) / len(frames), "Sampling the armature")
+    return _recording(sources, poses, (frames - frames[0]) / rate, rate / span.step, format_name)
+
+
+@contextmanager
+def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[str]:
+    """Make a scene with the rate of another that holds the armatures only; yield its name and remove it."""
+    own = bpy.data.scenes.new(SCENE_NAME)
+    name = own.name
+    own.render.fps, own.render.fps_base = scene.render.fps, scene.render.fps_base
+    own.frame_start, own.frame_end = scene.frame_start, scene.frame_end
+    for armature in armatures:
+        own.collection.objects.link(armature)
+    try:
+        yield name
+    finally:
+        # The user may have undone something or opened a file since, which removes the scene as well.
+        left = bpy.data.scenes.get(name)
+        if left is not None:
+            bpy.data.scenes.remove(left)
+
+
+def _poses(sources: Sequence[Source], scene_name: str, frame: float) -> Floats:
+    """Return T_world_bone (M, 4, 4) on a frame, at the joints' offsets. Raises CaptureError if the scene is gone."""
+    scene = bpy.data.scenes.get(scene_name)
+    if scene is None:
+        raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
+    whole = int(np.floor(frame))
+    scene.frame_set(whole, subframe=frame - whole)
+    depsgraph = scene.view_layers[0].depsgraph
+    return np.concatenate([_pose(source, depsgraph) for source in sources])
+
+
+def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
+    armature = source.find()
+    if armature.hide_viewport:
+        raise CaptureError(f"armature '{armature.name}' is disabled in viewports, enable it to read its animation")
+    evaluated = armature.evaluated_get(depsgraph)
+    joints = [joint for hand in source.hands for joint in hand.joints]
+    bones = evaluated.pose.bones
+    poses = np.array(evaluated.matrix_world) @ np.array([bones[joint.bone].matrix for joint in joints])
+    offsets = np.array([joint.offset for joint in joints])
+    poses[:, :3, 3] += (poses[:, :3, :3] @ offsets[..., None])[..., 0]
+    return poses
+
+
+def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: float, format_name: str) -> Recording:
+    positions = poses[..., :3, 3]
+    scale, notes = _scale(sources[0].hands[0], positions[0])
+    labels = []
+    for source in sources:
+        prefix = f"{safe_label(source.armature.name, MAX_NAME)} " if len(sources) > 1 else ""
+        labels += [f"{prefix}{hand.side}:{each.joint}" for hand in source.hands for each in hand.joints]
+    size = float(np.nanmax(np.ptp(positions[0], axis=0)))
+    if not np.ptp(positions, axis=0).max() > LEAST_MOTION * size:
+        raise CaptureError(f"armature '{sources[0].armature.name}' does not move in any of its {len(times)} frames")
+    return Recording(
+        format=format_name,
+        names=tuple(labels),
+        positions=positions * scale,
+        rotations=_rotations(sources, poses),
+        times=times,
+        rate=rate,
+        unit="m",
+        up="z",
+        up_is_defined=True,
+        warnings=notes,
+    )
+
+
+def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
+    """Return the bones' rotations (F, M, 4) wxyz in the world, also of mirrored armatures; NaN at tips."""
+    rotations = rot.from_matrix(rot.frame_from_yz(poses[..., :3, 1], poses[..., :3, 2]))
+    tips = [any(joint.offset) for source in sources for hand in source.hands for joint in hand.joints]
+    rotations[:, tips] = np.nan
+    return rotations
+
+
+def _scale(hand: SourceHand, points: Floats) -> tuple[float, tuple[str, ...]]:
+    """Return the power of ten that brings a hand, whose joints come first in points (M, 3), to a person's size."""
+    rows = {each.joint: row for row, each in enumerate(hand.joints)}
+    lengths = [0.0]
+    for joints in DIGIT_JOINTS.values():
+        chain = [points[rows[joint]] for joint in ("wrist", *joints) if joint in rows]
+        lengths.append(sum(float(np.linalg.norm(after - before)) for before, after in pairwise(chain)))
+    ratio = max(lengths) / adult(hand.side).size
+    exponent = round(float(np.log10(ratio))) if ratio > 0 else 0
+    if exponent == 0:
+        return 1.0, ()
+    larger = "large" if exponent > 0 else "small"
+    note = f"the hand is {max(lengths):.3g} m long: taken as {10 ** abs(exponent)} times too {larger}"
+    return 10.0**-exponent, (note,)
