@@ -46,7 +46,7 @@ def listen(address: Address) -> socket.socket:
 class LineListener:
     """A Transport of lines of text from clients that connect to a port; each line is a packet.
 
-    A client whose line is rejected is disconnected: a browser's request would else bring its own lines along.
+    A client whose line is rejected is disconnected, so that the other lines of a browser's request are not read.
     """
 
     address: Address
@@ -76,7 +76,7 @@ class _Client:
     is_rejected: bool = False
 
     def reject(self) -> None:
-        """Have the connection closed, and lines that have already arrived not read."""
+        """Disconnect the client before the next read, and ignore the lines that have arrived."""
         self.is_rejected = True
 
 

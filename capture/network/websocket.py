@@ -19,7 +19,7 @@ from .tcp import MAX_CLIENTS
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
-    # Imported only where it is used, because it takes long and few need it.
+    # Imported only where it is used: the import is slow, and few need it.
     from websockets.http11 import Request, Response
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
@@ -177,11 +177,11 @@ class _Clients:
 
     def __init__(self) -> None:
         self._last_heard: dict[socket.socket, float] = {}
-        """Of each client, the time in s when it connected or last sent a message."""
+        """Client -> time in s when it connected or last sent a message."""
         self._lock = threading.Lock()
 
     def heard(self, client: socket.socket) -> None:
-        """Take down that a client sends."""
+        """Note that a client has sent a message."""
         with self._lock:
             if client in self._last_heard:
                 self._last_heard[client] = time.monotonic()

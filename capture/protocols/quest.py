@@ -124,7 +124,7 @@ class QuestSender(UdpSender):
 
 
 class QuestTcpSender(LineSender):
-    """The same over TCP, where the headset connects."""
+    """Imitates a headset that connects over TCP."""
 
     def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See LineSender."""

@@ -1,4 +1,4 @@
-"""FABRIK in a digit's plane with the algebra's nearest point on a sphere: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
+"""FABRIK in a digit's plane with the nearest point on a sphere in CGA: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from ..planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 @dataclass(frozen=True, slots=True)
 class ConformalBendFactory:
-    """Prepares planar FABRIK in the algebra for a digit: a planar_plan.BendFactory."""
+    """Prepares planar FABRIK in CGA for a digit: a planar_plan.BendFactory."""
 
     stopping: Stopping
 

@@ -15,7 +15,7 @@ SIDEWAYS_ITERATIONS = 4
 END_TOLERANCE_M = 1e-4
 """m, distance from its target at which a digit's end has reached it."""
 PLANE_TOLERANCE_M = 1e-5
-"""m, distance of the end's goal from the plane above which the digit bends sideways."""
+"""m: a digit bends sideways if its goal is farther from its plane."""
 
 
 class VisibleMarkers(NamedTuple, Generic[N]):
@@ -93,12 +93,12 @@ def _hints(marked: MarkedDigit, visible: VisibleMarkers[N], coordinates: list[Po
 
 
 class BendGoal(NamedTuple, Generic[N]):
-    """Input of a bend."""
+    """The goal of a bend."""
 
     u: N
     v: N
     out_of_plane: N
-    """m, the end's goal: along the straight digit, towards the palm, and along the plane's normal."""
+    """m, the end's target position: along the straight digit, towards the palm, and along the plane's normal."""
     hints: list[MarkerHint[N]]
 
 

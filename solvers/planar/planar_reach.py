@@ -11,7 +11,7 @@ from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 
 
 class FarthestReach(NamedTuple, Generic[N]):
-    """The middle bend at which the end is farthest from the base, and the squared distance near it."""
+    """The middle joint's flexion at which the end is farthest from the base, and the squared distance near it."""
 
     bend: N
     square: N
@@ -87,7 +87,7 @@ def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead
 
 
 def _quadratic_step(m: NumberFunctions[N], drop: N, slope: N, curve: N) -> N:
-    """Solve slope · x + curve · x² = fall."""
+    """Solve slope · x + curve · x² = drop."""
     inside = slope * slope + 4 * curve * drop
     denominator = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
     return 2 * drop / m.where(denominator > 1e-12, denominator, 1e-12)

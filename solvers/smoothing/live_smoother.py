@@ -31,7 +31,7 @@ class LiveFrame:
     """The parts of a frame of T targets that do not depend on later frames."""
 
     weights: Floats
-    """(2, T) of positions and rotations; targets not seen keep a decaying part of their last weight."""
+    """(2, T) weights of positions and rotations; those of unseen targets decay from their last value."""
     predicted: Bools
     """(T,) positions without a sample in this frame."""
     rejected: Bools
@@ -51,7 +51,7 @@ class TargetHistory:
     seen_weights: Floats
     """(2, T) weights of each target's position and rotation when last seen."""
     last_frame: LiveFrame
-    """The last frame."""
+    """The last frame, which is output one frame later if there is a lag."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +96,7 @@ class LiveSmoothing:
         return SkinSolver().solve(hand, times, positions, beginning=beginning)[0]
 
     def follow(self, targets: Targets, history: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
-        """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""
+        """Smooth targets; return them `lag` frames late, with the state for the next piece."""
         if history is None or not np.array_equal(history.sites, targets.sites):
             history = _initial_history(targets)
         settings = (self._following(POSITION_SCALE), self._following(ROTATION_SCALE))
@@ -169,8 +169,8 @@ def _filter_targets(
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
     """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
 
-    Unlike in whole takes, fingers are filtered in the world rather than relative to the palm: the live palm is so noisy
-    that relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
+    Unlike in whole takes, fingers are filtered in the world and not relative to the palm. A live palm is so noisy that
+    relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
     """
     time, late = float(one.times[0]), settings[0].lag > 0 and not math.isnan(history.positions.time)
     seen = one.weights[0] > 0

@@ -105,7 +105,7 @@ class MarkerPositions:
     rotations: Floats
     """(3 columns, 3 components, M, F) rotation of the frame that carries each marker."""
     flexions: Floats
-    """(2, len(on), F) rad, flexion of the joints at both ends of a marker's bone; zero beyond the last joint."""
+    """(2, N, F) rad for the N markers on digits: flexion at both ends of their bones; zero beyond the last joint."""
 
 
 def marker_positions(shape: Shape, angles: Floats) -> MarkerPositions:

@@ -105,7 +105,7 @@ def shape_from_fit(worn: SkinFit) -> Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapePrior:
-    """The prior of a shape's parameters: matrix · parameters = wanted, each row in standard deviations."""
+    """The prior of a shape's parameters: matrix · parameters = expected, each row in standard deviations."""
 
     matrix: Floats
     """(N, S)"""

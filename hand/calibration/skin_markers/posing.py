@@ -188,7 +188,7 @@ def damp_and_fix(matrix: Floats, free: Bools, damping: Floats) -> Floats:
 
 
 def solve(matrix: Floats, rhs: Floats) -> Floats:
-    """Solve matrix · X = right (..., N, K)."""
+    """Solve matrix · X = rhs (..., N, K)."""
     solution: Floats = np.linalg.solve(matrix, rhs).astype(float, copy=False)
     return solution
 
