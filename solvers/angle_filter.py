@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.model import PosePrior
-from ..hand.calibration.skin_markers.posing import invert, solve
+from ..hand.calibration.skin_markers.pose_fit import invert, solve
+from ..hand.calibration.skin_markers.skin_fit import PosePrior
 
 Floats = NDArray[np.float64]
 

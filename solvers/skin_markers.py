@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.calibration.skin_markers.chain import marker_positions
-from ..hand.calibration.skin_markers.known import START_ANGLES, shape_from_fit
-from ..hand.calibration.skin_markers.model import DOFS, SkinFit
-from ..hand.calibration.skin_markers.posing import (
+from ..hand.calibration.skin_markers.pose_fit import (
     PoseModel,
     Poses,
     VisibleMarkers,
@@ -24,6 +22,8 @@ from ..hand.calibration.skin_markers.posing import (
     solve,
     without_prior,
 )
+from ..hand.calibration.skin_markers.priors import START_ANGLES, shape_from_fit
+from ..hand.calibration.skin_markers.skin_fit import DOFS, SkinFit
 from ..hand.jacobians import ROOT_DOFS
 from ..hand.mirror import FRAME_SIGNS, POINT_SIGNS
 from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed

@@ -53,7 +53,7 @@ class LineListener:
 
     def packets(self) -> Packets:
         """See Transport."""
-        with _Clients(listen(self.address)) as clients:
+        with _LineClients(listen(self.address)) as clients:
             yield None
             while True:
                 lines = clients.read_lines()
@@ -80,7 +80,7 @@ class _Client:
         self.is_rejected = True
 
 
-class _Clients:
+class _LineClients:
     """The connected clients and their incomplete lines."""
 
     def __init__(self, listener: socket.socket) -> None:

@@ -113,7 +113,7 @@ class WebSocketListener:
         from websockets.exceptions import ConnectionClosed
 
         messages: queue.Queue[Incoming] = queue.Queue(QUEUE_LENGTH)
-        clients = _Clients()
+        clients = _PageClients()
 
         def receive(connection: "ServerConnection") -> None:
             sender, hang_up = str(connection.remote_address[0]), partial(_shut_down, connection.socket)
@@ -172,7 +172,7 @@ class WebSocketListener:
         return False
 
 
-class _Clients:
+class _PageClients:
     """The connected clients, MAX_CLIENTS at a time: those that have been silent for IDLE_S give up their places."""
 
     def __init__(self) -> None:
@@ -228,7 +228,7 @@ def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
 
 @contextmanager
 def _serve(
-    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _Clients
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _PageClients
 ) -> "Iterator[Server]":
     from websockets.sync.server import serve
 

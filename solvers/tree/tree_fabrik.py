@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import settings as kinds
+from ..settings import check as check_settings
 from ..settings import setting
 from ..solver import hold_last
 from . import swing_twist_limits
@@ -50,7 +50,7 @@ class TreeFabrikSettings:
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
-        kinds.check(self, "tree settings")
+        check_settings(self, "tree settings")
 
 
 def solve(
@@ -121,8 +121,8 @@ def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
     if follow:
         yield from ((np.array([row]), has_goal[row]) for row in range(len(has_goal)))
         return
-    kinds, which = np.unique(has_goal, axis=0, return_inverse=True)
-    yield from ((np.flatnonzero(which.ravel() == k), kind) for k, kind in enumerate(kinds))
+    patterns, which = np.unique(has_goal, axis=0, return_inverse=True)
+    yield from ((np.flatnonzero(which.ravel() == k), pattern) for k, pattern in enumerate(patterns))
 
 
 def _hold_last(angles: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
@@ -197,6 +197,6 @@ def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) ->
 
 
 def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames) -> TreeProblems:
-    wanted, weights = inward_pass(plan, posed, rows)
-    moved = replace(rows, root_position=wanted[:, 0]) if plan.root_free else rows
-    return replace(moved, angles=outward_pass(plan, posed, moved, wanted, weights))
+    positions, weights = inward_pass(plan, posed, rows)
+    moved = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
+    return replace(moved, angles=outward_pass(plan, posed, moved, positions, weights))
