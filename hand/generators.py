@@ -14,11 +14,11 @@ class Progress:
     fraction: float
     """0..1 of the whole."""
     doing: str = ""
-    """What it does next, in words; empty for the same as before."""
+    """What it does next, in words; empty while that does not change."""
 
 
 Steps = Generator[Progress, None, Result]
-"""A computation that returns a result."""
+"""A computation that yields its progress and returns a result."""
 
 
 def part_of(begin: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:

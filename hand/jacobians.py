@@ -156,9 +156,9 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
 
 
 def rotation_errors(wanted: Floats, found: Floats) -> Floats:
-    """Rotation vectors (..., 3) rad in world axes that take rotations `found` to `wanted` (..., 3, 3), the shorter way.
+    """Rotation vectors (..., 3) rad in world axes that rotate `found` to `wanted` (..., 3, 3), the shorter way.
 
-    At half a turn, where both directions are equally short, it is one of them.
+    At half a turn, where both ways are equally short, either may be returned.
     """
     q = rot.from_matrix(wanted @ found.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from .calibration.joint_radii import radii_by_size
-from .calibration.skin_markers.model import SkinFit
+from .calibration.skin_markers.skin_fit import SkinFit
 from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
 from .marker_sets import Spot

@@ -1,4 +1,4 @@
-"""Measurements of a hand with their method and uncertainty, stored with the performer for users to judge."""
+"""Measurements of a hand with their method and uncertainty, which users see with the performer."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What a person's hand cannot be: of captures in a wrong unit, with wrong labels, or of noise."""
+"""Hands that no person has: they come from captures in a wrong unit, with wrong labels, or of noise."""
 
 import math
 
@@ -8,10 +8,10 @@ from .joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_label
 from .proportions import PALM_JOINTS, Proportions, adult
 
 HAND_LENGTH_M = (0.1, 0.25)
-"""From the wrist to the middle fingertip: of a child of two years, and of the largest hands."""
+"""m from the wrist to the middle fingertip, of a child of two years and of the largest hands."""
 MAX_RATIO = 2.0
-"""Of a length to that of a mean adult hand of the same size. Adults' bones differ by some 15 %; markers beside joints
-and estimates account for the rest."""
+"""Largest ratio, either way, of a length to that of a mean adult hand of the same size. Adults' bones differ by some
+15 %; markers beside joints and estimates account for the rest."""
 
 
 def implausible_lengths(hand: Proportions) -> str:

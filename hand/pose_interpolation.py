@@ -1,4 +1,4 @@
-"""Poses between the frames of a take."""
+"""Interpolation of poses between the frames of a take."""
 
 import numpy as np
 from numpy.typing import NDArray

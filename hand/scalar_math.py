@@ -38,8 +38,8 @@ class NumberFunctions(Generic[N]):
     any: Callable[[Any], bool]
     """Whether a condition holds anywhere."""
     recompute_where: Callable[[Any, Any, Callable[[Pick], Any]], Any]
-    """Recompute values where a condition holds: mend(bad, values, again) calls again(pick), where pick(x) selects the
-    elements of x in the bad frames."""
+    """Recompute values where a condition holds: recompute_where(condition, values, compute) calls compute(pick), where
+    pick(x) selects the elements of x in those frames."""
 
 
 def _clip(x: float, low: float, high: float) -> float:

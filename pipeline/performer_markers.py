@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RecipeError
-from ..hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
+from ..hand.calibration.skin_markers.skin_fit import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
 from ..hand.joints import DIGITS
 from ..hand.limits import AngleLimits
 from ..hand.proportions import Proportions

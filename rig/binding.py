@@ -50,7 +50,7 @@ class RigBinding:
     location_axes: Floats = field(default_factory=lambda: np.tile(np.eye(3), (len(JOINTS), 1, 1)))
     """(J, 3, 3) the axes of a bone's location channels in its rest frame; not the identity if Local Location is off."""
     carrier: str | None = None
-    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
+    """The bone above the digits, if the wrist's bone is a control that moves it."""
     limits: Mapping[int, BoneLimits] = field(default_factory=dict)
     """joint -> rotation limits of its bone, if the rig has any and the bone is not placed by keys."""
 

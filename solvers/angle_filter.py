@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.model import PosePrior
-from ..hand.calibration.skin_markers.posing import invert, solve
+from ..hand.calibration.skin_markers.pose_fit import invert, solve
+from ..hand.calibration.skin_markers.skin_fit import PosePrior
 
 Floats = NDArray[np.float64]
 
@@ -22,17 +22,17 @@ MAX_INTERVAL = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleMeasurement:
-    """What the markers of F frames say about the angles, linearised at the angles of each frame."""
+    """The angles as the markers of F frames measure them, linearised about the angles of each frame."""
 
     angles: Floats
-    """(F, D) rad, where it is linearised."""
+    """(F, D) rad, about which it is linearised."""
     information: Floats
     """(F, D, D) 1/rad²"""
     gradient: Floats
     """(F, D) 1/rad, of the log-likelihood at `angles`."""
 
     def weighted(self, share: float) -> "AngleMeasurement":
-        """The same measurement with a share of its information."""
+        """Return the measurement with a share of its information."""
         return AngleMeasurement(self.angles, share * self.information, share * self.gradient)
 
 
@@ -61,7 +61,7 @@ class FilteredAngles:
     covariance: Floats
     """(F, D, D) rad²"""
     decay: Floats
-    """(F, D, D), by which a deviation from the prior's mean goes on from the previous frame."""
+    """(F, D, D) maps a deviation from the prior's mean in the previous frame to its expected value in this one."""
 
 
 def filtered(

@@ -48,7 +48,7 @@ def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
 def check(solver: Any, owner: str = "") -> None:
     """Raise RecipeError for the first setting that has the wrong type or is out of range (NaN is).
 
-    what: the owner of the settings as recipes call it; by default the solver's name, from its class.
+    owner: the owner of the settings as recipes call it; by default the solver's name, from its class.
     """
     for each in fields(solver):
         value, allowed = getattr(solver, each.name), each.metadata["range"]

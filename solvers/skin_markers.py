@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.calibration.skin_markers.chain import marker_positions
-from ..hand.calibration.skin_markers.known import START_ANGLES, shape_from_fit
-from ..hand.calibration.skin_markers.model import DOFS, SkinFit
-from ..hand.calibration.skin_markers.posing import (
+from ..hand.calibration.skin_markers.pose_fit import (
     PoseModel,
     Poses,
     VisibleMarkers,
@@ -24,6 +22,8 @@ from ..hand.calibration.skin_markers.posing import (
     solve,
     without_prior,
 )
+from ..hand.calibration.skin_markers.priors import START_ANGLES, shape_from_fit
+from ..hand.calibration.skin_markers.skin_fit import DOFS, SkinFit
 from ..hand.jacobians import ROOT_DOFS
 from ..hand.mirror import FRAME_SIGNS, POINT_SIGNS
 from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed
@@ -36,13 +36,13 @@ Bools = NDArray[np.bool_]
 FEWEST_MARKERS = 3
 """Markers needed to locate the wrist."""
 INDEPENDENT_SHARE = 0.3
-"""Share of a frame's information that counts where both directions are combined: skin slides alike in neighbouring
-frames, so that the errors of their markers do not average out as independent ones would."""
+"""Share of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
+errors of their markers do not average out as independent errors would."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinState:
-    """State handed on from one piece of a take to the next."""
+    """State carried from one piece of a take to the next."""
 
     angles: AngleState
     orientation: Floats
@@ -70,7 +70,7 @@ class SkinSolver:
     passes: int = 30
     """Maximum number of steps for a frame."""
     calm: float = 1.0
-    """Divides the markers' information where both directions are combined."""
+    """Divides the information of the markers in `solve_take`."""
 
     def solve(
         self,
@@ -89,8 +89,8 @@ class SkinSolver:
             times: (F,) s.
             positions: (F, M, 3) m in the world, in the order of worn.markers, NaN where a marker is not seen.
             state: what the previous piece returned; None at the start of a take.
-            beginning: (F, D) rad, angles from another solver, a further starting point of the search. The cheapest
-                starting point of each frame is used.
+            beginning: (F, D) rad, angles from another solver as a further start pose. Each frame is searched from the
+                start pose of lowest cost.
 
         Returns:
             The pose of each frame, and the state for the next piece.
@@ -105,9 +105,9 @@ class SkinSolver:
         return _unmirrored(worn, found.model, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None) -> SkinPoses:
-        """Solve every frame by all frames of a take, the later ones too. Arguments are those of `solve`.
+        """Solve every frame by all frames of a take, earlier and later ones. Arguments as in `solve`.
 
-        Hidden joints and a wrist that too few markers locate are carried from both ends of the gap.
+        Gaps in which too few markers locate the wrist are filled from both ends.
         """
         found = self._measured(worn, positions, beginning)
         forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
@@ -134,7 +134,7 @@ class _Measured:
     independent: Poses
     angles: AngleMeasurement
     response: Floats
-    """(F, 6, D + 1) of the wrist to a step of the angles, with a constant column at the end."""
+    """(F, 6, D + 1) the wrist's linear response to a step of the angles; the last column is constant."""
     located: Bools
     """(F,) whether enough markers locate the wrist."""
 
@@ -163,7 +163,7 @@ def _unmirrored(worn: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
 
 
 def pose_model_of(worn: SkinFit) -> PoseModel:
-    """Return what is known of a hand's pose before its markers are seen."""
+    """Return the prior of a hand's pose, with the noise of its markers."""
     markers = worn.markers
     precision = invert(worn.poses.covariance)
     return PoseModel(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
@@ -173,7 +173,7 @@ def _without_wrist(model: PoseModel, independent: Poses, seen: VisibleMarkers) -
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
-        What the markers say about the angles, and the wrist's linear response (F, 6, D + 1) to a step of the angles.
+        The markers' measurement of the angles, and the wrist's response (F, 6, D + 1), see _Measured.
     """
     equations = normal_equations(without_prior(model), independent, seen)
     wrist, mixed = equations.matrix[:, :ROOT_DOFS, :ROOT_DOFS], equations.matrix[:, :ROOT_DOFS, ROOT_DOFS:]

@@ -1,7 +1,7 @@
 """Estimate fingers without markers in a whole take from their neighbours instead of leaving them still.
 
 Between two visible fingers the angles are interpolated linearly. Beyond the outermost visible finger a finger follows
-that one with reduced motion (BESIDE). docs/explanation/labelling.md gives the accuracy on recorded hands.
+that one with reduced motion (FOLLOWED_MOTION). docs/explanation/labelling.md gives the accuracy on recorded hands.
 """
 
 from dataclasses import replace

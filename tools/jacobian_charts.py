@@ -22,7 +22,7 @@ from knuckle.solvers.jacobian import Jacobian, steps
 from knuckle.solvers.jacobian.iteration import LEVENBERG_MARQUARDT, solve_parts
 from knuckle.solvers.jacobian.jacobian_solver import METHODS
 from knuckle.solvers.jacobian.parts import split
-from knuckle.solvers.jacobian.problem import RelativePoses, RelativeTargets
+from knuckle.solvers.jacobian.relative_targets import RelativePoses, RelativeTargets
 from knuckle.solvers.jacobian.residual_rows import PartsProblem
 
 Floats = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """A monotonic clock for a device's frames, even if the device's own stops, restarts, jumps or is often missing."""
 
 MAX_JUMP_S = 2.0
-"""s by which a device's clock may advance beyond the time between two packets before it counts as a jump."""
+"""s: a device's clock jumps if it advances by this much more than the time between two packets."""
 MIN_STEP_S = 1e-4
 """Minimum step between two frames in s."""
 
@@ -9,7 +9,7 @@ MIN_STEP_S = 1e-4
 class DeviceClock:
     """Strictly increasing times: the device's own while it advances steadily, else the packets' arrival times.
 
-    If the device's time restarts or jumps, its offset is set anew so that the step equals that between the arrivals.
+    If the device's clock restarts or jumps, its offset is set so that the step is the time between the arrivals.
     """
 
     def __init__(self) -> None:

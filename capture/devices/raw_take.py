@@ -28,6 +28,7 @@ MAX_NAME_LENGTH = 1000
 _HEAD = struct.Struct("<Id")
 """The part of a record under its CRC-32, besides the bytes."""
 MAX_PACKET_SIZE = 1 << 24
+"""Bytes: a longer packet is damaged."""
 MAX_TAKE_S = 1e6
 """s since the start of the take, eleven days: a packet's time beyond it is damaged."""
 

@@ -19,11 +19,11 @@ from .stream_stats import StreamStats
 QUEUE_LENGTH = 64
 """Length of the queue of frames; when it is full, the oldest are dropped."""
 RECORDING_QUEUE_LENGTH = 1200
-"""The same while a take is recorded, which should have them all."""
+"""The same during a recording, which should get every frame."""
 SILENCE_S = 3.0
 """s without a packet after which the state reports it."""
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
-"""s before each attempt to reconnect; the last holds for all further ones."""
+"""s before each attempt to reconnect; the last one repeats."""
 STOP_TIMEOUT_S = 1.0
 """Longest wait for the thread to end in s; it may take longer while it resolves a host name."""
 MAX_PRE_ROLL_BYTES = 32 * 2**20
@@ -161,7 +161,7 @@ class Receiver:
                 if incoming is not None and self.senders.accepts(incoming.sender, now):
                     self._failed_attempts = 0
                     self._handle(incoming, now)
-                    # Counted last: whoever waits for the count finds the packet's frames queued.
+                    # Counted last, so that the packet's frames are queued when the count rises.
                     self.stats.packets += 1
                     self.stats.bytes_received += len(incoming.content)
         finally:

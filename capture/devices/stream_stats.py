@@ -12,16 +12,16 @@ HISTORY_LENGTH = 240
 RESTART_STEP_S = 1.0
 """s: if a device's clock goes back by more, it was restarted, and its frames are not late."""
 RESTART_FRAMES = 120
-"""The same for a device's frame number."""
+"""Frames: if a device's frame number goes back by more, the device was restarted."""
 RESTART_RUN = 5
-"""Late frames in a row, each newer than the one before it, after which the device counts as restarted, too."""
+"""After this many late frames in a row, each newer than the one before it, the device also counts as restarted."""
 MAX_LOST_FRAMES = 1000
-"""Frames: a larger step of the frame number is taken as another way of counting, not as lost frames."""
+"""Frames: a larger step of the frame number is a change of counting, not a loss."""
 
 
 @dataclass(slots=True)
 class StreamStats:
-    """Counts of one connection, written by one thread and read by others; they may differ by a packet's worth."""
+    """Counts of one connection, written by one thread and read by others, which may see a packet half counted."""
 
     packets: int = 0
     bytes_received: int = 0
@@ -74,7 +74,7 @@ class StreamStats:
         return False
 
     def _is_restart(self, frame: Frame) -> bool:
-        """Whether a run of late frames is long enough to be a restarted device's; if so, its counts are accepted."""
+        """Whether the run of late frames is so long that the device restarted; if so, follow its new counts."""
         continues = bool(self._late) and _is_newer(frame, self._late[-1])
         self._late = [*self._late, frame] if continues else [frame]
         if len(self._late) < RESTART_RUN:

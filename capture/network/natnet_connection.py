@@ -61,7 +61,7 @@ class NatnetClient:
 
     def packets(self) -> Packets:
         """See Transport."""
-        session = _Session(self.address)
+        session = _NatnetSession(self.address)
         try:
             yield from session.packets()
         finally:
@@ -72,7 +72,7 @@ class NatnetClient:
         return f"asking NatNet at UDP {self.address}"
 
 
-class _Session:
+class _NatnetSession:
     """A session with one server, from any local port; packets from other hosts are dropped."""
 
     def __init__(self, address: Address) -> None:

@@ -86,14 +86,14 @@ class QtmClient:
     def packets(self) -> Packets:
         """See Transport."""
         with connect(self.address) as sock:
-            yield from _Session(sock, f"QTM at TCP {self.address}").packets()
+            yield from _QtmSession(sock, f"QTM at TCP {self.address}").packets()
 
     def status(self) -> str:
         """See Transport."""
         return f"asking QTM at TCP {self.address}"
 
 
-class _Session:
+class _QtmSession:
     """A session with QTM."""
 
     def __init__(self, sock: socket.socket, where: str) -> None:

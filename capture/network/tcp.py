@@ -46,14 +46,14 @@ def listen(address: Address) -> socket.socket:
 class LineListener:
     """A Transport of lines of text from clients that connect to a port; each line is a packet.
 
-    A client whose line is rejected is disconnected: a browser's request would else bring its own lines along.
+    A client whose line is rejected is disconnected, so that the other lines of a browser's request are not read.
     """
 
     address: Address
 
     def packets(self) -> Packets:
         """See Transport."""
-        with _Clients(listen(self.address)) as clients:
+        with _LineClients(listen(self.address)) as clients:
             yield None
             while True:
                 lines = clients.read_lines()
@@ -76,11 +76,11 @@ class _Client:
     is_rejected: bool = False
 
     def reject(self) -> None:
-        """Have the connection closed, and lines that have already arrived not read."""
+        """Disconnect the client before the next read, and ignore the lines that have arrived."""
         self.is_rejected = True
 
 
-class _Clients:
+class _LineClients:
     """The connected clients and their incomplete lines."""
 
     def __init__(self, listener: socket.socket) -> None:

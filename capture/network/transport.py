@@ -23,7 +23,7 @@ _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
 def _keep() -> None:
-    """Do nothing: what is not a listener's connection is not closed."""
+    """Do nothing: only a listener's connections are closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Incoming:
     sender: str = ""
     """The sender's IP address; empty if Knuckle connected to it."""
     hang_up: Callable[[], None] = _keep
-    """Closes the connection by which it came, if Knuckle listens for connections."""
+    """Closes the connection that delivered the packet, if Knuckle accepted it."""
 
 
 Packets = Generator[Incoming | None, None, None]

@@ -19,7 +19,7 @@ from .tcp import MAX_CLIENTS
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
-    # Imported only where it is used, because it takes long and few need it.
+    # Imported only where it is used: the import is slow, and few need it.
     from websockets.http11 import Request, Response
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
@@ -113,7 +113,7 @@ class WebSocketListener:
         from websockets.exceptions import ConnectionClosed
 
         messages: queue.Queue[Incoming] = queue.Queue(QUEUE_LENGTH)
-        clients = _Clients()
+        clients = _PageClients()
 
         def receive(connection: "ServerConnection") -> None:
             sender, hang_up = str(connection.remote_address[0]), partial(_shut_down, connection.socket)
@@ -172,16 +172,16 @@ class WebSocketListener:
         return False
 
 
-class _Clients:
+class _PageClients:
     """The connected clients, MAX_CLIENTS at a time: those that have been silent for IDLE_S give up their places."""
 
     def __init__(self) -> None:
         self._last_heard: dict[socket.socket, float] = {}
-        """Of each client, the time in s when it connected or last sent a message."""
+        """Client -> time in s when it connected or last sent a message."""
         self._lock = threading.Lock()
 
     def heard(self, client: socket.socket) -> None:
-        """Take down that a client sends."""
+        """Note that a client has sent a message."""
         with self._lock:
             if client in self._last_heard:
                 self._last_heard[client] = time.monotonic()
@@ -228,7 +228,7 @@ def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
 
 @contextmanager
 def _serve(
-    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _Clients
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _PageClients
 ) -> "Iterator[Server]":
     from websockets.sync.server import serve
 

@@ -5,18 +5,17 @@ from collections.abc import Callable, Mapping
 HISTORY_MASK = 0b1111
 """Mask of the last four frames in the history."""
 EXPECTED_AFTER = 3
-"""In how many of them a message must have arrived to be expected in the next frame."""
+"""A message that arrived in this many of the last four frames is expected in the next one."""
 MAX_SPLIT_CYCLES = 3
-"""Cycles in a row that may span more than one frame before the order is learnt again: it was learnt from incomplete
-frames, or the sender has changed.
-"""
+"""Cycles in a row that may span several frames before the order is learnt again: it was learnt from incomplete frames,
+or the sender has changed."""
 
 
 class FrameCycle:
     """Learns the order of a frame's messages, and then knows a frame to be complete with the last of them.
 
-    If that message is missing, the frame ends when the next begins: with a message that comes no later in the order
-    than the previous one. So neither lost nor occasional messages delay frames permanently.
+    If that message is missing, the frame ends when the next begins: with a message that does not come later in the
+    order than the one before it. So neither lost nor occasional messages delay frames permanently.
     """
 
     def __init__(self, first: Callable[[Mapping[str, bool]], str]) -> None:

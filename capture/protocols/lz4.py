@@ -86,7 +86,7 @@ def _decompress_block(data: bytes, output: bytearray, max_size: int, start: int)
 
 
 def _continued_length(data: bytes, index: int) -> tuple[int, int]:
-    """A length that continues at `index`, and the index after it."""
+    """Read a length that continues at `index`; return it and the index after it."""
     length = _CONTINUED
     while data[index] == 255:
         length += 255

@@ -45,7 +45,7 @@ class Segment:
 
 
 @dataclass(slots=True, eq=False)
-class Skeleton:
+class QtmSkeleton:
     """A performer's skeleton."""
 
     name: str
@@ -60,7 +60,7 @@ class QtmParameters:
     """Labels of the markers, in order."""
     up: str = ""
     """The axis that points up, as in conventions.to_z_up; empty if not given."""
-    skeletons: list[Skeleton] | None = None
+    skeletons: list[QtmSkeleton] | None = None
 
 
 def parse_parameters(text: bytes) -> QtmParameters:
@@ -116,7 +116,7 @@ class _Handlers:
             self.parameters.skeletons = []
         elif name == "Skeleton" and self.parameters.skeletons is not None:
             self._count_item()
-            self.parameters.skeletons.append(Skeleton(safe_label(attributes.get("Name", ""), MAX_NAME_LENGTH)))
+            self.parameters.skeletons.append(QtmSkeleton(safe_label(attributes.get("Name", ""), MAX_NAME_LENGTH)))
         elif name == "Segment" and self.parameters.skeletons:
             self._count_item()
             segment_id = int(finite_float(attributes.get("ID", ""), "a segment's ID"))

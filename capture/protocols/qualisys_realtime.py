@@ -75,7 +75,7 @@ aligned with the world, so that left ones point along −X; the thumb's nail is 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Hand:
+class _HandColumns:
     """A hand of a skeleton."""
 
     side: Side
@@ -92,7 +92,7 @@ class QualisysParser(Parser):
 
     def __init__(self) -> None:
         self._labels: tuple[str, ...] = ()
-        self._hands: tuple[_Hand, ...] = ()
+        self._hands: tuple[_HandColumns, ...] = ()
         self._hand_names: tuple[str, ...] = ()
         self._axes, self._up_rotation = np.eye(3), rot.IDENTITY
         self._context: dict[str, bytes] = {}
@@ -209,7 +209,7 @@ class QualisysParser(Parser):
         return M_PER_MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
 
 
-def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
+def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_HandColumns]:
     """The hands with fingers of the skeleton with the given index and segments; prefix: of the segments' names."""
     for side in SIDES:
         columns: dict[int, int] = {}
@@ -226,10 +226,10 @@ def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
                     # A digit's tip follows its last bone.
                     tips.append((column + 1, column, end))
         if len(columns) >= MIN_HAND_BONES:
-            yield _Hand(side, index, columns, tuple(tips))
+            yield _HandColumns(side, index, columns, tuple(tips))
 
 
-def _fill(hand: _Hand, segments: Segments, positions: Floats, rotations: Floats) -> None:
+def _fill(hand: _HandColumns, segments: Segments, positions: Floats, rotations: Floats) -> None:
     """Write a skeleton's segments and their tips into a hand's positions (25, 3) in m and rotations (25, 4)."""
     rows, columns = [], []
     for row, segment_id in enumerate(segments["id"].tolist()):

@@ -42,7 +42,7 @@ _COUNTS = {"wrist": 7, "landmarks": 3 * len(LANDMARKS)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _HandLine:
     label: str
     side: Side
     kind: str
@@ -73,7 +73,7 @@ class QuestParser(Parser):
         parsed = [line for line in map(_parse_line, lines) if line is not None]
         return [frame for line in parsed for frame in self._handle(line)]
 
-    def _handle(self, line: _Line) -> list[Frame]:
+    def _handle(self, line: _HandLine) -> list[Frame]:
         if line.kind == "wrist":
             position = unity_points(valid_positions(line.values[:3], line.label)[0])
             rotation = unity_rotations(unit_quaternions(line.values[3:], line.label)[0])
@@ -90,7 +90,7 @@ class QuestParser(Parser):
         return self._assembler.add(line.side, frame)
 
 
-def _parse_line(text: str) -> _Line | None:
+def _parse_line(text: str) -> _HandLine | None:
     """Parse a line, None if it is empty or about the head. Raises PacketError."""
     head, _, rest = text.partition(":")
     label, *notes = head.split("|")
@@ -105,7 +105,7 @@ def _parse_line(text: str) -> _Line | None:
     if len(values) != _COUNTS[kind]:
         raise PacketError(f"{label.strip()}: {len(values)} numbers, expected {_COUNTS[kind]}")
     number, nanoseconds = fields.get("f"), fields.get("t")
-    return _Line(
+    return _HandLine(
         label=label.strip(),
         side="left" if match[1] == "Left" else "right",
         kind=kind,
@@ -124,7 +124,7 @@ class QuestSender(UdpSender):
 
 
 class QuestTcpSender(LineSender):
-    """The same over TCP, where the headset connects."""
+    """Imitates a headset that connects over TCP."""
 
     def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See LineSender."""

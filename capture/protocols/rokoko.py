@@ -43,7 +43,7 @@ BONES = (
 )
 """Names of a hand's bones without the side."""
 JOINT_INDICES = [0, *(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)]
-"""(21,) index of the joint at which each starts, from the thumb's metacarpal and the fingers' MCP on."""
+"""(21,) index of the joint at which each bone starts, from the thumb's metacarpal and the fingers' MCP on."""
 BONE_FROM_JOINT = rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), -np.pi / 2)
 """Rotation from HandModel's joint frame to the bone's, in Blender's axes, where the bone's −Y is −Z and its −Z is Y."""
 

@@ -2,7 +2,7 @@
 
 A person who faces −Y has the left arm along +X, the palm down, the fingers straight along the arm, and the thumb level
 at 45 degrees to the front, rolled by 90 degrees so that its nail faces outwards and it flexes along the palm (VRM 1.0,
-tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid_bones.HANDS.
+tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid_bones.HAND_BONES.
 """
 
 import numpy as np

@@ -255,7 +255,7 @@ def _rotation_vectors(q: Floats) -> Floats:
 
 
 def _inverse_left_jacobian(rotation: Floats) -> Floats:
-    """Derivative (3, 3) of log(exp(δ) exp(turn)) with respect to δ at 0: the inverse of SO(3)'s left Jacobian."""
+    """Derivative (3, 3) of log(exp(δ) exp(rotation)) with respect to δ at 0: the inverse of SO(3)'s left Jacobian."""
     angle = float(np.linalg.norm(rotation))
     cross = cross_matrix(rotation)
     if angle < 1e-4:

@@ -28,7 +28,7 @@ bone."""
 def digit_tilts(problem: FitProblem, state: FitState) -> Floats:
     """Tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and degrees.
 
-    It is that of the digit's worst pair, the median over the frames; zero where no two markers are in joints.
+    Of the digit's pairs of markers the worst one counts, by its median over the frames; zero without a pair.
     """
     positions = problem.posed(state).positions
     tilts = np.zeros((len(DIGITS), 2))

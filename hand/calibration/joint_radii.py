@@ -32,7 +32,7 @@ JACKKNIFE_PARTS = 5
 PLAUSIBLE_RANGE = (0.6, 1.7)
 """Plausible range of a fitted radius, relative to the radius by the hand's size."""
 MAX_RELATIVE_SPREAD = 0.25
-"""Largest useful standard deviation, relative to the same: above it the hand's size is more certain."""
+"""Largest useful standard deviation, relative to that radius: above it the hand's size is more certain."""
 
 
 def radii_by_size(hand: Proportions) -> Floats:

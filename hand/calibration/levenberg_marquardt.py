@@ -108,7 +108,7 @@ def _damped(matrix: Floats, damping: Floats | float) -> Floats:
 
 
 def _solve(matrix: Floats, rhs: Floats) -> Floats:
-    """Solve matrix · X = right (..., N, K)."""
+    """Solve matrix · X = rhs (..., N, K)."""
     solution: Floats = np.linalg.solve(matrix, rhs).astype(float, copy=False)
     return solution
 
@@ -142,8 +142,8 @@ def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
 def estimate_noise(problem: FitProblem, state: FitState) -> float:
     """Estimate the markers' noise in m on each axis from the residuals and the number of degrees of freedom.
 
-    It uses the median, to ignore outliers. Poses absorb part of the noise; with few markers almost all of it, and then
-    the problem's noise is returned.
+    The median ignores outliers. Poses absorb part of the noise; with few markers they absorb almost all of it, and the
+    problem's noise is returned.
     """
     distances = np.linalg.norm(problem.residuals(state), axis=-1)[problem.seen]
     coordinates = 3 * problem.seen.sum(axis=1)

@@ -269,7 +269,7 @@ def _initial_state(
 def _fitted_hand(
     fit: MotionFit, names: tuple[str, ...], parameters: SharedParameters, kept_rows: tuple[int, ...]
 ) -> FittedHand:
-    """The fitted hand, with the uncertainty of each measurement except those of digits in `kept_rows` (rows)."""
+    """The fitted hand with its measurements and their uncertainties, except those of the digits in `kept_rows`."""
     problem = fit.problem
     spread = parameter_spreads(problem, fit.state)
     spots = problem.markers.fitted_spots(problem.mean_hand.side, parameters)

@@ -99,7 +99,7 @@ def finger_columns(finger: int) -> tuple[int, int]:
     return first, first + FINGER_COLUMNS
 
 
-class _Builder:
+class _MeshBuilder:
     def __init__(self) -> None:
         self.count = 0
         self.quads: list[tuple[int, int, int, int]] = []
@@ -175,7 +175,7 @@ def grid_outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 
-def _add_sleeve(builder: _Builder) -> Ints:
+def _add_sleeve(builder: _MeshBuilder) -> Ints:
     around = 2 * COLUMNS + 2 * LAYERS
     first, last = THUMB_ROWS
     side = rim_index(0, LAYERS)
@@ -210,7 +210,7 @@ def _thumb_window(sleeve: Ints) -> Ints:
 @lru_cache(maxsize=1)
 def topology() -> Topology:
     """Return the layout, built once."""
-    builder = _Builder()
+    builder = _MeshBuilder()
     sleeve = _add_sleeve(builder)
     wrist = builder.add_grid(sleeve[0], (COLUMNS, LAYERS))
     wrist_quads = len(builder.quads)

@@ -28,7 +28,7 @@ from ...hand.smoothstep import smoothstep
 from ...hand.targets import Targets
 from ...solvers.jacobian.iteration import LEVENBERG_MARQUARDT, StepMethod, solve_parts
 from ...solvers.jacobian.parts import split
-from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
+from ...solvers.jacobian.relative_targets import RelativePoses, RelativeTargets
 from ...solvers.jacobian.residual_rows import AngleWeights, PartsProblem
 from ...solvers.smoothing.observability import digits_of, visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers

@@ -1,4 +1,4 @@
-"""The motion of the bones of an armature's hands, piece by piece: a long take would stop Blender for a minute."""
+"""The motion of the bones of an armature's hands in pieces: a long take at once would stop Blender for a minute."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,7 +42,7 @@ class KeyedHand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoneValues:
-    """The values of one bone on F frames; on a single one if it does not move."""
+    """The values of one bone on F frames; on a single frame if the bone does not move."""
 
     bone: str
     rotations: Floats
@@ -56,7 +56,7 @@ class BoneValues:
 def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[list[BoneValues]]:
     """Yield pieces of the motion of all bones of the hands at scene frames (F,), the bones in the same order in each.
 
-    The armature is at the scene's frame, and plays what it did, whenever a piece is yielded. Raises RigError, also if
+    Whenever a piece is yielded, the armature is at the scene's frame and plays its own action. Raises RigError, also if
     the armature is deleted meanwhile.
     """
     reference = DataReference.of(armature)
@@ -74,7 +74,7 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
 
 
 def still_there(armature: DataReference) -> "Object":
-    """Return the armature that is keyed. Raises RigError if it was deleted meanwhile."""
+    """Return the armature. Raises RigError if it was deleted meanwhile."""
     obj: Object | None = armature.among(bpy.data.objects)
     if obj is None:
         raise RigError(f"armature '{armature.name}' is gone, no keys were made")
@@ -120,7 +120,7 @@ class _HandMover:
 
     @property
     def evaluated_bones(self) -> list[str]:
-        """The bones whose rests are needed as their parents carry them."""
+        """The bones whose rest transforms are needed as their parents move them."""
         between = [name for pair in self._between.values() for name in pair]
         return [*self._outside.values(), *between, *([self._keyed.arm.upper] if self._keyed.arm else [])]
 
@@ -142,7 +142,7 @@ class _HandMover:
     def _move_arm(
         self, armature: "Object", arm: ArmBones, pose: Pose, world: Floats, rests: Mapping[str, Floats]
     ) -> ArmMotion:
-        """Move the arm on from where it was."""
+        """Move the arm, continuing the motion of the piece before."""
         shoulder = rests.get(arm.upper, np.array(armature.data.bones[arm.upper].matrix_local))
         binding, before = self._keyed.binding, self._arm_motion
         self._arm_motion = move_arm(armature, arm, binding, pose, world=world, shoulder_rest=shoulder, before=before)

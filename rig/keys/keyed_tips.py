@@ -1,4 +1,4 @@
-"""Where a rig's fingertips are once it is keyed: the limits of its bones may hold them back from the solved pose."""
+"""Fingertip positions of a rig as it will be keyed: its bones' limits may keep them from the solved pose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedTips:
-    """A function from poses to the fingertip positions of a bound hand when it is keyed by them."""
+    """Maps poses to the fingertip positions of a bound hand that is keyed with them."""
 
     binding: RigBinding
     points: Floats

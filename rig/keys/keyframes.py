@@ -46,7 +46,7 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
 
 
 def key_hands_stepwise(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Steps[Action]":
-    """Do the same piece by piece. Until it has ended, and if it is closed before, the armature plays what it did."""
+    """Do the same in pieces. Until the end, or if the generator is closed early, the armature plays its old action."""
     reference, bones = DataReference.of(armature), list[list[BoneValues]]()
     for number, piece in enumerate(motion_of_hands(armature, hands, frames), start=1):
         bones = bones or [[] for _ in piece]
@@ -57,7 +57,7 @@ def key_hands_stepwise(armature: "Object", hands: Sequence[KeyedHand], frames: F
     own, count = DataReference.of(action), len(bones)
     try:
         while bones:
-            # What has keys is not kept.
+            # Values that have been keyed are freed.
             whole = joined(bones.pop(0))
             write_curves(bag, list(_curves(still_there(reference).pose.bones[whole.bone], whole, frames)))
             yield Progress(1.0 - 0.4 * len(bones) / count, "Keying the bones")
@@ -116,7 +116,7 @@ def check_keyable(armature: "Object") -> None:
 
 
 def check_changeable(armature: "Object") -> None:
-    """Do the same without an update of the view layer, and without a check of the armature's scale."""
+    """Do the same without updating the view layer or checking the armature's scale."""
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     if not armature.is_editable:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
     """Return notes on what will not be keyed, what is ambiguous and which action will no longer play.
 
-    To be called before the take is keyed. Raises RigError as find_hands does.
+    Call it before the take is keyed. Raises RigError as find_hands does.
     """
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     notes: list[str] = []
@@ -36,7 +36,7 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
 
 
 def playing_notes(armature: "Object") -> tuple[str, ...]:
-    """Return which of an armature's settings keep the take from playing as solved, each with a remedy.
+    """Return a note, with a remedy, on each setting of an armature that keeps the take from playing as solved.
 
     Blender blends an armature's action with NLA strips only if there are strips that play.
     """

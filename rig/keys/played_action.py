@@ -1,4 +1,4 @@
-"""The action that an object plays, and a new one in its place."""
+"""Replace the action that an object plays, for good or for a while."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ def play(obj: "Object", action: "Action", slot: Any) -> None:
 
 @contextmanager
 def playing_no_action(obj: "Object") -> Iterator[None]:
-    """The object plays its NLA strips alone meanwhile."""
+    """Let the object play only its NLA strips in the body."""
     animation = obj.animation_data
     if animation is None or animation.action is None:
         yield

@@ -87,13 +87,13 @@ def arm_triangle(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[A
 
 
 def reach_range(arm: Arm) -> tuple[float, float]:
-    """Least and greatest distance from shoulder to wrist, m, by the bone lengths and the elbow's range."""
+    """Return the least and the greatest distance from shoulder to wrist, m, that the elbow's range allows."""
     # With the elbow bent by θ4 the distance is √(u² + f² + 2 u f cos θ4).
-    most, least = (
+    longest, shortest = (
         math.sqrt(max(arm.upper**2 + arm.fore**2 + 2 * arm.upper * arm.fore * math.cos(x), 0.0)) for x in arm.elbow
     )
-    least = max(least, LEAST_DISTANCE_RATIO * (arm.upper + arm.fore))
-    return least, max(least, most)
+    shortest = max(shortest, LEAST_DISTANCE_RATIO * (arm.upper + arm.fore))
+    return shortest, max(shortest, longest)
 
 
 class ElbowObjects(NamedTuple):

@@ -54,7 +54,7 @@ def _solve_batch(chain: Skeleton, goal: Floats) -> Floats:
 
 
 def _grid(chain: Skeleton) -> Floats:
-    """Swing and twist angles of the chain on a grid over its limits, (*NET, 3, 3) rad."""
+    """Swing and twist angles of the chain on a grid over its limits, (*GRID, 3, 3) rad."""
     directions, magnitudes, twists, bends = GRID
     angle = np.linspace(0.0, 2 * np.pi, directions, endpoint=False)
     direction = np.stack([np.cos(angle), np.sin(angle)], -1)
@@ -68,7 +68,7 @@ def _grid(chain: Skeleton) -> Floats:
 
 
 def _local_minima(distances: Floats) -> Bools:
-    """(N, *NET) whether a grid point's distance to the target is a local minimum."""
+    """(N, *GRID) whether a grid point's distance to the target is a local minimum."""
     minima = (distances <= np.roll(distances, 1, axis=1)) & (distances <= np.roll(distances, -1, axis=1))
     for axis in range(2, distances.ndim):
         low, high = np.moveaxis(minima, axis, 0), np.moveaxis(distances, axis, 0)

@@ -71,7 +71,7 @@ def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) ->
 
 
 def _least_outside(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Floats:
-    """Swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring (TRIED,)."""
+    """Swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring (SAMPLES,)."""
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), SAMPLES)))
     minima = (cost <= np.roll(cost, 1, axis=1)) & (cost <= np.roll(cost, -1, axis=1))

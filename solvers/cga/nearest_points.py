@@ -31,7 +31,7 @@ MAX_STEPS = 60
 """Maximum number of Newton steps for the point of a line nearest to a circle; usually about six are taken."""
 
 STEP_TOLERANCE = 1e-15
-"""Size of the last Newton step, relative to the circle's radius."""
+"""Length of a Newton step, relative to the circle's radius, below which the iteration ends."""
 
 
 def nearest_on_sphere(middle: Vector[T], radius: T, x: Vector[T]) -> Vector[T]:

@@ -1,4 +1,4 @@
-"""Parameters of the algebra's objects: positions, centres, radii, points of a pair, and whether they are real.
+"""Parameters of CGA's objects: positions, centres, radii, points of a pair, and whether they are real.
 
 Every function takes floats or arrays (scalars.py). Lengths are in the unit of the coordinates.
 """
@@ -157,7 +157,7 @@ class CircleParameters(NamedTuple, Generic[T]):
     normal: Vector[T]
     """Unit; from the first sphere's centre to the second's if the circle is the intersection of two spheres."""
     squared_radius: T
-    """Squared radius, below 0 for an imaginary circle."""
+    """Below 0 for an imaginary circle."""
     case: T
     """The sign of C²: 1 for a circle, 0 for a point, -1 for an imaginary circle. FABRIK-CGA after (3.5)."""
 

@@ -1,7 +1,7 @@
-"""FABRIK in a digit's plane with the algebra's nearest point on a sphere: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
+"""FABRIK in a digit's plane with the nearest point on a sphere in CGA: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ...hand.scalar_math import N, NumberFunctions
 from ..cga.generated import Vector
@@ -12,7 +12,7 @@ from ..planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 @dataclass(frozen=True, slots=True)
 class ConformalBendFactory:
-    """Prepares planar FABRIK in the algebra for a digit: a planar_plan.BendFactory."""
+    """Prepares planar FABRIK in CGA for a digit: a planar_plan.BendFactory."""
 
     stopping: Stopping
 
@@ -26,11 +26,6 @@ def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float,
 
     Point and centre are in the plane, and so is the line through them and the nearest point on the sphere.
     """
-    flat, reach = 0.0 * point[0], _as_number(radius)
-    _, along, up = nearest_on_sphere(Vector(flat, centre[0], -centre[1]), reach, Vector(flat, point[0], -point[1]))
+    zero, length = 0.0 * point[0], cast(Any, radius)
+    _, along, up = nearest_on_sphere(Vector(zero, centre[0], -centre[1]), length, Vector(zero, point[0], -point[1]))
     return along, -up
-
-
-def _as_number(length: float) -> Any:
-    """Type a float as a number of one frame or of many."""
-    return length

@@ -22,7 +22,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConformalPalm:
-    """Finds the palm's pose from its markers in the algebra.
+    """Finds the palm's pose from its markers in CGA.
 
     Three markers that span a plane, the paper's p, q and r, determine the plane and the joints in it. With more, the
     palm is fitted by least squares as in every planar solver. With two, the palm rotates as little as possible; with

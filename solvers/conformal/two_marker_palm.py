@@ -31,7 +31,7 @@ class TwoMarkerPalm:
 
     first: int
     second: int
-    """Indices of the two among the palm's markers."""
+    """Indices of the two markers among the palm's."""
     third_point: Floats
     """(3,) m, from the midpoint of the two to the third point."""
     axes: Floats
@@ -47,7 +47,7 @@ def two_marker_palm(places: Floats, seen: Sequence[int], joints: Floats) -> TwoM
         joints: (J, 3) m, the palm's joints in the wrist's frame.
 
     Returns:
-        None if fewer than two are seen, or they or the joints are too close together (APART).
+        None if fewer than two are seen, or they or the joints are closer together than LEAST_DISTANCE_M.
     """
     if len(seen) < 2:
         return None

@@ -11,7 +11,7 @@ from ..planar.coupled_bend import coupled_bend
 from ..planar.planar_plan import PlanarPlan, Steps, make_plan
 from ..solver import State
 from ..wrist_alignment import PalmTargets, palm_targets
-from .bone_directions import LimbDirections, limb_directions
+from .bone_headings import LimbDirections, limb_directions
 from .limbs import LimbModel, LimbWeights, split_into_limbs
 
 Floats = NDArray[np.float64]

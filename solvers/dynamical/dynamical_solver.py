@@ -14,11 +14,11 @@ from ..settings import check, setting
 from ..solver import State
 from .dynamical_plan import DynamicalPlan, DynamicalState, plan_of
 from .floating import follow_floating
+from .follow import FollowMethod, follow
 from .limb_step import StepLimit
 from .limbs import LimbWeights
-from .rate_limited import FollowMethod, follow
-from .steady_frames import settle
-from .steady_limb import MAX_STEP, SettlingMethod
+from .settle_frames import settle
+from .settle_limb import MAX_STEP, SettlingMethod
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..qp import quadratic_program as qp
+from .follow import FollowMethod, exp_rotation
 from .limb_kinematics import rotation_error
 from .limbs import LimbWeights
-from .rate_limited import FollowMethod, exp_rotation
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...hand import jacobians
 from ..qp.kkt_system import WorkingSet
-from .problem import RelativePoses
+from .relative_targets import RelativePoses
 from .residual_rows import PartsProblem, ResidualRows, coupled
 from .steps import StepBounds, classic_step, hessian
 

@@ -18,9 +18,9 @@ from ..settings import check, setting
 from ..solver import State, hold_last
 from .iteration import START_POSTURE_WEIGHT, StepMethod, solve_parts
 from .parts import SPLITS, TargetedSites, constrained_dofs, known_through_couplings, split
-from .problem import RelativePoses, RelativeTargets
+from .relative_targets import RelativePoses, RelativeTargets
 from .residual_rows import AngleWeights, PartsProblem
-from .start_poses import POSTURE_WEIGHTS, nearest_poses
+from .sampled_poses import POSTURE_WEIGHTS, nearest_poses
 from .start_wrist import fit_to_all_targets, start_roots
 from .sub_chains import move_with_upper_targets
 

@@ -18,7 +18,7 @@ from ...hand import jacobians
 from ...hand.jacobians import ROOT_DOFS
 from ...hand.model import HandModel
 from .parts import HandParts
-from .problem import RelativePoses, RelativeTargets
+from .relative_targets import RelativePoses, RelativeTargets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ import numpy as np
 from ...hand import jacobians
 from ...hand.model import HandModel
 from .parts import HandParts, TargetedSites, constrained_dofs
-from .problem import RelativePoses, RelativeTargets
+from .relative_targets import RelativePoses, RelativeTargets
 
 
 def move_with_upper_targets(

@@ -1,4 +1,4 @@
-"""The step that finds a digit's curl plane."""
+"""The interface of the step that finds a digit's curl plane."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -15,10 +15,10 @@ SIDEWAYS_ITERATIONS = 4
 END_TOLERANCE_M = 1e-4
 """m, distance from its target at which a digit's end has reached it."""
 PLANE_TOLERANCE_M = 1e-5
-"""m, distance of the end's goal from the plane above which the digit bends sideways."""
+"""m: a digit bends sideways if its goal is farther from its plane."""
 
 
-class VisibleMarkers(NamedTuple, Generic[N]):
+class DigitMarkers(NamedTuple, Generic[N]):
     """The visible markers of a digit."""
 
     indices: list[int]
@@ -28,13 +28,29 @@ class VisibleMarkers(NamedTuple, Generic[N]):
     weights: list[N]
     """(T,) above zero for the end."""
 
-    def pick(self, pick: Pick) -> "VisibleMarkers[N]":
+    def pick(self, pick: Pick) -> "DigitMarkers[N]":
         """Return some of the frames."""
         points = [(pick(x), pick(y), pick(z)) for x, y, z in self.points]
-        return VisibleMarkers(self.indices, points, [pick(weight) for weight in self.weights])
+        return DigitMarkers(self.indices, points, [pick(weight) for weight in self.weights])
 
 
-def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: VisibleMarkers[N], sweeps: int) -> list[N]:
+class BendGoal(NamedTuple, Generic[N]):
+    """The goal of a bend."""
+
+    u: N
+    v: N
+    out_of_plane: N
+    """m, the end's target position: along the straight digit, towards the palm, and along the plane's normal."""
+    hints: list[MarkerHint[N]]
+
+
+def _pick_goal(goal: BendGoal[N], pick: Pick) -> BendGoal[N]:
+    """Return some of the frames."""
+    hints = [MarkerHint(hint.marker, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in goal.hints]
+    return BendGoal(pick(goal.u), pick(goal.v), pick(goal.out_of_plane), hints)
+
+
+def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], sweeps: int) -> list[N]:
     """Return the angles of marked.dofs, rad; NaN for joints beyond the end that no marker determines.
 
     sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
@@ -61,7 +77,7 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: VisibleMark
             bend_goal = BendGoal(u, v, out_of_plane, hints)
             flexed: Any = (0.0 * u, out_of_plane, first, middle, last, error)
             flexed = m.recompute_where(
-                outside, flexed, lambda pick: _bend_sideways(m, marked, end, _picked(bend_goal, pick), pick(first))
+                outside, flexed, lambda pick: _bend_sideways(m, marked, end, _pick_goal(bend_goal, pick), pick(first))
             )
             side, out_of_plane, first, middle, last, error = flexed
     all_angles = (abduction, twist, side, first, middle, last)
@@ -86,26 +102,10 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: VisibleMark
     return list(m.recompute_where(missed, tuple(solved), improve))
 
 
-def _hints(marked: MarkedDigit, visible: VisibleMarkers[N], coordinates: list[Point[N]]) -> list[MarkerHint[N]]:
+def _hints(marked: MarkedDigit, visible: DigitMarkers[N], coordinates: list[Point[N]]) -> list[MarkerHint[N]]:
     """Return the positions of the inner markers in the plane."""
     inner = zip(visible.indices[1:], coordinates[1:], visible.weights[1:], strict=True)
     return [MarkerHint(marked.ends[index].marker, u, v, weight) for index, (u, v, _), weight in inner]
-
-
-class BendGoal(NamedTuple, Generic[N]):
-    """Input of a bend."""
-
-    u: N
-    v: N
-    out_of_plane: N
-    """m, the end's goal: along the straight digit, towards the palm, and along the plane's normal."""
-    hints: list[MarkerHint[N]]
-
-
-def _picked(goal: BendGoal[N], pick: Pick) -> BendGoal[N]:
-    """Return some of the frames."""
-    hints = [MarkerHint(hint.marker, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in goal.hints]
-    return BendGoal(pick(goal.u), pick(goal.v), pick(goal.out_of_plane), hints)
 
 
 def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
@@ -115,19 +115,19 @@ def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[Ma
 
 
 def _project(
-    m: NumberFunctions[N], visible: VisibleMarkers[N], offsets: list[float], plane: tuple[N, N]
-) -> VisibleMarkers[N]:
+    m: NumberFunctions[N], visible: DigitMarkers[N], offsets: list[float], plane: tuple[N, N]
+) -> DigitMarkers[N]:
     """Project the markers onto the plane by their known offsets along its normal."""
     ca, sa, ct, st = m.cos(plane[0]), m.sin(plane[0]), m.cos(plane[1]), m.sin(plane[1])
     points = [
         (x - offset * ca * ct, y - offset * sa * ct, z + offset * st)
         for (x, y, z), offset in zip(visible.points, offsets, strict=True)
     ]
-    return VisibleMarkers(visible.indices, points, visible.weights)
+    return DigitMarkers(visible.indices, points, visible.weights)
 
 
 def _plane_coordinates(
-    m: NumberFunctions[N], marked: MarkedDigit, visible: VisibleMarkers[N], plane: tuple[N, N]
+    m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], plane: tuple[N, N]
 ) -> list[Point[N]]:
     """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
     ca, sa = m.cos(plane[0]), m.sin(plane[0])

@@ -63,7 +63,7 @@ def _marker_at_end(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> Marke
 
 
 def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
-    """Search the lead that brings the markers nearest to the hints, with a penalty, over all of TRIED at once."""
+    """Search the lead that brings the markers nearest to the hints, with a penalty, over all SAMPLED_LEADS at once."""
 
     def column(number: Any) -> Floats:
         return np.asarray(number, float)[..., None]
@@ -82,7 +82,7 @@ def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints
 
 
 def _minimise_parabola(xs: Floats, costs: Floats) -> Floats:
-    """Minimise the parabola through the lowest of prices (..., K) and its neighbours; xs (K,) are equally spaced."""
+    """Minimise the parabola through the lowest of costs (..., K) and its neighbours; xs (K,) are equally spaced."""
     k = np.clip(costs.argmin(-1), 1, len(xs) - 2)[..., None]
     before, at, after = (np.take_along_axis(costs, k + step, -1)[..., 0] for step in (-1, 0, 1))
     curve = np.maximum(before - 2 * at + after, 1e-18)

@@ -13,7 +13,7 @@ from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last
-from .digit_steps import VisibleMarkers, solve_digit
+from .digit_steps import DigitMarkers, solve_digit
 from .planar_plan import MarkedDigit, PlanarPlan, PlanarState, Steps, make_plan
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[f
                 marker_weights.append(weights[column])
         if not indices:
             continue
-        solved = solve_digit(SCALAR, marked, VisibleMarkers(indices, points, marker_weights), sweeps)
+        solved = solve_digit(SCALAR, marked, DigitMarkers(indices, points, marker_weights), sweeps)
         for dof, angle in zip(marked.dofs, solved, strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
@@ -122,9 +122,7 @@ def _group_by_end(weights: Floats, all_visible: bool) -> Iterator[tuple[Rows, in
             yield rows, end
 
 
-def _visible_markers(
-    targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats
-) -> VisibleMarkers[Floats]:
+def _visible_markers(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats) -> DigitMarkers[Floats]:
     """Return a digit's markers from its end inwards in these frames; those not seen are zero."""
     points, weights = [], []
     for column in marked.columns[end:]:
@@ -132,7 +130,7 @@ def _visible_markers(
         position = targets.positions[rows, column].T
         points.append(to_base_frame(root, marked, np.where(weight > 0, position, 0.0)))
         weights.append(weight)
-    return VisibleMarkers(list(range(end, len(marked.columns))), points, weights)
+    return DigitMarkers(list(range(end, len(marked.columns))), points, weights)
 
 
 def to_base_frame(root: Any, marked: MarkedDigit, point: Any) -> Any:

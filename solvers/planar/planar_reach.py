@@ -9,9 +9,20 @@ from typing import Any, Generic, NamedTuple
 from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
 from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 
+HALLEY_STEPS = 3
+"""Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
+STRAIGHT_TOLERANCE = 1e-5
+"""Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
+bend grows with the root of the shortfall and would amplify rounding."""
+LIMIT_TOLERANCE_RAD = 1e-9
+"""rad, a last joint this close to its lower limit counts as leaving it when the middle joint bends. Straight digits are
+common, and rounding must not choose between the two slopes there."""
+ERROR_TOLERANCE_M = 1e-10
+"""m: of two bends whose errors differ by less, the first is chosen, so that rounding does not decide."""
+
 
 class FarthestReach(NamedTuple, Generic[N]):
-    """The middle bend at which the end is farthest from the base, and the squared distance near it."""
+    """The middle joint's flexion at which the end is farthest from the base, and the squared distance near it."""
 
     bend: N
     square: N
@@ -53,17 +64,6 @@ def bend_coupled(
     return first, middle, last, abs(distance - reach) + distance * abs(aim - first)
 
 
-HALLEY_STEPS = 3
-"""Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
-STRAIGHT_TOLERANCE = 1e-5
-"""Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
-bend grows with the root of the shortfall and would amplify rounding."""
-
-LIMIT_TOLERANCE_RAD = 1e-9
-"""rad, a last joint this close to its lower limit counts as leaving it when the middle one bends. Straight digits are
-common, and rounding must not choose between the two slopes there."""
-
-
 def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
     """Return the middle bend at which the end's squared distance from the base is `square` m².
 
@@ -87,7 +87,7 @@ def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead
 
 
 def _quadratic_step(m: NumberFunctions[N], drop: N, slope: N, curve: N) -> N:
-    """Solve slope · x + curve · x² = fall."""
+    """Solve slope · x + curve · x² = drop."""
     inside = slope * slope + 4 * curve * drop
     denominator = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
     return 2 * drop / m.where(denominator > 1e-12, denominator, 1e-12)
@@ -169,15 +169,10 @@ def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flex
     return first, middle, last, end_error(m, bones, (first, middle, last), goal)
 
 
-ERROR_TOLERANCE_M = 1e-10
-"""m, difference of two errors below which the first bend is chosen, so that rounding does not decide. The result can be
-that much farther off than the other bend."""
-
-
-def nearer_bend(m: NumberFunctions[N], one: BendResult[N], other: BendResult[N]) -> BendResult[N]:
+def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], other: BendResult[N]) -> BendResult[N]:
     """Return the bend whose end is nearer to its goal."""
-    nearer: Any = other[3] < one[3] - ERROR_TOLERANCE_M
-    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
+    nearer: Any = other[3] < bend[3] - ERROR_TOLERANCE_M
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, bend, strict=True))
     return first, middle, last, error
 
 

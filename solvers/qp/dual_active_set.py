@@ -24,7 +24,7 @@ MAX_STEPS = 20
 
 
 @dataclass(slots=True, eq=False)
-class _Progress:
+class _DualState:
     """The state of N programs that are still being solved."""
 
     programs: Ints
@@ -53,18 +53,18 @@ def solve_dual(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Bools,
     count, m = system.linear.shape
     working, values, multipliers = _drop_wrong_signs(system, start)
     reached, is_infeasible = np.zeros((2, count), dtype=bool)
-    progress = _Progress(np.arange(count), system, working.copy(), values, multipliers, np.full(count, -1))
+    state = _DualState(np.arange(count), system, working.copy(), values, multipliers, np.full(count, -1))
     for _ in range(MAX_STEPS * m):
-        met, infeasible = _step(progress)
+        met, infeasible = _step(state)
         ended = met | infeasible
         if np.any(ended):
-            working[progress.programs[ended]] = progress.working[ended]
-            reached[progress.programs[met]] = True
-            is_infeasible[progress.programs[infeasible]] = True
-            progress.keep(~ended)
-            if not len(progress.programs):
+            working[state.programs[ended]] = state.working[ended]
+            reached[state.programs[met]] = True
+            is_infeasible[state.programs[infeasible]] = True
+            state.keep(~ended)
+            if not len(state.programs):
                 break
-    working[progress.programs] = progress.working
+    working[state.programs] = state.working
     return working, reached, is_infeasible
 
 
@@ -86,54 +86,52 @@ def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet,
         working[singular] = only_fixed[singular]
 
 
-def _step(progress: _Progress) -> tuple[Bools, Bools]:
+def _step(state: _DualState) -> tuple[Bools, Bools]:
     """One step of each program, in place. Returns which had already met all constraints, and which are infeasible."""
-    system, each = progress.system, np.arange(len(progress.programs))
-    violation = system.violation(progress.values)
-    worst = np.where(progress.working == 0, violation - FEASIBILITY_TOLERANCE * system.scale(progress.values), -np.inf)
-    choosing = progress.entering < 0
-    entering = progress.entering = np.where(choosing, worst.argmax(axis=1), progress.entering)
+    system, each = state.system, np.arange(len(state.programs))
+    violation = system.violation(state.values)
+    worst = np.where(state.working == 0, violation - FEASIBILITY_TOLERANCE * system.scale(state.values), -np.inf)
+    choosing = state.entering < 0
+    entering = state.entering = np.where(choosing, worst.argmax(axis=1), state.entering)
     met: Bools = choosing & (worst[each, entering] <= 0)
-    side = np.where(progress.values[each, entering] > system.high[each, entering], 1.0, -1.0)
+    side = np.where(state.values[each, entering] > system.high[each, entering], 1.0, -1.0)
 
-    value_rates, multiplier_rates, independent = _rates(progress, side)
+    value_rates, multiplier_rates, independent = _rates(state, side)
     compliance = np.where(entering < system.variables, 0.0, system.compliance)
-    left = violation[each, entering] - compliance * np.abs(progress.multipliers[each, entering])
+    left = violation[each, entering] - compliance * np.abs(state.multipliers[each, entering])
     closing = compliance - side * value_rates[each, entering]
     full_step = np.divide(left, closing, out=np.full(len(each), np.inf), where=independent & (closing > 0))
     noise = RATE_TOLERANCE * np.abs(multiplier_rates).max(axis=1, keepdims=True)
-    shrinking = (progress.working * multiplier_rates < -noise) & (system.low < system.high)
-    until_zero = np.divide(
-        -progress.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking
-    )
+    shrinking = (state.working * multiplier_rates < -noise) & (system.low < system.high)
+    until_zero = np.divide(-state.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking)
     first = until_zero.argmin(axis=1)
     partial_step = np.maximum(until_zero[each, first], 0.0)
     infeasible: Bools = ~met & np.isinf(full_step) & np.isinf(partial_step)
 
     step = np.where(met | infeasible, 0.0, np.minimum(full_step, partial_step))[:, None]
-    progress.values += step * value_rates
-    progress.multipliers += step * multiplier_rates
+    state.values += step * value_rates
+    state.multipliers += step * multiplier_rates
     moving = ~met & ~infeasible
     added, dropped = each[moving & (full_step <= partial_step)], each[moving & (full_step > partial_step)]
-    progress.working[added, entering[added]] = side[added]
-    progress.entering[added] = -1
-    progress.working[dropped, first[dropped]] = 0
-    progress.multipliers[dropped, first[dropped]] = 0.0
+    state.working[added, entering[added]] = side[added]
+    state.entering[added] = -1
+    state.working[dropped, first[dropped]] = 0
+    state.multipliers[dropped, first[dropped]] = 0.0
     return met, infeasible
 
 
-def _rates(progress: _Progress, side: Floats) -> tuple[Floats, Floats, Bools]:
+def _rates(state: _DualState, side: Floats) -> tuple[Floats, Floats, Bools]:
     """Rates of Cx and the multipliers (N, m) as the entering multiplier grows towards `side` (N,) on the working set.
 
     Also (N,) whether the entering constraint is linearly independent of the working set; if not, x does not change.
     """
-    system, each, entering = progress.system, np.arange(len(progress.programs)), progress.entering
+    system, each, entering = state.system, np.arange(len(state.programs)), state.entering
     n = system.variables
     normal = np.where((entering < n)[:, None], system.identity[entering], system.matrix[each, entering]) * side[:, None]
     normal[:, n:] = 0.0
-    unknowns = system.solve(progress.working, np.where(progress.working == 0, -normal, 0.0))
+    unknowns = system.solve(state.working, np.where(state.working == 0, -normal, 0.0))
     values, multipliers = system.constraint_values(unknowns, normal)
-    multipliers = np.where(progress.working == 0, 0.0, multipliers)
+    multipliers = np.where(state.working == 0, 0.0, multipliers)
     multipliers[each, entering] = side
 
     x = unknowns[:, :n]

@@ -21,14 +21,14 @@ from .kkt_system import FEASIBILITY_TOLERANCE, Bools, Floats, KktSystem, Working
 MAX_ROUNDS = 8
 """Rounds of block pivoting before the dual method takes over."""
 REGULARISATION = 1e-15
-"""Compliance of rows in block pivoting: too small to show in x, it keeps the system regular if all variables of an
-active row are active, too."""
+"""Compliance of rows in block pivoting. It keeps the system regular where all variables of an active row are active,
+and is too small to show in x."""
 REFINE_TOLERANCE = 1e-15
-"""Violations of active rows below this part of the size of x are not refined."""
+"""Violations of active rows below this fraction of the size of x are not refined."""
 INFEASIBLE_COMPLIANCE = 1e-9
 """Compliance of rows in infeasible programs."""
 SIGN_TOLERANCE = 1e-13
-"""A multiplier of the wrong sign below this part of the size of x counts as zero."""
+"""A multiplier of the wrong sign below this fraction of the size of x counts as zero."""
 
 
 class Status(IntEnum):

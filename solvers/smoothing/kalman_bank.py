@@ -11,7 +11,7 @@ import numpy as np
 from .motion_model import Bools, Floats, NoiseRules, intensity, transition
 
 BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
-"""(G,) Hz, from a hand at rest to the fastest flick. Two more between each improve nothing by more than 4 %."""
+"""(G,) Hz, from a hand at rest to the fastest flick. Two more between each pair reduce no error by more than 4 %."""
 INITIAL_COVARIANCE: Floats = np.diag([1.0, 1e7, 1e11])
 """Initial covariance in units of the noise's variance: the position is as good as one sample, the rest unknown."""
 STUDENT_T_DOF = 40.0
@@ -40,7 +40,7 @@ class KalmanBank:
     unseen: Floats
     """(B, M) s since the last accepted sample, infinite before the first."""
     rejected: Floats
-    """(B, M) samples rejected since."""
+    """(B, M) samples rejected since then."""
     accepted_count: Floats
     """(B, M) samples accepted since the path began."""
 

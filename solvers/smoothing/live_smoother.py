@@ -31,7 +31,7 @@ class LiveFrame:
     """The parts of a frame of T targets that do not depend on later frames."""
 
     weights: Floats
-    """(2, T) of positions and rotations; targets not seen keep a decaying part of their last weight."""
+    """(2, T) weights of positions and rotations; those of unseen targets decay from their last value."""
     predicted: Bools
     """(T,) positions without a sample in this frame."""
     rejected: Bools
@@ -51,7 +51,7 @@ class TargetHistory:
     seen_weights: Floats
     """(2, T) weights of each target's position and rotation when last seen."""
     last_frame: LiveFrame
-    """The last frame."""
+    """The last frame, which is output one frame later if there is a lag."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class LiveSmoothing:
 
     def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
-        return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
+        return replace(self, bridge=min(self.bridge, gap_limit)).smooth_take(targets)
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
@@ -95,11 +95,13 @@ class LiveSmoothing:
         """See Smoothing."""
         return SkinSolver().solve(hand, times, positions, beginning=beginning)[0]
 
-    def follow(self, targets: Targets, history: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
-        """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""
+    def smooth_piece(
+        self, targets: Targets, history: TargetHistory | None = None
+    ) -> tuple[SmoothedTargets, TargetHistory]:
+        """Smooth targets; return them `lag` frames late, with the state for the next piece."""
         if history is None or not np.array_equal(history.sites, targets.sites):
             history = _initial_history(targets)
-        settings = (self._following(POSITION_SCALE), self._following(ROTATION_SCALE))
+        settings = (self._path_filter(POSITION_SCALE), self._path_filter(ROTATION_SCALE))
         values = targets.positions.copy()
         rotations = None if targets.rotations is None else targets.rotations.copy()
         live_frames: list[LiveFrame] = []
@@ -113,21 +115,21 @@ class LiveSmoothing:
                 rotations[frame] = rotation
         return _stack_frames(targets, values, rotations, live_frames), history
 
-    def aligned(self, targets: Targets) -> SmoothedTargets:
+    def smooth_take(self, targets: Targets) -> SmoothedTargets:
         """Smooth a whole take as live, with the output shifted back by the lag."""
         if not self.lag or not len(targets):
-            return self.follow(targets)[0]
-        late, history = self.follow(targets)
+            return self.smooth_piece(targets)[0]
+        late, history = self.smooth_piece(targets)
         # An empty frame flushes out the last one.
         end = targets.select(slice(-1, None))
         rotation_weights = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
         empty = replace(
             end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=rotation_weights
         )
-        last, _ = self.follow(empty, history)
+        last, _ = self.smooth_piece(empty, history)
         return _shift_back(targets, late, last)
 
-    def _following(self, scale: MotionScale) -> PathFilter:
+    def _path_filter(self, scale: MotionScale) -> PathFilter:
         return PathFilter(self.lag, self.calm, NoiseRules(scale, self.bridge))
 
 
@@ -142,7 +144,7 @@ class LiveSmoothedSolver(Generic[S]):
         self, hand: HandModel, targets: Targets, state: LiveSmoothedState[S] | None = None
     ) -> tuple[Pose, LiveSmoothedState[S]]:
         """See Solver."""
-        clean, history = self.settings.follow(targets, state.history if state else None)
+        clean, history = self.settings.smooth_piece(targets, state.history if state else None)
         pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
         pose, angle_estimate = smooth_angles_live(
             hand, clean.targets, pose, clean.noise, state.angle_estimate if state else None
@@ -165,27 +167,27 @@ def _initial_history(targets: Targets) -> TargetHistory:
 
 
 def _filter_targets(
-    one: Targets, history: TargetHistory, settings: tuple[PathFilter, PathFilter]
+    targets: Targets, history: TargetHistory, settings: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
     """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
 
-    Unlike in whole takes, fingers are filtered in the world rather than relative to the palm: the live palm is so noisy
-    that relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
+    Unlike in whole takes, fingers are filtered in the world and not relative to the palm. A live palm is so noisy that
+    relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
     """
-    time, late = float(one.times[0]), settings[0].lag > 0 and not math.isnan(history.positions.time)
-    seen = one.weights[0] > 0
-    positions, position_estimate = filter_frame(history.positions, time, one.positions[0], seen, settings[0])
+    time, late = float(targets.times[0]), settings[0].lag > 0 and not math.isnan(history.positions.time)
+    seen = targets.weights[0] > 0
+    positions, position_estimate = filter_frame(history.positions, time, targets.positions[0], seen, settings[0])
     weights, weights_left = history.seen_weights.copy(), np.zeros_like(history.seen_weights)
-    weights[0, seen] = one.weights[0, seen]
+    weights[0, seen] = targets.weights[0, seen]
     weights_left[0] = weights[0] * _remaining_weight(position_estimate, settings[0])
     rotations, output_rotations = history.rotations, None
-    if one.rotations is not None and one.rotation_weights is not None:
-        rotation_seen = one.rotation_weights[0] > 0
+    if targets.rotations is not None and targets.rotation_weights is not None:
+        rotation_seen = targets.rotation_weights[0] > 0
         rotations, rotation_estimate = filter_frame(
-            rotations, time, _align_signs(one.rotations[0], rotations), rotation_seen, settings[1]
+            rotations, time, _align_signs(targets.rotations[0], rotations), rotation_seen, settings[1]
         )
         output_rotations = _normalised(rotation_estimate.values)
-        weights[1, rotation_seen] = one.rotation_weights[0, rotation_seen]
+        weights[1, rotation_seen] = targets.rotation_weights[0, rotation_seen]
         weights_left[1] = weights[1] * _remaining_weight(rotation_estimate, settings[1])
     # A quaternion changes by half the angle.
     noise = np.stack([np.sqrt(positions.noise.variance), 2 * np.sqrt(rotations.noise.variance)])

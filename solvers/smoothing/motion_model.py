@@ -49,7 +49,7 @@ class NoiseRules:
     calm: float = 1.0
     """In whole takes: divides the estimated bandwidth."""
     memory: float = 0.1
-    """s, samples up to this far away (live: back in time) determine the bandwidth."""
+    """s: samples within this time, live only the earlier ones, determine the bandwidth."""
     deviations: float = 5.5
     """Standard deviations from the prediction beyond which a sample is an outlier; normal noise: one in 30 million."""
     patience: int = 2

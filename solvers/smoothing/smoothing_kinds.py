@@ -31,7 +31,7 @@ class Smoothing(Protocol):
         ...
 
     def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
-        """Solve a hand that wore skin markers by the frames that may be used; arguments as in SkinSolver.solve."""
+        """Solve a hand with skin markers by the frames that this smoothing uses; arguments as in SkinSolver.solve."""
         ...
 
 

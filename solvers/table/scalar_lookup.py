@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from .table_lookup import MAX_LAST_STEP, MIN_SLOPE, REACH_TOLERANCE, STRAIGHT_TOLERANCE
-from .uniform_table import ROWS, Table, TableBranch
+from .uniform_table import ROWS, TableBranch, UniformTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ class ScalarLookup:
         return first, bend, last, 0.0 if bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
 
 
-def scalar_lookup(table: Table, branch: TableBranch, joint_depth: float = 0.0) -> ScalarLookup:
+def scalar_lookup(table: UniformTable, branch: TableBranch, joint_depth: float = 0.0) -> ScalarLookup:
     """Prepare the look-up in a branch of a table."""
     linkage = table.linkage
     first, middle, third = linkage.links

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .linkage import Floats
-from .uniform_table import ROWS, Table, TableBranch
+from .uniform_table import ROWS, TableBranch, UniformTable
 
 Bools = NDArray[np.bool_]
 
@@ -83,7 +83,7 @@ class TableRows:
         return found
 
 
-def stack_branches(tables: list[tuple[Table, TableBranch]]) -> TableRows:
+def stack_branches(tables: list[tuple[UniformTable, TableBranch]]) -> TableRows:
     """Stack the branches of these tables for a joint look-up."""
     columns = []
     for table, branch in tables:

@@ -65,7 +65,7 @@ class Table:
         check(self)
 
     def begin(self, measured: MeasuredHand) -> TableState:
-        """See Measuring: uses the radii of joints with markers on their backs, and the recorded motion."""
+        """See UsesMeasurements: uses the radii of joints with markers on their backs, and the recorded motion."""
         hand, motion = measured.model, measured.motion
         radii = {digit: measured.thickness(digit) for digit in DIGITS}
         recorded: dict[str, RecordedTable] = {}
@@ -124,7 +124,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TableBend:
-    """The bend step of the table solver; see `Bend`."""
+    """The bend step of the table solver: a planar_plan.BendFactory."""
 
     method: str
     precision: float

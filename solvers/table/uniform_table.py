@@ -40,7 +40,7 @@ class TableBranch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class UniformTable:
     """The middle joint's bend by the tip's distance."""
 
     linkage: Linkage
@@ -53,13 +53,13 @@ class Table:
     """The less bent side of the farthest reach: empty where the middle joint does not bend backwards."""
 
 
-def build(linkage: Linkage) -> Table:
+def build(linkage: Linkage) -> UniformTable:
     """Build the table of a linkage with three links."""
     low, high = (float(end) for end in linkage.limits[1])
     peak = _farthest_bend(linkage, low, high)
     farthest = float(reach(linkage, np.array([peak]))[0])
     branches = (_branch(linkage, farthest, peak, end) for end in (high, low))
-    return Table(linkage, farthest, farthest >= _full_reach(linkage) - 1e-7, *branches)
+    return UniformTable(linkage, farthest, farthest >= _full_reach(linkage) - 1e-7, *branches)
 
 
 def reach(linkage: Linkage, bend: Floats) -> Floats:

@@ -64,7 +64,7 @@ def goals_by_name(
     turned = orientations or {}
     given = [np.asarray(values, float) for values in (*positions.values(), *turned.values())]
     if not given and root is None:
-        raise SkeletonError("goals: neither a place nor an orientation nor a root, expected one of them")
+        raise SkeletonError("goals: neither a position nor an orientation nor a root, expected one of them")
     frames = len(given[0] if given else np.asarray(root))
     return Goals(
         joints=np.array([skeleton.index(name) for name in positions], int),
@@ -111,7 +111,7 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
             raise SkeletonError(f"goals: {name} has the shape {np.shape(getattr(goals, name))}, expected {shape}")
     for joint in (*goals.joints, *goals.oriented):
         if not 0 <= joint < len(skeleton.joints):
-            raise SkeletonError(f"goals: joint {joint} is has_goal for, expected 0 to {len(skeleton.joints) - 1}")
+            raise SkeletonError(f"goals: one is for joint {joint}, expected 0 to {len(skeleton.joints) - 1}")
     for name in ("offsets", "root", "weights", "orientation_weights"):
         if not np.isfinite(getattr(goals, name)).all():
             raise SkeletonError(f"goals: {name} holds a value that is not a finite number")

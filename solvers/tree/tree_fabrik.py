@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import settings as kinds
+from ..settings import check as check_settings
 from ..settings import setting
 from ..solver import hold_last
 from . import swing_twist_limits
@@ -50,7 +50,7 @@ class TreeFabrikSettings:
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
-        kinds.check(self, "tree settings")
+        check_settings(self, "tree settings")
 
 
 def solve(
@@ -91,9 +91,9 @@ def solve(
 def solve_from(
     skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeFabrikSettings | None = None
 ) -> TreePose:
-    """Refine each frame from its own start angles (F, J, 3) to the nearest local optimum, without FABRIK passes.
+    """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, without FABRIK passes.
 
-    For start poses that are known to be good. A free root starts at rest. Raises SkeletonError as `solve` does.
+    Use it with good start poses. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
     check(skeleton, goals)
     settings = settings or TreeFabrikSettings()
@@ -116,12 +116,13 @@ def at_rest(skeleton: Skeleton) -> TreeState:
 
 
 def _batches(has_goal: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
-    """Rows that are solved together, and which sites (S,) have goals in them: single frames, or all frames alike."""
+    """Yield rows that are solved together, with the sites (S,) that have goals in them: single rows if each follows the
+    one before it, else all rows with the same goals."""
     if follow:
         yield from ((np.array([row]), has_goal[row]) for row in range(len(has_goal)))
         return
-    kinds, which = np.unique(has_goal, axis=0, return_inverse=True)
-    yield from ((np.flatnonzero(which.ravel() == k), kind) for k, kind in enumerate(kinds))
+    patterns, which = np.unique(has_goal, axis=0, return_inverse=True)
+    yield from ((np.flatnonzero(which.ravel() == k), pattern) for k, pattern in enumerate(patterns))
 
 
 def _hold_last(angles: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
@@ -146,7 +147,7 @@ def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> Tr
 
 
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
-    """The rows at their best poses. No row's result depends on the others."""
+    """Return the rows at their best poses. No row depends on the others."""
     tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
     closed_form, settled = solve_out_of_reach(plan, rows)
     best = replace(rows, angles=closed_form)
@@ -196,6 +197,6 @@ def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) ->
 
 
 def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames) -> TreeProblems:
-    wanted, weights = inward_pass(plan, posed, rows)
-    moved = replace(rows, root_position=wanted[:, 0]) if plan.root_free else rows
-    return replace(moved, angles=outward_pass(plan, posed, moved, wanted, weights))
+    positions, weights = inward_pass(plan, posed, rows)
+    moved = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
+    return replace(moved, angles=outward_pass(plan, posed, moved, positions, weights))

@@ -127,7 +127,7 @@ def lags(solver: str) -> None:
         hand, targets = targets_of(tips, np.ones(tips.shape[:2], bool))
         for wait in (0, 1):
             how = make_smoothing("live", {"lag": wait})
-            late, _ = how.follow(targets)  # type: ignore[attr-defined]
+            late, _ = how.smooth_piece(targets)  # type: ignore[attr-defined]
             pose, _ = SOLVERS[solver]().solve(hand, late.targets, State(np.eye(4), hand.neutral))
             angles = how.smooth_pose(hand, late.targets, pose, late.noise).angles
             shown, _ = standard.fk(knuckle_runner.columns_of(hand, angles))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
-from .model import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
+from .skin_fit import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ FLEXION = np.array([2, 4, 5])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class HandShape:
     """The parameters of a right hand that all frames of a take share."""
 
     size: float
@@ -58,7 +58,7 @@ class BoneChains:
     """(5, 6, F) rad, zero for movements that the digit does not have."""
 
 
-def bone_chains(shape: Shape, angles: Floats) -> BoneChains:
+def bone_chains(shape: HandShape, angles: Floats) -> BoneChains:
     """Forward kinematics of the digits at angles (F, D) rad: Rz(abduction) Ry(twist) Rx(−flexion) at each joint."""
     frames = len(angles)
     slots = np.zeros((len(DIGITS), SLOTS, frames))
@@ -105,10 +105,10 @@ class MarkerPositions:
     rotations: Floats
     """(3 columns, 3 components, M, F) rotation of the frame that carries each marker."""
     flexions: Floats
-    """(2, len(on), F) rad, flexion of the joints at both ends of a marker's bone; zero beyond the last joint."""
+    """(2, N, F) rad for the N markers on digits: flexion at both ends of their bones; zero beyond the last joint."""
 
 
-def marker_positions(shape: Shape, angles: Floats) -> MarkerPositions:
+def marker_positions(shape: HandShape, angles: Floats) -> MarkerPositions:
     """Compute the markers of a hand at angles (F, D) rad."""
     bones = bone_chains(shape, angles)
     frames, count = len(angles), len(shape.digits)
@@ -131,7 +131,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
     return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def pose_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
+def pose_jacobian(shape: HandShape, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
     count, frames = markers.positions.shape[1:]
     result = np.zeros((ROOT_DOFS + DOFS, 3, count, frames))
@@ -170,7 +170,7 @@ def parameter_count(markers: int) -> int:
     return MARKERS + 9 * markers
 
 
-def shape_jacobian(shape: Shape, markers: MarkerPositions) -> Floats:
+def shape_jacobian(shape: HandShape, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, S) of the markers by the shape's parameters; digits rotate about the wrist's axes, rad."""
     count, frames = markers.positions.shape[1:]
     result = np.zeros((frames, count, 3, parameter_count(count)))

@@ -15,8 +15,9 @@ from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...model import AXES
 from ...proportions import PALM_JOINTS, Proportions
-from .chain import Shape
-from .known import (
+from .chain import HandShape
+from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
+from .priors import (
     INDEPENDENT_FRAMES,
     LIMIT_MARGIN,
     MEAN,
@@ -27,9 +28,8 @@ from .known import (
     usual_limits,
     usual_pose_prior,
 )
-from .learning import ShapeFit, fit_shape, update_statistics
-from .model import COLUMNS, DOFS, HAS, PALM, PosePrior, SkinFit, SkinMarkers
-from .posing import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
+from .shape_fit import FittedShape, fit_shape, update_statistics
+from .skin_fit import COLUMNS, DOFS, HAS, PALM, PosePrior, SkinFit, SkinMarkers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -200,7 +200,7 @@ def _digit_costs(owner_digits: Ints, digits: Ints, bones: Ints, tips: Bools, vis
 TRIAL_ITERATIONS = 8
 
 
-def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -> ShapeFit:
+def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -> FittedShape:
     """Start from a mean hand with markers on these bones, placed on the digits' markers.
 
     Palm markers get the positions at which they are then seen.
@@ -210,27 +210,27 @@ def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -
     limits = usual_limits() + LIMIT_MARGIN * np.array([-1.0, 1.0])
     on_digit = digits != PALM
     sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD) * on_digit[:, None]
-    beliefs = PoseModel(shape, sharpness, mean, precision, limits)
-    poses, _ = fit_poses(beliefs, best_start(beliefs, START_ANGLES, seen, on_digit), seen, INITIAL_ITERATIONS)
+    pose_model = PoseModel(shape, sharpness, mean, precision, limits)
+    poses, _ = fit_poses(pose_model, best_start(pose_model, START_ANGLES, seen, on_digit), seen, INITIAL_ITERATIONS)
     local = (seen.positions - poses.positions[:, None]) @ poses.rotations
     offsets = shape.offsets.copy()
     for m in np.flatnonzero(~on_digit & seen.visible.any(axis=0)):
         offsets[m] = np.median(local[seen.visible[:, m], m], axis=0)
     shape = replace(shape, offsets=offsets)
-    beliefs = replace(beliefs, shape=shape, sharpness=np.full_like(sharpness, 1 / INITIAL_SPREAD))
-    return ShapeFit(beliefs, poses)
+    pose_model = replace(pose_model, shape=shape, sharpness=np.full_like(sharpness, 1 / INITIAL_SPREAD))
+    return FittedShape(pose_model, poses)
 
 
 INITIAL_ITERATIONS = 6
 
 
-def _fit_poses(beliefs: PoseModel, seen: VisibleMarkers, passes: int = 10) -> ShapeFit:
-    starts = np.concatenate([beliefs.mean[None], START_ANGLES])
-    poses = best_start(beliefs, starts, seen, np.ones(len(beliefs.sharpness), bool))
-    return ShapeFit(beliefs, fit_poses(beliefs, poses, seen, passes)[0])
+def _fit_poses(pose_model: PoseModel, seen: VisibleMarkers, passes: int = 10) -> FittedShape:
+    starts = np.concatenate([pose_model.mean[None], START_ANGLES])
+    poses = best_start(pose_model, starts, seen, np.ones(len(pose_model.sharpness), bool))
+    return FittedShape(pose_model, fit_poses(pose_model, poses, seen, passes)[0])
 
 
-def _motion_covariance(beliefs: PoseModel, takes: list[Floats], rate: float) -> Floats:
+def _motion_covariance(pose_model: PoseModel, takes: list[Floats], rate: float) -> Floats:
     """Covariance of the joints' motion (D, D) rad²/s, from pose differences.
 
     It is the covariance of differences over CHANGE_LAG frames less that of differences between neighbouring frames,
@@ -242,7 +242,7 @@ def _motion_covariance(beliefs: PoseModel, takes: list[Floats], rate: float) -> 
         if len(take) <= CHANGE_LAG + 1 or count > CHANGE_FRAMES:
             continue
         part = take[:CHANGE_FRAMES]
-        angles = _fit_poses(beliefs, VisibleMarkers.from_positions(part)).poses.angles
+        angles = _fit_poses(pose_model, VisibleMarkers.from_positions(part)).poses.angles
         distant = angles[CHANGE_LAG:] - angles[:-CHANGE_LAG]
         adjacent = angles[1 : 1 - CHANGE_LAG] - angles[:-CHANGE_LAG]
         distant_sum += distant.T @ distant
@@ -259,16 +259,16 @@ MIN_CHANGE = np.deg2rad(0.1)
 """rad per frame, a lower bound of every joint's motion."""
 
 
-def _result(state: ShapeFit, change: Floats, spots: dict[str, Spot], side: Side) -> SkinFit:
-    beliefs = state.pose_model
-    right = proportions(beliefs.shape)
-    poses = PosePrior(beliefs.mean, invert(beliefs.precision), change)
-    shape = beliefs.shape
-    markers = SkinMarkers(tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / beliefs.sharpness)
+def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Side) -> SkinFit:
+    model = state.pose_model
+    right = proportions(model.shape)
+    poses = PosePrior(model.mean, invert(model.precision), change)
+    shape = model.shape
+    markers = SkinMarkers(tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / model.sharpness)
     return SkinFit(right if side == "right" else right.mirrored(), markers, poses, _limits(state.poses))
 
 
-def proportions(shape: Shape) -> Proportions:
+def proportions(shape: HandShape) -> Proportions:
     """Proportions of a right hand; the metacarpal bases are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
     for row, digit in enumerate(DIGITS):

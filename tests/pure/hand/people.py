@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from knuckle.hand import kinematics, rotations
-from knuckle.hand.calibration.skin_markers.known import shape_from_fit
+from knuckle.hand.calibration.skin_markers.priors import shape_from_fit
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.marker_sets import MARKER_SETS, Spot
 from knuckle.hand.model import Site

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from knuckle.hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
+from knuckle.hand.calibration.skin_markers.skin_fit import DOFS, PALM, PosePrior, SkinFit, SkinMarkers
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.hand.marker_sets import Spot

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle.hand.calibration.skin_markers.model import PosePrior
+from knuckle.hand.calibration.skin_markers.skin_fit import PosePrior
 from knuckle.solvers.angle_filter import MAX_INTERVAL, RANDOM_WALK_FACTOR, AngleMeasurement, filtered, smoothed
 
 DOFS, FRAMES = 3, 12

@@ -21,7 +21,7 @@ from .hands import EIGHT, HANDS, natural, targets_at
 HAND = HANDS["right"]
 
 
-ACTS = {"offline": smooth, "live": lambda _, targets: LiveSmoothing().aligned(targets)}
+ACTS = {"offline": smooth, "live": lambda _, targets: LiveSmoothing().smooth_take(targets)}
 
 
 def moving(frames=120, rate=100.0, wave=0.0, bend=0.3):
@@ -88,7 +88,7 @@ def test_moving_all_targets_moves_what_is_given_and_nothing_else(how, seed) -> N
         positions=targets.positions @ matrix.T + shift,
         rotations=rotations.multiply(turn, targets.rotations),
     )
-    act = (lambda some: smooth(HAND, some)) if how == "offline" else (lambda some: LiveSmoothing().aligned(some))
+    act = (lambda some: smooth(HAND, some)) if how == "offline" else (lambda some: LiveSmoothing().smooth_take(some))
     here, there = act(targets).targets, act(moved).targets
     known = here.weights > 0
     np.testing.assert_allclose(here.weights, there.weights, atol=1e-9)
@@ -101,7 +101,7 @@ def test_moving_all_targets_moves_what_is_given_and_nothing_else(how, seed) -> N
 @pytest.mark.parametrize("how", ["offline", "live"])
 def test_targets_without_weight_have_no_effect_and_inputs_stay(how) -> None:
     _, targets = turning()
-    act = (lambda some: smooth(HAND, some)) if how == "offline" else (lambda some: LiveSmoothing().aligned(some))
+    act = (lambda some: smooth(HAND, some)) if how == "offline" else (lambda some: LiveSmoothing().smooth_take(some))
     nonsense = np.where(targets.weights[..., None] > 0, targets.positions, 77.0)
     before = targets.positions.copy(), targets.rotations.copy(), targets.weights.copy()
     one, other = act(targets).targets, act(replace(targets, positions=nonsense)).targets
@@ -132,7 +132,7 @@ def test_a_finger_that_is_lost_goes_on_for_the_bridge_with_less_and_less_weight(
     weights = truth.weights.copy()
     weights[80:, -1] = 0.0
     targets = replace(shaken(truth, 0.0003), weights=weights)
-    clean, _ = LiveSmoothing(lag=0, bridge=0.1).follow(targets)
+    clean, _ = LiveSmoothing(lag=0, bridge=0.1).smooth_piece(targets)
     left = clean.targets.weights[79:, -1]
     assert left[0] == 1.0
     assert (np.diff(left[:10]) < 0).all()
@@ -167,7 +167,7 @@ def test_a_fingertip_that_jumps_for_a_frame_does_not_move_the_finger(how) -> Non
 def test_takes_of_few_frames_are_given_as_they_are(frames) -> None:
     truth, _ = moving(2)
     targets = truth.select(slice(0, frames))
-    for done in (smooth(HAND, targets), LiveSmoothing().aligned(targets)):
+    for done in (smooth(HAND, targets), LiveSmoothing().smooth_take(targets)):
         np.testing.assert_allclose(done.targets.positions, targets.positions, atol=5e-5)
         np.testing.assert_array_equal(done.targets.weights, targets.weights)
 
@@ -182,13 +182,13 @@ def test_turns_lose_two_thirds_of_their_noise_offline_and_a_third_live() -> None
 
     raw = error(noisy.rotations)
     assert error(smooth(HAND, noisy).targets.rotations) < 0.36 * raw
-    assert error(LiveSmoothing().aligned(noisy).targets.rotations) < 0.67 * raw
+    assert error(LiveSmoothing().smooth_take(noisy).targets.rotations) < 0.67 * raw
 
 
 def test_turns_of_a_hand_without_places_are_smoothed() -> None:
     _, noisy = turning()
     alone = replace(noisy, positions=np.zeros_like(noisy.positions), weights=np.zeros_like(noisy.weights))
-    for done in (smooth(HAND, alone), LiveSmoothing().aligned(alone)):
+    for done in (smooth(HAND, alone), LiveSmoothing().smooth_take(alone)):
         assert np.isfinite(turns_of(done.targets)).all()
         assert not done.targets.weights.any()
 
@@ -217,7 +217,7 @@ def test_fingertips_of_the_standard_hand_lose_their_noise(standard, seed, noise)
         hand, {"kind": "tips", "q_true": points, "tip_target": marked, "dt": 0.01}
     )
     unit = np.linalg.norm(np.diff(tips[20:], 2, axis=0), axis=-1).mean()
-    bounds = ((smooth(hand, targets), 0.7, 1.1), (LiveSmoothing().aligned(targets), 1.0, 4.0))
+    bounds = ((smooth(hand, targets), 0.7, 1.1), (LiveSmoothing().smooth_take(targets), 1.0, 4.0))
     for done, far, shake in bounds:
         found = 1000 * done.targets.positions[20:, -5:]
         assert np.linalg.norm(found - tips[20:], axis=-1).mean() < far

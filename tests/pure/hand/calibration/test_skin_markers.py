@@ -6,8 +6,8 @@ import pytest
 from knuckle.errors import HandError
 from knuckle.hand.calibration.skin_markers import fit
 from knuckle.hand.calibration.skin_markers.chain import marker_positions, pose_jacobian, shape_jacobian
-from knuckle.hand.calibration.skin_markers.known import apply_step, mean_shape
-from knuckle.hand.calibration.skin_markers.model import DOFS
+from knuckle.hand.calibration.skin_markers.priors import apply_step, mean_shape
+from knuckle.hand.calibration.skin_markers.skin_fit import DOFS
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.tests.pure.hand import people
 from knuckle.tests.pure.hand.skin_people import SPOTS, made, worn_by

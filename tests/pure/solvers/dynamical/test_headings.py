@@ -15,7 +15,7 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
-from knuckle.solvers.dynamical.bone_directions import limb_directions, solve_headings
+from knuckle.solvers.dynamical.bone_headings import limb_directions, solve_headings
 from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame
 from knuckle.solvers.dynamical.limbs import LimbModel, LimbWeights, split_into_limbs
 from knuckle.solvers.solver import State, limit_excess

@@ -24,7 +24,7 @@ from .limb_kinematics import SiteTarget, evaluate, normal_equations, rotation_er
 from .limb_step import StepLimit, add_couplings, solve_step, step_bounds
 from .limb_targets import observed_dofs, one_frame, site_targets
 from .limbs import LimbModel
-from .steady_limb import damped
+from .settle_limb import damped
 
 Floats = NDArray[np.float64]
 RANK_TOLERANCE = 1e-9

@@ -13,9 +13,9 @@ from ... import rotations as rot
 from ...joints import CHAIN_JOINTS, DIGITS
 from ...limits import DIP_PER_PIP
 from ...proportions import PALM_JOINTS, adult, build
-from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, Shape, parameter_count
-from .model import COLUMNS, DOFS, PALM, SkinFit
-from .posing import rotation_matrices
+from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, HandShape, parameter_count
+from .pose_fit import rotation_matrices
+from .skin_fit import COLUMNS, DOFS, PALM, SkinFit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -94,30 +94,30 @@ def usual_limits() -> Floats:
     return build(MEAN).limits
 
 
-def shape_from_fit(worn: SkinFit) -> Shape:
+def shape_from_fit(worn: SkinFit) -> HandShape:
     """Convert a fitted hand to its right-hand shape."""
     right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
     markers = worn.markers
     palm = right.palm[FIRST_JOINT_ROWS]
     bases = rot.to_matrix(right.digit_rotations)
-    return Shape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
+    return HandShape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapePrior:
-    """The prior of a shape's parameters: matrix · parameters = wanted, each row in standard deviations."""
+    """The prior of a shape's parameters: matrix · parameters = expected, each row in standard deviations."""
 
     matrix: Floats
     """(N, S)"""
     expected: Floats
     """(N,)"""
 
-    def residuals(self, shape: Shape) -> Floats:
+    def residuals(self, shape: HandShape) -> Floats:
         """Residuals (N,) in standard deviations."""
         return self.matrix @ parameters_of(shape) - self.expected
 
 
-def parameters_of(shape: Shape) -> Floats:
+def parameters_of(shape: HandShape) -> Floats:
     """Parameters (S,) of a shape; digits' rotations relative to a mean hand's, to first order."""
     relative = shape.digit_rotations @ MEAN_ROTATIONS.swapaxes(1, 2)
     skew = (relative - relative.swapaxes(1, 2)) / 2
@@ -126,7 +126,7 @@ def parameters_of(shape: Shape) -> Floats:
     return np.concatenate([[shape.size], *(part.ravel() for part in parts)])
 
 
-def apply_step(shape: Shape, step: Floats) -> Shape:
+def apply_step(shape: HandShape, step: Floats) -> HandShape:
     """Return the shape after a step (S,) of its parameters; bone lengths stay positive."""
     count = len(shape.digits)
     return replace(
@@ -182,11 +182,11 @@ def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
     return ShapePrior(matrix / spreads[:, None], expected / spreads)
 
 
-def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> Shape:
+def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> HandShape:
     """Return a mean hand with markers at their expected positions."""
     fixed, scaled, _ = expected_offsets(digits, bones, tips)
     no_slides = np.zeros((len(digits), 2, 3))
-    return Shape(1.0, MEAN_PALM, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, fixed + scaled, no_slides)
+    return HandShape(1.0, MEAN_PALM, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, fixed + scaled, no_slides)
 
 
 def parameter_digits(digits: Ints) -> Ints:

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
 from .chain import shape_jacobian
-from .known import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
-from .model import COLUMNS, HAS
-from .posing import (
-    NormalEquations,
+from .pose_fit import (
+    PoseEquations,
     PoseModel,
     Poses,
     VisibleMarkers,
@@ -28,6 +26,8 @@ from .posing import (
     normal_equations,
     solve,
 )
+from .priors import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
+from .skin_fit import COLUMNS, HAS
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ coupled to its PIP, are a better guide than those of the thumb, which has no suc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShapeFit:
+class FittedShape:
     """A hand and its poses in the frames that it is fitted to."""
 
     pose_model: PoseModel
@@ -50,8 +50,8 @@ class ShapeFit:
 
 
 def fit_shape(
-    start: ShapeFit, seen: VisibleMarkers, prior: ShapePrior, passes: int, tolerance: float = 1e-4
-) -> ShapeFit:
+    start: FittedShape, seen: VisibleMarkers, prior: ShapePrior, passes: int, tolerance: float = 1e-4
+) -> FittedShape:
     """Find the most likely shape and poses by Levenberg-Marquardt.
 
     Args:
@@ -63,7 +63,7 @@ def fit_shape(
     """
     prior_weight = max(len(seen) / INDEPENDENT_FRAMES, 1.0)
 
-    def total(state: ShapeFit) -> float:
+    def total(state: FittedShape) -> float:
         residuals = prior.residuals(state.pose_model.shape)
         return float(costs(state.pose_model, state.poses, seen).sum() + prior_weight * residuals @ residuals)
 
@@ -74,7 +74,7 @@ def fit_shape(
             equations = _build_equations(state, seen, prior, prior_weight)
         pose_step, shape_step = equations.step(damping)
         shape = apply_step(state.pose_model.shape, shape_step)
-        trial = ShapeFit(
+        trial = FittedShape(
             replace(state.pose_model, shape=shape), state.poses.apply_step(pose_step, state.pose_model.limits)
         )
         trial_cost = total(trial)
@@ -119,7 +119,7 @@ class _Equations:
         return pose_step - eliminated @ shape_step, shape_step
 
 
-def _build_equations(state: ShapeFit, seen: VisibleMarkers, prior: ShapePrior, prior_weight: float) -> _Equations:
+def _build_equations(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, prior_weight: float) -> _Equations:
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames = len(seen)
@@ -138,7 +138,7 @@ def _build_equations(state: ShapeFit, seen: VisibleMarkers, prior: ShapePrior, p
     )
 
 
-def update_statistics(state: ShapeFit, seen: VisibleMarkers) -> ShapeFit:
+def update_statistics(state: FittedShape, seen: VisibleMarkers) -> FittedShape:
     """Update the markers' noise and the joint statistics from these frames."""
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
@@ -149,7 +149,7 @@ def update_statistics(state: ShapeFit, seen: VisibleMarkers) -> ShapeFit:
     return replace(state, pose_model=replace(state.pose_model, sharpness=sharpness, mean=mean, precision=precision))
 
 
-def _variances(model: PoseModel, equations: NormalEquations, covariance: Floats) -> Floats:
+def _variances(model: PoseModel, equations: PoseEquations, covariance: Floats) -> Floats:
     """Noise variances (M, 3) m² along the axes of each marker's bone; rarely seen markers tend to the mean of all."""
     frames, count = equations.whitening.shape[:2]
     squares = equations.residuals**2 + np.einsum("frn,frn->fr", equations.jacobian @ covariance, equations.jacobian)

@@ -17,7 +17,7 @@ from ...hand.jacobians import hand_topology
 from ...hand.model import HandModel
 from ..qp import quadratic_program as qp
 from .parts import HandParts
-from .problem import RelativePoses
+from .relative_targets import RelativePoses
 from .residual_rows import PartsProblem, couplings
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
-from .chain import MarkerPositions, Shape, marker_positions, pose_jacobian
-from .model import DOFS
+from .chain import HandShape, MarkerPositions, marker_positions, pose_jacobian
+from .skin_fit import DOFS
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -103,7 +103,7 @@ class VisibleMarkers:
 class PoseModel:
     """A hand's shape, its markers' noise, and the prior of its angles."""
 
-    shape: Shape
+    shape: HandShape
     sharpness: Floats
     """(M, 3) 1/m, the inverse of the markers' standard deviations; zero for a marker to ignore."""
     mean: Floats
@@ -115,7 +115,7 @@ class PoseModel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NormalEquations:
+class PoseEquations:
     """Normal equations of F poses."""
 
     markers: MarkerPositions
@@ -153,7 +153,7 @@ def _costs(model: PoseModel, poses: Poses, residuals: Floats) -> Floats:
     return total
 
 
-def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> NormalEquations:
+def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> PoseEquations:
     """Build the normal equations at some poses, including the prior."""
     markers, whitening, residuals = _residuals(model, poses, seen)
     weights = (
@@ -167,7 +167,7 @@ def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> No
     matrix, rhs = transposed @ jacobian, (transposed @ residuals[..., None])[..., 0]
     matrix[:, ROOT_DOFS:, ROOT_DOFS:] += model.precision
     rhs[:, ROOT_DOFS:] -= (poses.angles - model.mean) @ model.precision
-    return NormalEquations(markers, whitening, jacobian, residuals, matrix, rhs)
+    return PoseEquations(markers, whitening, jacobian, residuals, matrix, rhs)
 
 
 def free_variables(limits: Floats, poses: Poses, rhs: Floats) -> Bools:
@@ -188,7 +188,7 @@ def damp_and_fix(matrix: Floats, free: Bools, damping: Floats) -> Floats:
 
 
 def solve(matrix: Floats, rhs: Floats) -> Floats:
-    """Solve matrix · X = right (..., N, K)."""
+    """Solve matrix · X = rhs (..., N, K)."""
     solution: Floats = np.linalg.solve(matrix, rhs).astype(float, copy=False)
     return solution
 

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..planar.driver import solve_angles as told_by_places
+from ..planar.driver import solve_angles
 from ..solver import State, hold_last
 from ..wrist_alignment import fit_wrist
-from .bone_directions import solve_headings
+from .bone_headings import solve_headings
 from .dynamical_plan import DynamicalPlan
 from .limb_kinematics import select_frames
 from .limb_targets import many_frames, observed_dofs, one_frame, site_targets
+from .settle_limb import SettlingMethod, settle_many, settle_one
 from .start_pose import angles_from_rotations
-from .steady_limb import SettlingMethod, settle_many, settle_one
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: S
     frames = one_frame(targets, roots[0])
     planar = [math.nan] * hand.dofs
     if any(frames.weights):
-        planar = told_by_places(plan.planar, targets, roots, 0)[0].tolist()
+        planar = solve_angles(plan.planar, targets, roots, 0)[0].tolist()
     for limb, directions in zip(plan.limbs, plan.directions, strict=True):
         if directions is not None:
             solved, converged = solve_headings(SCALAR, limb, directions, frames)
@@ -73,7 +73,7 @@ def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: S
 
 def _settle_chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: Floats, method: SettlingMethod) -> None:
     """Write the angles (F, D) that the targets determine."""
-    planar = told_by_places(plan.planar, targets, roots, 0)
+    planar = solve_angles(plan.planar, targets, roots, 0)
     frames = many_frames(targets, roots)
     for limb, directions in zip(plan.limbs, plan.directions, strict=True):
         converged: Any = False
