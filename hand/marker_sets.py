@@ -222,9 +222,11 @@ def _shared_prefix(names: tuple[str, ...]) -> str:
     first, last = min(names), max(names)
     length = next((i for i, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     shared = first[:length]
-    prefix = shared[: max(map(shared.rfind, _PREFIX_ENDS)) + 1]
+    if ":" in shared:
+        return ""
+    prefixes = (shared[: place + 1] for place, character in enumerate(shared) if character in _PREFIX_ENDS)
     words = {*SIDE_WORDS, *DIGIT_WORDS, *WRIST_WORDS}
-    return "" if ":" in shared or words.intersection(split_label(prefix)) else prefix
+    return max((prefix for prefix in prefixes if not words.intersection(split_label(prefix))), key=len, default="")
 
 
 def side_in_name(group: str) -> Side | None:
@@ -259,9 +261,21 @@ def _match_set(marker_set: MarkerSet, spelled: dict[str, str]) -> Groups:
             if match is None:
                 continue
             text, side = match["label"], SIDE_WORDS[match["side"]]
+        elif text not in marker_set.labels:
+            text, named = _without_side(name)
+            side = named or side
         if text in marker_set.labels:
             _add(result, _group_of_label(name, side), label, marker_set.labels[text])
     return result
+
+
+def _without_side(name: str) -> tuple[str, Side | None]:
+    """Return a label without the side at its beginning or end, normalised, and the side: 'L_IndexTip' -> 'indextip'."""
+    words = split_label(name.rpartition(":")[-1])
+    for at, rest in ((0, words[1:]), (-1, words[:-1])):
+        if words and words[at] in SIDE_WORDS:
+            return "".join(rest), SIDE_WORDS[words[at]]
+    return "".join(words), None
 
 
 def _match_words(spelled: dict[str, str]) -> Groups:

@@ -144,3 +144,13 @@ def test_segments_of_an_inertial_suit_are_known():
         "thumb-phalanx-proximal",
         "index-finger-phalanx-intermediate",
     ]
+
+
+@pytest.mark.parametrize("form", ["L_{}", "L{}", "Left {}", "{}_L", "{}.left", "Anna:L_{}", "Anna_L_{}"])
+def test_a_set_is_known_with_the_side_in_its_labels(form: str) -> None:
+    labels = [f"{digit}{part}" for digit in ("Index", "Middle", "Ring", "Pinky") for part in ("MCP", "PIP", "Tip")]
+    labels += ["ThumbCMC", "ThumbMCP", "ThumbIP", "ThumbTip", "BackHand1", "BackHand2", "BackHand3"]
+    found = suggest([form.format(label) for label in labels])
+    (group, spots), *others = found.groups.items()
+    assert found.on_skin and len(spots) == 19 and not others
+    assert side_in_name(group) == "left"
