@@ -144,7 +144,7 @@ def _files(folder: Path) -> dict[str, Path]:
         "broken.gltf": b"{]",
         "broken.usda": b"#usda 1.0\n(((",
         "broken.usdz": b"PK\x03\x04" + bytes(100),
-        "camera.gltf": b'{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "a"}]}',
+        "camera.gltf": b'{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{}]}',
         "empty.gltf": b'{"asset": {"version": "2.0"}, "scenes": [{"nodes": []}], "scene": 0}',
     }
     for name, content in contents.items():
