@@ -24,29 +24,30 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-def _import_fbx(path: str) -> None:
-    bpy.ops.wm.fbx_import(filepath=path, use_anim=True)
+def _import_fbx(path: str) -> set[str]:
+    return bpy.ops.wm.fbx_import(filepath=path, use_anim=True)
 
 
-def _import_gltf(path: str) -> None:
+def _import_gltf(path: str) -> set[str]:
     # addon_utils comes with Blender's module and can be imported only after bpy.
     import addon_utils
 
     addon_utils.enable("io_scene_gltf2")
-    bpy.ops.import_scene.gltf(filepath=path)
+    return bpy.ops.import_scene.gltf(filepath=path)
 
 
-def _import_usd(path: str) -> None:
-    bpy.ops.wm.usd_import(filepath=path, import_materials=False, import_cameras=False, import_lights=False)
+def _import_usd(path: str) -> set[str]:
+    result = bpy.ops.wm.usd_import(filepath=path, import_materials=False, import_cameras=False, import_lights=False)
     # The importer keys frames by the file's time codes, and leaves the scene's rate.
     bpy.utils.expose_bundled_modules()
     from pxr import Usd
 
     set_scene_rate(bpy.context.scene, Usd.Stage.Open(path).GetTimeCodesPerSecond())
+    return result
 
 
-_IMPORTERS: dict[str, Callable[[str], None]] = {"FBX": _import_fbx, "glTF": _import_gltf, "USD": _import_usd}
-"""Name of a SceneFormat -> Blender's importer."""
+_IMPORTERS: dict[str, Callable[[str], set[str]]] = {"FBX": _import_fbx, "glTF": _import_gltf, "USD": _import_usd}
+"""Name of a SceneFormat -> Blender's importer, which returns the result of its operator."""
 
 
 def import_recording(path: Path) -> Steps[Recording]:
@@ -58,10 +59,14 @@ def import_recording(path: Path) -> Steps[Recording]:
     scene_format = check_scene_file(path)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     try:
-        _IMPORTERS[scene_format.name](str(path))
-    except (RuntimeError, AttributeError, ImportError) as error:
+        result = _IMPORTERS[scene_format.name](str(path))
+    except (RuntimeError, AttributeError, ImportError):
         # Builds of Blender may lack an importer.
-        raise CaptureError(f"{path.name}: Blender cannot import it as {scene_format.name}") from error
+        result = {"CANCELLED"}
+    if result != {"FINISHED"}:
+        raise CaptureError(f"{path.name}: Blender cannot import it as {scene_format.name}")
+    if not bpy.context.scene.objects:
+        raise CaptureError(f"{path.name}: Blender finds nothing in it, expected an armature with an animated hand")
     bpy.context.view_layer.update()
     sources, notes = _sources(path)
     try:

@@ -14,6 +14,7 @@ from ...pipeline.assignment import read_file
 from ...pipeline.recipe import Recipe
 from ..binding import is_armature
 from ..linked import ObjectName, is_in_scene
+from .hand_size import scaled_to_person
 from .imported_file import read_scene_file
 from .sampling import Source, sample
 from .source_hands import source_hands
@@ -34,6 +35,8 @@ def read_capture(recipe: Recipe) -> Steps[Markers]:
         recording, source = (yield from read_scene_file(Path(recipe.capture))), Path(recipe.capture).name
     else:
         return (yield from read_file(recipe))
+    if recipe.unit == "auto":
+        recording = scaled_to_person(recording)
     return to_markers(recording, source, recipe.unit, recipe.up)
 
 

@@ -7,7 +7,6 @@ without keys do not change.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import bpy
@@ -19,8 +18,6 @@ from ...capture.recording import Recording
 from ...errors import CaptureError
 from ...hand import rotations as rot
 from ...hand.generators import Progress, Steps
-from ...hand.joints import DIGIT_JOINTS
-from ...hand.proportions import adult
 from ..keys.frame_times import scene_rate
 from ..linked import ObjectName
 from .frame_span import animated_span
@@ -115,7 +112,6 @@ def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
 
 def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: float, format_name: str) -> Recording:
     positions = poses[..., :3, 3]
-    scale, notes = _scale(sources[0].hands[0], positions[0])
     labels = []
     for source in sources:
         prefix = f"{safe_label(source.armature.name, MAX_NAME)} " if len(sources) > 1 else ""
@@ -126,14 +122,13 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
     return Recording(
         format=format_name,
         names=tuple(labels),
-        positions=positions * scale,
+        positions=positions,
         rotations=_rotations(sources, poses),
         times=times,
         rate=rate,
         unit="m",
         up="z",
         up_is_defined=True,
-        warnings=notes,
     )
 
 
@@ -143,19 +138,3 @@ def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
     tips = [any(joint.offset) for source in sources for hand in source.hands for joint in hand.joints]
     rotations[:, tips] = np.nan
     return rotations
-
-
-def _scale(hand: SourceHand, points: Floats) -> tuple[float, tuple[str, ...]]:
-    """Return the power of ten that brings a hand, whose joints come first in points (M, 3), to a person's size."""
-    rows = {each.joint: row for row, each in enumerate(hand.joints)}
-    lengths = [0.0]
-    for joints in DIGIT_JOINTS.values():
-        chain = [points[rows[joint]] for joint in ("wrist", *joints) if joint in rows]
-        lengths.append(sum(float(np.linalg.norm(after - before)) for before, after in pairwise(chain)))
-    ratio = max(lengths) / adult(hand.side).size
-    exponent = round(float(np.log10(ratio))) if ratio > 0 else 0
-    if exponent == 0:
-        return 1.0, ()
-    larger = "large" if exponent > 0 else "small"
-    note = f"the hand is {max(lengths):.3g} m long: taken as {10 ** abs(exponent)} times too {larger}"
-    return 10.0**-exponent, (note,)

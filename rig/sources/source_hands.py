@@ -1,6 +1,6 @@
 """The hands of an armature that is read as a capture: which bone, or point of a bone, each joint is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import DIGIT_JOINTS, DIGITS, Side
+from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, SIDES, Side
 from ...hand.proportions import adult
-from ..armature_data import plain_bones
+from ..armature_data import expect_current_pose, plain_bones
 from ..armature_hands import FoundHand, find_hands
-from ..binding import is_armature
-from ..detection import detect
+from ..detection import Bone as PlainBone
+from ..detection import DetectedHand, detect
+from ..mapping import saved_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object
@@ -52,41 +53,76 @@ def source_hands(armature: "Object", *, tails_known: bool) -> tuple[SourceHand, 
     tails_known: whether bones end where their tails are. Otherwise the lengths of last bones without a tip are a mean
     hand's. Raises RigError as `find_hands` does.
     """
-    found = _found_hands(armature)
-    return tuple(SourceHand(hand.side, tuple(_joints(armature, hand, tails_known))) for hand in found)
+    if any(saved_mapping(armature, side) for side in SIDES):
+        return tuple(_source_hand(armature, hand, {}, tails_known) for hand in find_hands(armature, ()))
+    expect_current_pose(armature)
+    bones, ends = _without_ends(plain_bones(armature))
+    return tuple(_source_hand(armature, hand, ends, tails_known) for hand in _detected(armature, bones))
 
 
-def _found_hands(armature: "Object") -> tuple[FoundHand, ...]:
-    """Return the hands that could be keyed, else those whose bones follow constraints."""
+def _without_ends(bones: "list[PlainBone]") -> tuple[tuple[PlainBone, ...], dict[str, str]]:
+    """Return bones without those that only mark where others end, and bone -> the one that marks its end.
+
+    Exporters add them, named as the bone before with `_end`, also where the fingers have bones for their tips.
+    """
+    parents = {bone.parent for bone in bones}
+    ends = {
+        bone.parent: bone
+        for bone in bones
+        if bone.parent is not None and bone.name not in parents and bone.name.lower() == f"{bone.parent}_end".lower()
+    }
+    marks = {bone.name for bone in ends.values()}
+    kept = (bone for bone in bones if bone.name not in marks)
+    return (
+        tuple(replace(bone, tail=ends[bone.name].head) if bone.name in ends else bone for bone in kept),
+        {name: bone.name for name, bone in ends.items()},
+    )
+
+
+def _detected(armature: "Object", bones: "tuple[PlainBone, ...]") -> tuple[DetectedHand, ...]:
+    """Return the hands among bones that can be keyed, else those whose bones follow constraints."""
+    where = f"armature '{armature.name}'"
+    mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
     try:
-        return find_hands(armature, ())
+        return detect(bones, where, mirrored)
     except RigError:
-        if not is_armature(armature) or not any(bone.constraints for bone in armature.pose.bones):
+        if not any(bone.driven or bone.locked for bone in bones):
             raise
-        free = tuple(replace(bone, driven=False, locked=False) for bone in plain_bones(armature))
-        mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
-        hands = detect(free, f"armature '{armature.name}'", mirrored)
-        return tuple(FoundHand(hand.side, dict(hand.bones), carrier=hand.carrier) for hand in hands)
+        return detect(tuple(replace(bone, driven=False, locked=False) for bone in bones), where, mirrored)
 
 
-def _joints(armature: "Object", hand: FoundHand, tails_known: bool) -> Iterator[SourceJoint]:
+def _source_hand(
+    armature: "Object", hand: FoundHand | DetectedHand, ends: Mapping[str, str], tails_known: bool
+) -> SourceHand:
+    return SourceHand(hand.side, tuple(_joints(armature, hand, ends, tails_known)))
+
+
+def _joints(
+    armature: "Object", hand: FoundHand | DetectedHand, ends: Mapping[str, str], tails_known: bool
+) -> Iterator[SourceJoint]:
     for joint, bone in hand.bones.items():
         # A wrist's control need not be where the hand is.
         yield SourceJoint(joint, hand.carrier or bone if joint == "wrist" else bone)
     bones = armature.data.bones
     for digit in DIGITS:
         *others, tip = DIGIT_JOINTS[digit]
-        chain = [bones[hand.bones[joint]] for joint in others if joint in hand.bones]
-        if len(chain) > 1 and tip not in hand.bones:
-            x, y, z = _tip_offset(digit, chain, tails_known).tolist()
+        joints = [joint for joint in others if joint in hand.bones]
+        if tip in hand.bones or not joints:
+            continue
+        if hand.bones[joints[-1]] in ends:
+            yield SourceJoint(tip, ends[hand.bones[joints[-1]]])
+        elif len(joints) > 1:
+            chain = [bones[hand.bones[joint]] for joint in joints]
+            x, y, z = _tip_offset(chain, tails_known, _last_share(digit, *joints[-2:])).tolist()
             yield SourceJoint(tip, chain[-1].name, (x, y, z))
 
 
-def _tip_offset(digit: str, chain: "list[Bone]", tails_known: bool) -> Floats:
+def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:
     """Return where a digit's tip is, from the head of its last bone in that bone's rest frame.
 
     Digits (N bones, from the palm) keep a convention: the next joint is along the same local axis of each bone. Without
-    one, the last bone continues straight on.
+    one, the last bone continues straight on. share: the last bone's length in lengths of the one before, where its tail
+    does not say it.
     """
     steps = [np.array(bone.matrix_local)[:3, :3].T @ _step(bone, after) for bone, after in _pairs(chain)]
     local = [step / max(float(np.linalg.norm(step)), 1e-12) for step in steps[-2:]]
@@ -97,7 +133,7 @@ def _tip_offset(digit: str, chain: "list[Bone]", tails_known: bool) -> Floats:
     else:
         direction = np.array(last.matrix_local)[:3, :3].T @ _step(chain[-2], last) / max(length, 1e-12)
     met = all(_step_to_tail(bone, after) < TAIL_TOLERANCE * length for bone, after in _pairs(chain[-3:]))
-    tip: Floats = direction * (float(last.length) if tails_known and met else length * _last_share(digit))
+    tip: Floats = direction * (float(last.length) if tails_known and met else length * share)
     return tip
 
 
@@ -113,7 +149,10 @@ def _step_to_tail(bone: "Bone", after: "Bone") -> float:
     return float((bone.tail_local - after.head_local).length)
 
 
-def _last_share(digit: str) -> float:
-    """Return the length of a digit's last bone as a share of the one before, on a mean hand."""
+def _last_share(digit: str, before: str, last: str) -> float:
+    """Return a mean hand's length from one joint of a digit to its tip, as a share of that from the joint before."""
     lengths = adult("right").phalanges[DIGITS.index(digit)]
-    return float(lengths[2] / lengths[1])
+    reach = dict(zip(CHAIN_JOINTS[digit], np.concatenate([[0.0], np.cumsum(lengths)]).tolist(), strict=True))
+    # A finger's metacarpal is before its chain, about as long as its first phalanx.
+    begin = reach.get(before, -float(lengths[0]))
+    return float((lengths.sum() - reach[last]) / (reach[last] - begin))

@@ -23,6 +23,7 @@ from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
 from knuckle.rig.rest_frames import rest_world
 from knuckle.rig.rig_query import RigQuery
+from knuckle.rig.sources.reading import read_capture
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ def headset_clip(path: Path, clip: Path) -> Path:
 
 def bake(armature: bpy.types.Object, capture: Path, **recipe: Any) -> Take:
     """Solves a capture within what the rig lets a hand do, and keys the rig."""
-    job = SolveJob(Recipe(str(capture), **recipe), RigQuery.of(armature))
+    job = SolveJob(Recipe(str(capture), **recipe), RigQuery.of(armature), reader=read_capture)
     for _ in job.steps():
         pass
     assert job.take is not None

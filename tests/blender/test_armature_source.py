@@ -1,0 +1,235 @@
+"""Armatures of the open scene as captures: which frames are read, and that nothing of the scene changes."""
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from knuckle.capture import Markers
+from knuckle.errors import KnuckleError
+from knuckle.hand.generators import run_to_end
+from knuckle.hand.joints import JOINTS
+from knuckle.pipeline.recipe import Recipe
+from knuckle.rig.keys.frame_times import set_scene_rate
+from knuckle.rig.sources.reading import read_capture
+from knuckle.tests.blender.curled import curl
+from knuckle.tests.blender.exporting import evaluated_heads, read
+from knuckle.tests.blender.making import moved, rig
+from knuckle.tests.blender.rigs import PLACES, RIGS, placed
+from knuckle.tests.blender.snapshot import differences, snapshot
+
+JOINT_BONES = {joint: joint for joint in JOINTS}
+NEAREST = 1e-6
+"""m: 32 bits of a place a metre from the origin, and more."""
+Object = bpy.types.Object
+
+
+def keyed(armature: Object) -> None:
+    curl(armature, [1, 20], [0.0, 1.0])
+
+
+def stripped(armature: Object) -> None:
+    """Only strips of the NLA, one played at half the speed."""
+    keyed(armature)
+    data = armature.animation_data
+    strip = data.nla_tracks.new().strips.new("Curl", 10, data.action)
+    strip.action_slot = data.action_slot
+    strip.scale = 2.0
+    data.action = None
+
+
+def slotted(armature: Object) -> None:
+    """An action whose other slot is longer."""
+    keyed(armature)
+    other = bpy.data.objects.new("Other", None)
+    action = armature.animation_data.action
+    other.animation_data_create().action = action
+    other.animation_data.action_slot = action.slots.new(id_type="OBJECT", name="Other")
+    for frame in (1, 400):
+        other.keyframe_insert("location", frame=frame)
+
+
+def constrained(armature: Object) -> None:
+    """Bones that copy those of another armature, which is animated."""
+    other = rig("right")
+    other.name = "Leader"
+    curl(other, [5, 24], [0.0, 1.0])
+    for bone in armature.pose.bones:
+        copy = bone.constraints.new("COPY_TRANSFORMS")
+        copy.target, copy.subtarget = other, bone.name
+
+
+def driven(armature: Object) -> None:
+    """Bones with drivers, without a key: the scene's range counts."""
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 11, 30
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    bone.rotation_mode = "XYZ"
+    bone.driver_add("rotation_euler", 0).driver.expression = "frame / 100"
+
+
+def carried(armature: Object) -> None:
+    """On a parent that is animated and small."""
+    keyed(armature)
+    parent = bpy.data.objects.new("Parent", None)
+    bpy.context.scene.collection.objects.link(parent)
+    parent.scale = (0.5, 0.5, 0.5)
+    armature.parent = parent
+    for frame, x in ((1, 0.0), (30, 1.0)):
+        parent.location.x = x
+        parent.keyframe_insert("location", frame=frame)
+
+
+@pytest.mark.parametrize(
+    ("animate", "first", "last"),
+    [(keyed, 1, 20), (stripped, 10, 48), (slotted, 1, 20), (constrained, 5, 24), (driven, 11, 30), (carried, 1, 30)],
+)
+def test_each_frame_of_the_animation_is_read_as_blender_shows_it(
+    animate: Callable[[Object], None], first: int, last: int
+) -> None:
+    armature = rig("right")
+    animate(armature)
+    check(armature, read("armature:Rig"), np.arange(first, last + 1.0))
+
+
+@pytest.mark.parametrize("how", ["turned and small", "mirrored", "squeezed"])
+def test_armatures_of_any_transform_are_read_in_the_world(how: str) -> None:
+    armature = rig("right")
+    keyed(armature)
+    moved(armature, how)
+    markers = read("armature:Rig", unit="m")
+    check(armature, markers, np.arange(1, 21.0), "left" if how == "mirrored" else "right")
+
+
+def check(armature: Object, markers: Markers, frames: np.ndarray, side: str = "right") -> None:
+    """Against Blender's evaluation of the scene."""
+    assert len(markers.times) == len(frames)
+    order = [markers.names.index(f"{side}:{joint}") for joint in JOINTS]
+    off = np.linalg.norm(markers.positions[:, order] - evaluated_heads(armature, JOINT_BONES, frames), axis=-1)
+    assert off.max() < NEAREST, f"{1000 * off.max():.4f} mm"
+
+
+@pytest.mark.parametrize(("rate", "baked"), [(24.0, 30.0), (24.0, 120.0), (30 / 1.001, 100.0), (60.0, 60.0)])
+def test_keys_between_the_scenes_frames_are_read_where_they_are(rate: float, baked: float) -> None:
+    set_scene_rate(bpy.context.scene, rate)
+    armature = rig("right")
+    angles = 0.5 - 0.5 * np.cos(np.arange(60) / 5)
+    curl(armature, (1 + np.arange(60) * rate / baked).tolist(), angles.tolist())
+    markers = read("armature:Rig")
+    assert len(markers.times) == 60
+    assert np.allclose(markers.times, np.arange(60) / baked, atol=1e-4)
+    assert abs(markers.rate - baked) < 0.01 * baked
+    parts = ("phalanx-intermediate", "phalanx-distal")
+    knuckle, middle, last = (
+        markers.positions[:, markers.names.index(f"right:index-finger-{part}")] for part in ("phalanx-proximal", *parts)
+    )
+    one, other = middle - knuckle, last - middle
+    bend = np.arctan2(np.linalg.norm(np.cross(one, other), axis=-1), (one * other).sum(-1))
+    assert np.allclose(bend - bend[0], angles, atol=1e-3)
+
+
+def test_reading_changes_nothing_of_the_scene() -> None:
+    armature = rig("right")
+    keyed(armature)
+    armature.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    scene = bpy.context.scene
+    scene.frame_set(7, subframe=0.25)
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    bone.rotation_quaternion, bone.location = (0.0, 1.0, 0.0, 0.0), (1.0, 2.0, 3.0)
+    before = snapshot()
+    read("armature:Rig")
+    assert differences(before, snapshot()) == {}
+    assert (scene.frame_current, scene.frame_subframe) == (7, 0.25)
+
+
+def test_a_reading_that_is_closed_leaves_nothing_behind() -> None:
+    keyed(rig("right"))
+    before = snapshot()
+    work = read_capture(Recipe("armature:Rig"))
+    next(work)
+    assert len(bpy.data.scenes) == 2
+    work.close()
+    assert differences(before, snapshot()) == {}
+
+
+def test_an_armature_that_is_removed_while_it_is_read_is_said_so() -> None:
+    keyed(rig("right"))
+    work = read_capture(Recipe("armature:Rig"))
+    next(work)
+    bpy.data.objects.remove(bpy.data.objects["Rig"])
+    with pytest.raises(KnuckleError, match="armature 'Rig' or bones of its hands are not in this file any more"):
+        run_to_end(work)
+    assert len(bpy.data.scenes) == 1
+
+
+def hidden(armature: Object) -> None:
+    keyed(armature)
+    armature.hide_viewport = True
+
+
+def endless(armature: Object) -> None:
+    curl(armature, [1, 400_000], [0.0, 1.0])
+
+
+def renamed(armature: Object) -> None:
+    keyed(armature)
+    armature.name = "Another"
+
+
+def without_a_hand(armature: Object) -> None:
+    keyed(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in list(armature.data.edit_bones)[4:]:
+        armature.data.edit_bones.remove(bone)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (hidden, "armature 'Rig' is disabled in viewports"),
+        (endless, "animated from frame 1 to 400000, expected 200000 samples at most"),
+        (renamed, "there is no armature 'Rig' in scene 'Scene', choose another"),
+        (without_a_hand, "armature 'Rig' has no hand that can be recognised"),
+    ],
+)
+def test_armatures_that_cannot_be_read_are_said_so(make: Callable[[Object], None], says: str) -> None:
+    make(rig("right"))
+    with pytest.raises(KnuckleError, match=says):
+        read("armature:Rig")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_rigs_turned_hands_are_read_where_they_are_seen(place: str) -> None:
+    armature, truth = RIGS["MakeHuman"]()
+    placed(armature, place)
+    armature.name = "Body"
+    for joint in ("index-finger-phalanx-proximal", "thumb-phalanx-distal"):
+        for side in truth:
+            bone = armature.pose.bones[truth[side][joint]]
+            bone.rotation_mode = "XYZ"
+            for frame, angle in ((1, 0.0), (10, 0.4)):
+                bone.rotation_euler = (angle, 0.0, 0.0)
+                bone.keyframe_insert("rotation_euler", frame=frame)
+    markers = read("armature:Body", unit="m")
+    for side, bones in truth.items():
+        shown = {"left": "right", "right": "left"}[side] if place == "mirrored" else side
+        heads = evaluated_heads(armature, bones, np.arange(1, 11.0))
+        found = markers.positions[:, [markers.names.index(f"{shown}:{joint}") for joint in bones]]
+        assert np.abs(found - heads).max() < 10 * NEAREST
+
+
+def test_rotations_are_those_of_the_bones_in_the_world() -> None:
+    armature = rig("right")
+    keyed(armature)
+    armature.matrix_world = Matrix.Rotation(0.7, 4, (1.0, 2.0, 3.0)) @ Matrix.Scale(2.0, 4)
+    markers = read("armature:Rig", unit="m")
+    assert markers.rotations is not None
+    bpy.context.scene.frame_set(20)
+    for joint in ("wrist", "middle-finger-phalanx-distal"):
+        seen = (armature.matrix_world @ armature.pose.bones[joint].matrix).to_quaternion()
+        found = markers.rotations[-1, markers.names.index(f"right:{joint}")]
+        assert abs(abs(float(np.dot(found, seen))) - 1.0) < 1e-6
