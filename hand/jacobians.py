@@ -62,15 +62,15 @@ def hand_topology(hand: HandModel) -> HandTopology:
     """Return the topology of a hand; cached, since hands are immutable."""
     parents = np.array(hand.parents)
     depth = np.zeros(len(parents), int)
-    moves = np.zeros((len(parents), hand.dofs), bool)
+    affected_by = np.zeros((len(parents), hand.dofs), bool)
     for joint, parent in enumerate(hand.parents):
-        moves[joint] = hand.axis_joint == joint
+        affected_by[joint] = hand.axis_joint == joint
         if parent >= 0:
             depth[joint] = depth[parent] + 1
-            moves[joint] |= moves[parent]
+            affected_by[joint] |= affected_by[parent]
     levels = [np.flatnonzero(depth == k) for k in range(depth.max() + 1)]
     order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
-    turns = [np.flatnonzero(order == k) for k in range(order.max(initial=-1) + 1)]
+    dofs_by_order = [np.flatnonzero(order == k) for k in range(order.max(initial=-1) + 1)]
     crosses = cross_matrix(hand.axes)
     return HandTopology(
         levels=tuple((level, parents[level]) for level in levels),
@@ -79,10 +79,10 @@ def hand_topology(hand: HandModel) -> HandTopology:
         axes=hand.axes[:, :, None],
         axis_crosses=crosses,
         axis_cross_squares=crosses @ crosses,
-        dofs_by_order=tuple((dofs, hand.axis_joint[dofs]) for dofs in turns),
+        dofs_by_order=tuple((dofs, hand.axis_joint[dofs]) for dofs in dofs_by_order),
         dof_joints=hand.axis_joint,
         dof_parents=parents[hand.axis_joint],
-        affected_by=moves,
+        affected_by=affected_by,
     )
 
 
@@ -103,8 +103,8 @@ class PosedJoints:
         chosen = [self.hand.sites[site] for site in sites]
         joints = [site.joint for site in chosen]
         offsets = np.array([site.offset for site in chosen]).reshape(-1, 3, 1)
-        at: Floats = (self.rotations[:, joints] @ offsets)[..., 0] + self.positions[:, joints]
-        return at
+        positions: Floats = (self.rotations[:, joints] @ offsets)[..., 0] + self.positions[:, joints]
+        return positions
 
     def jacobians(self, sites: Ints) -> tuple[Floats, Floats]:
         """Linear and angular Jacobians of sites (T,).
@@ -113,18 +113,16 @@ class PosedJoints:
             Two arrays (F, T, 3, 6 + D): how ν moves the sites, and how it rotates the joints that carry them.
         """
         joints = np.array([self.hand.sites[site].joint for site in sites], int)
-        at = self.site_positions(sites)
-        link = hand_topology(self.hand)
-        moved = link.affected_by[joints]
-        axes = np.where(moved[..., None], self.axes[:, None], 0.0)
-        arms = at[:, :, None] - self.positions[:, None, link.dof_joints]
-        count = len(at)
-        moves, turns = np.zeros((2, count, len(joints), 3, ROOT_DOFS + len(link.dof_joints)))
-        moves[..., :3] = turns[..., 3:ROOT_DOFS] = np.eye(3)
-        moves[..., 3:ROOT_DOFS] = -cross_matrix(at - self.positions[:, None, 0])
-        moves[..., ROOT_DOFS:] = np.cross(axes, arms).swapaxes(-1, -2)
-        turns[..., ROOT_DOFS:] = axes.swapaxes(-1, -2)
-        return moves, turns
+        positions = self.site_positions(sites)
+        topology = hand_topology(self.hand)
+        axes = np.where(topology.affected_by[joints][..., None], self.axes[:, None], 0.0)
+        arms = positions[:, :, None] - self.positions[:, None, topology.dof_joints]
+        linear, angular = np.zeros((2, len(positions), len(joints), 3, ROOT_DOFS + len(topology.dof_joints)))
+        linear[..., :3] = angular[..., 3:ROOT_DOFS] = np.eye(3)
+        linear[..., 3:ROOT_DOFS] = -cross_matrix(positions - self.positions[:, None, 0])
+        linear[..., ROOT_DOFS:] = np.cross(axes, arms).swapaxes(-1, -2)
+        angular[..., ROOT_DOFS:] = axes.swapaxes(-1, -2)
+        return linear, angular
 
 
 def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
@@ -135,24 +133,26 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
         root: (F, 4, 4) T_world_wrist, m.
         angles: (F, D) rad.
     """
-    link = hand_topology(hand)
+    topology = hand_topology(hand)
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
-    turned = np.eye(3) + sine * link.axis_crosses + (1.0 - cosine) * link.axis_cross_squares  # Rodrigues
+    # Rodrigues' formula.
+    dof_rotations = np.eye(3) + sine * topology.axis_crosses + (1.0 - cosine) * topology.axis_cross_squares
     count, joints = len(angles), len(hand.joints)
-    local = np.broadcast_to(link.rest_rotations, (count, joints, 3, 3)).copy()
+    local = np.broadcast_to(topology.rest_rotations, (count, joints, 3, 3)).copy()
     axes = np.empty((count, hand.dofs, 3, 1))
-    for dofs, owners in link.dofs_by_order:
+    for dofs, dof_joints in topology.dofs_by_order:
         # In the parent's frame: the joint's earlier rotations are applied, its later ones are not.
-        axes[:, dofs] = local[:, owners] @ link.axes[dofs]
-        local[:, owners] = local[:, owners] @ turned[:, dofs]
+        axes[:, dofs] = local[:, dof_joints] @ topology.axes[dofs]
+        local[:, dof_joints] = local[:, dof_joints] @ dof_rotations[:, dofs]
     # One extra row at the end holds the wrist's frame, which the root's parent index −1 picks.
-    turns, places = np.empty((count, joints + 1, 3, 3)), np.empty((count, joints + 1, 3, 1))
-    turns[:, -1], places[:, -1] = root[:, :3, :3], root[:, :3, 3:]
-    for level, parents in link.levels:
-        above = turns[:, parents]
-        turns[:, level] = above @ local[:, level]
-        places[:, level] = above @ link.rest_positions[level] + places[:, parents]
-    return PosedJoints(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.dof_parents] @ axes)[..., 0])
+    rotations, positions = np.empty((count, joints + 1, 3, 3)), np.empty((count, joints + 1, 3, 1))
+    rotations[:, -1], positions[:, -1] = root[:, :3, :3], root[:, :3, 3:]
+    for level, parents in topology.levels:
+        above = rotations[:, parents]
+        rotations[:, level] = above @ local[:, level]
+        positions[:, level] = above @ topology.rest_positions[level] + positions[:, parents]
+    world_axes = (rotations[:, topology.dof_parents] @ axes)[..., 0]
+    return PosedJoints(hand, rotations[:, :-1], positions[:, :-1, :, 0], world_axes)
 
 
 def rotation_errors(wanted: Floats, found: Floats) -> Floats:
@@ -163,8 +163,8 @@ def rotation_errors(wanted: Floats, found: Floats) -> Floats:
     q = rot.from_matrix(wanted @ found.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2 * np.arctan2(sine, q[..., :1])
-    turn: Floats = q[..., 1:] * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 2.0)
-    return turn
+    vectors: Floats = q[..., 1:] * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 2.0)
+    return vectors
 
 
 def integrate(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:

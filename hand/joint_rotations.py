@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 OFFSET_TOLERANCE = np.deg2rad(12.0)
-"""A device's offset whose median deviation from its mean exceeds this is not a constant difference of frames."""
+"""rad: an offset whose median deviation from its mean exceeds this is not constant."""
 
 
 def device_offsets(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
-    """Offsets (T, 4) that turn a device's joint rotations into the model's; NaN where unknown.
+    """Offsets (T, 4) from a device's joint rotations to the model's; NaN where unknown.
 
     Args:
         hand: the hand model.
@@ -31,13 +31,13 @@ def device_offsets(hand: HandModel, targets: Targets, pose: Pose, device: Floats
         Unit quaternions by which the device's rotations are multiplied from the right.
     """
     joints = np.array([hand.sites[site].joint for site in targets.sites])
-    own = rot.from_matrix(kinematics.joint_frames(hand, pose)[:, joints, :3, :3])
+    solved = rot.from_matrix(kinematics.joint_frames(hand, pose)[:, joints, :3, :3])
     # If a digit's tip is not seen, its last bone may have any angle.
-    own[:, ~observable_joints(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
-    return fill_from_parents(hand, joints, constant_offsets(device, own))
+    solved[:, ~observable_joints(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
+    return fill_from_parents(hand, joints, constant_offsets(device, solved))
 
 
-def constant_offsets(device: Floats, own: Floats) -> Floats:
+def constant_offsets(device: Floats, solved: Floats) -> Floats:
     """Constant offsets (T, 4) from a device's rotations to the model's; NaN where they are not constant.
 
     Devices agree on joint positions but not on the orientation of joint frames, which differs by a constant rotation of
@@ -45,16 +45,16 @@ def constant_offsets(device: Floats, own: Floats) -> Floats:
 
     Args:
         device: (F, T, 4) rotations that the device reports, NaN where missing.
-        own: (F, T, 4) rotations solved from its positions, NaN where unknown.
+        solved: (F, T, 4) rotations solved from its positions, NaN where unknown.
     """
-    apart = rot.multiply(rot.conjugate(device), own)
-    result = np.full(apart.shape[1:], np.nan)
-    for column in range(apart.shape[1]):
-        known = apart[np.isfinite(apart[:, column]).all(axis=1), column]
+    offsets = rot.multiply(rot.conjugate(device), solved)
+    result = np.full(offsets.shape[1:], np.nan)
+    for column in range(offsets.shape[1]):
+        known = offsets[np.isfinite(offsets[:, column]).all(axis=1), column]
         if len(known):
             mean = _mean_quaternion(known)
-            away = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
-            if np.median(away) < OFFSET_TOLERANCE:
+            deviations = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
+            if np.median(deviations) < OFFSET_TOLERANCE:
                 result[column] = mean
     return result
 
@@ -79,9 +79,9 @@ def fill_from_parents(hand: HandModel, joints: "NDArray[np.int64]", offsets: Flo
     column = {joint: index for index, joint in enumerate(joints.tolist())}
     result = offsets.copy()
     for joint in sorted(column):
-        before = column.get(hand.parents[joint])
-        if before is not None and np.isnan(result[column[joint]]).any():
-            result[column[joint]] = result[before]
+        parent = column.get(hand.parents[joint])
+        if parent is not None and np.isnan(result[column[joint]]).any():
+            result[column[joint]] = result[parent]
     return result
 
 
@@ -105,47 +105,49 @@ def apply_target_rotations(hand: HandModel, targets: Targets, pose: Pose) -> Pos
     # Process together the frames that have the same joints' rotations.
     patterns, which = np.unique(targets.rotation_weights > 0, axis=0, return_inverse=True)
     result = pose.angles.copy()
-    for number, told in enumerate(patterns):
+    for number, columns in enumerate(patterns):
         rows = np.flatnonzero(which.ravel() == number)
-        turns, known = np.zeros((len(rows), len(hand.joints), 4)), np.zeros(len(hand.joints), bool)
-        turns[:, joints[told]], known[joints[told]] = targets.rotations[rows][:, told], True
+        rotations, known = np.zeros((len(rows), len(hand.joints), 4)), np.zeros(len(hand.joints), bool)
+        rotations[:, joints[columns]], known[joints[columns]] = targets.rotations[rows][:, columns], True
         if not known[0]:
-            turns[:, 0], known[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
-        found = angles_from_rotations(hand, turns, known)
-        result[rows] = np.where(np.isfinite(found), found, result[rows])
+            rotations[:, 0], known[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
+        angles = angles_from_rotations(hand, rotations, known)
+        result[rows] = np.where(np.isfinite(angles), angles, result[rows])
     return replace(pose, angles=result)
 
 
-def angles_from_rotations(hand: HandModel, turns: Floats, known: Bools) -> Floats:
+def angles_from_rotations(hand: HandModel, rotations: Floats, known: Bools) -> Floats:
     """Joint angles (F, D) rad within the limits from joint rotations; NaN where they do not determine an angle.
 
     Args:
         hand: the hand model.
-        turns: (F, J, 4) unit quaternions wxyz in the world.
+        rotations: (F, J, 4) unit quaternions wxyz in the world.
         known: (J,) which joints have a rotation. A joint's angles are relative to its nearest known ancestor, which
             must be on its digit or the wrist; joints between them are assumed to be at rest.
     """
-    frames = rot.to_matrix(np.where(known[:, None], turns, rot.IDENTITY))
-    result = np.full((len(turns), hand.dofs), np.nan)
+    frames = rot.to_matrix(np.where(known[:, None], rotations, rot.IDENTITY))
+    result = np.full((len(rotations), hand.dofs), np.nan)
     for joint in sorted(set(hand.axis_joint.tolist())):
-        before, carried = hand.parents[joint], hand.rest[joint, :3, :3]
-        while before > 0 and not known[before]:
-            before, carried = hand.parents[before], hand.rest[before, :3, :3] @ carried
-        if known[joint] and known[before]:
+        ancestor, rest = hand.parents[joint], hand.rest[joint, :3, :3]
+        while ancestor > 0 and not known[ancestor]:
+            ancestor, rest = hand.parents[ancestor], hand.rest[ancestor, :3, :3] @ rest
+        if known[joint] and known[ancestor]:
             dofs = np.flatnonzero(hand.axis_joint == joint)
-            turn = np.swapaxes(frames[:, before] @ carried, -1, -2) @ frames[:, joint]
-            result[:, dofs] = _euler_angles(hand, dofs, turn)
+            relative = np.swapaxes(frames[:, ancestor] @ rest, -1, -2) @ frames[:, joint]
+            result[:, dofs] = _euler_angles(hand, dofs, relative)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
 
 
-def _euler_angles(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
-    """Angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion)."""
-    whole = {
-        "abduction": np.arctan2(turn[:, 1, 0], turn[:, 0, 0]),
-        "twist": np.arctan2(-turn[:, 2, 0], np.hypot(turn[:, 2, 1], turn[:, 2, 2])),
-        "flexion": np.arctan2(turn[:, 2, 1], turn[:, 2, 2]),
+def _euler_angles(hand: HandModel, dofs: "NDArray[np.int64]", rotations: Floats) -> Floats:
+    """Angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion), (F, 3, 3)."""
+    xx, yx, zx = rotations[:, 0, 0], rotations[:, 1, 0], rotations[:, 2, 0]
+    zy, zz = rotations[:, 2, 1], rotations[:, 2, 2]
+    angles = {
+        "abduction": np.arctan2(yx, xx),
+        "twist": np.arctan2(-zx, np.hypot(zy, zz)),
+        "flexion": np.arctan2(zy, zz),
     }
     # A joint's axis is the one in AXES, negated on a left hand for abduction and twist.
     signs = [float(np.sum(hand.axes[dof])) for dof in dofs]
-    return np.stack([whole[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)], axis=1)
+    return np.stack([angles[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)], axis=1)

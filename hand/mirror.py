@@ -32,15 +32,10 @@ def other_side(side: Side) -> Side:
 
 def model(hand: HandModel) -> HandModel:
     """Return the other hand with the same proportions, limits and couplings."""
-    sites = tuple(Site(site.name, site.joint, _mirrored_point(site.offset)) for site in hand.sites)
+    sites = tuple(Site(site.name, site.joint, (-x, y, z)) for site in hand.sites for x, y, z in (site.offset,))
     return replace(
         hand, side=other_side(hand.side), rest=FRAME_SIGNS * hand.rest, axes=AXIS_SIGNS * hand.axes, sites=sites
     )
-
-
-def _mirrored_point(place: tuple[float, float, float]) -> tuple[float, float, float]:
-    x, y, z = place
-    return -x, y, z
 
 
 def pose(posed: Pose, hand: HandModel) -> Pose:
@@ -48,13 +43,16 @@ def pose(posed: Pose, hand: HandModel) -> Pose:
     return Pose(hand, FRAME_SIGNS * posed.root, posed.angles)
 
 
-def targets(asked: Targets) -> Targets:
+def targets(original: Targets) -> Targets:
     """Mirror targets for the other hand."""
-    turns = np.array([1.0, *AXIS_SIGNS])
+
+    def mirrored(values: Floats | None, signs: Floats) -> Floats | None:
+        return None if values is None else signs * values
+
     return replace(
-        asked,
-        positions=POINT_SIGNS * asked.positions,
-        rotations=None if asked.rotations is None else turns * asked.rotations,
-        velocities=None if asked.velocities is None else POINT_SIGNS * asked.velocities,
-        angular_velocities=None if asked.angular_velocities is None else AXIS_SIGNS * asked.angular_velocities,
+        original,
+        positions=POINT_SIGNS * original.positions,
+        rotations=mirrored(original.rotations, np.array([1.0, *AXIS_SIGNS])),
+        velocities=mirrored(original.velocities, POINT_SIGNS),
+        angular_velocities=mirrored(original.angular_velocities, AXIS_SIGNS),
     )

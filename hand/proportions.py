@@ -70,11 +70,11 @@ class Proportions(ValueEquality):
 
 def _rotation_zxy(z: float, x: float, y: float) -> Floats:
     """Quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
-    turns = [
+    about_z, about_x, about_y = (
         rot.from_axis_angle(axis, np.deg2rad(angle))
         for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)
-    ]
-    return rot.multiply(rot.multiply(turns[0], turns[1]), turns[2])
+    )
+    return rot.multiply(rot.multiply(about_z, about_x), about_y)
 
 
 _ADULT = Proportions(
@@ -182,8 +182,8 @@ def to_wrist_frame(proportions: Proportions, spots: tuple[Spot, ...], seen: Floa
         (F, M, 3) m.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    moves = rot.fit_rigid_to_visible(site_positions(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
-    local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
+    wrist = rot.fit_rigid_to_visible(site_positions(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
+    local: Floats = np.einsum("fji,fmj->fmi", wrist[:, :3, :3], seen - wrist[:, None, :3, 3])
     return local
 
 

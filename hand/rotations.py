@@ -44,8 +44,8 @@ def rotate(q: Floats, vectors: Floats) -> Floats:
     """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
     w, u = q[..., :1], q[..., 1:]
     twice = 2 * np.cross(u, vectors)
-    turned: Floats = vectors + w * twice + np.cross(u, twice)
-    return turned
+    rotated: Floats = vectors + w * twice + np.cross(u, twice)
+    return rotated
 
 
 def to_matrix(q: Floats) -> Floats:
@@ -73,8 +73,8 @@ _PRODUCTS_TO_AXES: Floats = np.concatenate(
 def to_matrix_transposed(q: Floats) -> Floats:
     """Transposed rotation matrices (N, 3, 3) of quaternions (N, 4) of any norm, in fewer operations than to_matrix."""
     squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _PRODUCTS_TO_AXES
-    turned: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
-    return turned
+    matrices: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
+    return matrices
 
 
 def from_matrix(matrices: Floats) -> Floats:
@@ -123,8 +123,8 @@ def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
     b, angle = np.where(cosine < 0, -b, b), np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
     # For very short arcs, linear interpolation avoids dividing by sin(0).
     sine, short = np.sin(angle), angle < 1e-6
-    ways = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - part, part)]
-    mixed = ways[0] * a + ways[1] * b
+    weights = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - part, part)]
+    mixed = weights[0] * a + weights[1] * b
     unit: Floats = mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
     return unit
 
@@ -193,15 +193,15 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     target_mid = (weights[..., None] * target).sum(-2) / total
     a = (source - source_mid[..., None, :]) * weights[..., None]
     b = target - target_mid[..., None, :]
-    moves = np.zeros((*source_mid.shape[:-1], 4, 4))
-    moves[..., :3, :3] = nearest_rotation(np.swapaxes(b, -1, -2) @ a)
-    moves[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", moves[..., :3, :3], source_mid)
-    moves[..., 3, 3] = 1.0
-    return moves
+    transforms = np.zeros((*source_mid.shape[:-1], 4, 4))
+    transforms[..., :3, :3] = nearest_rotation(np.swapaxes(b, -1, -2) @ a)
+    transforms[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", transforms[..., :3, :3], source_mid)
+    transforms[..., 3, 3] = 1.0
+    return transforms
 
 
-def fit_rigid_to_visible(places: Floats, seen: Floats) -> Floats:
+def fit_rigid_to_visible(points: Floats, seen: Floats) -> Floats:
     """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
     known = np.all(np.isfinite(seen), axis=-1)
     target = np.where(known[..., None], seen, 0.0)
-    return fit_rigid(np.broadcast_to(places, seen.shape), target, known.astype(float))
+    return fit_rigid(np.broadcast_to(points, seen.shape), target, known.astype(float))

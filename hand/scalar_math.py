@@ -50,8 +50,8 @@ def _where(condition: bool, yes: float, no: float) -> float:
     return yes if condition else no
 
 
-def _recompute_where(bad: bool, values: Values, again: Callable[[Pick], Values]) -> Values:
-    return again(_identity) if bad else values
+def _recompute_where(condition: bool, values: Values, compute: Callable[[Pick], Values]) -> Values:
+    return compute(_identity) if condition else values
 
 
 def _identity(x: Any) -> Any:
@@ -77,20 +77,20 @@ def _cos_many(x: Floats) -> Floats:
     return cosine
 
 
-def _recompute_rows(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], Values]) -> Values:
-    rows = np.flatnonzero(bad)
+def _recompute_rows(condition: NDArray[np.bool_], values: Values, compute: Callable[[Pick], Values]) -> Values:
+    rows = np.flatnonzero(condition)
     if not len(rows):
         return values
 
     def pick(x: Any) -> Any:
         return x[rows] if isinstance(x, np.ndarray) else x
 
-    mended = []
-    for value, better in zip(values, again(pick), strict=True):
-        whole = np.broadcast_to(value, np.shape(bad)).copy()
-        whole[rows] = better
-        mended.append(whole)
-    return cast(Values, tuple(mended))
+    result = []
+    for value, recomputed in zip(values, compute(pick), strict=True):
+        whole = np.broadcast_to(value, np.shape(condition)).copy()
+        whole[rows] = recomputed
+        result.append(whole)
+    return cast(Values, tuple(result))
 
 
 SCALAR: NumberFunctions[float] = NumberFunctions(

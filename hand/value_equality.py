@@ -19,13 +19,13 @@ class ValueEquality:
         return hash(hashable_content(self))
 
 
-def hashable_content(of: Any) -> Hashable:
+def hashable_content(value: Any) -> Hashable:
     """Return a hashable copy of what a dataclass, a tuple or an array contains."""
-    if isinstance(of, np.ndarray):
-        return of.shape, of.dtype.str, of.tobytes()
-    if isinstance(of, tuple):
-        return tuple(hashable_content(part) for part in of)
-    if is_dataclass(of):
-        return tuple(hashable_content(getattr(of, field.name)) for field in fields(of))
-    held: Hashable = of
-    return held
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, tuple):
+        return tuple(hashable_content(part) for part in value)
+    if is_dataclass(value):
+        return tuple(hashable_content(getattr(value, field.name)) for field in fields(value))
+    hashable: Hashable = value
+    return hashable

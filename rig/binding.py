@@ -152,7 +152,10 @@ def bind(
         rest_to_bone[index] = np.linalg.inv(rest[index]) @ np.array(bone.matrix_local)
     mapped_parents = _mapped_parents(bones, rest_bones, carrier)
     location_keyed = _location_keyed(
-        rest_bones, mapped_parents, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None
+        rest_bones,
+        mapped_parents,
+        float(np.ptp(rest[:, :3, 3], axis=0).max()),
+        armature.data.bones.get(carrier) if carrier else None,
     )
     return RigBinding(
         armature=armature.name,
@@ -203,11 +206,6 @@ def _mapped_parents(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", 
         ancestors = (joints[parent.name] for parent in bone.parent_recursive if parent.name in joints)
         mapped_parents[JOINT_INDEX[joint]] = next(ancestors, -1)
     return mapped_parents
-
-
-def _hand_size(rest: Floats) -> float:
-    heads = rest[:, :3, 3]
-    return float(np.ptp(heads, axis=0).max())
 
 
 def _location_keyed(

@@ -64,7 +64,7 @@ class FilteredAngles:
     """(F, D, D) maps a deviation from the prior's mean in the previous frame to its expected value in this one."""
 
 
-def filtered(
+def filter_angles(
     prior: PosePrior, times: Floats, measured: AngleMeasurement, state: AngleState | None = None
 ) -> tuple[FilteredAngles, AngleState]:
     """Filter measurements at times (F,) s by those before them (Kalman 1960).
@@ -100,7 +100,7 @@ def _decays(prior: PosePrior, intervals: Floats) -> Floats:
     return solve(prior.covariance + change / 2, prior.covariance - change / 2).swapaxes(1, 2)
 
 
-def smoothed(forward: FilteredAngles) -> Floats:
+def smooth_backwards(forward: FilteredAngles) -> Floats:
     """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
     angles = forward.mean.copy()
     carried = forward.decay[1:] @ forward.covariance[:-1]

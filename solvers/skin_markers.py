@@ -26,9 +26,9 @@ from ..hand.calibration.skin_markers.priors import START_ANGLES, shape_from_fit
 from ..hand.calibration.skin_markers.skin_fit import DOFS, SkinFit
 from ..hand.jacobians import ROOT_DOFS
 from ..hand.mirror import FRAME_SIGNS, POINT_SIGNS
-from .angle_filter import AngleMeasurement, AngleState, filtered, smoothed
+from .angle_filter import AngleMeasurement, AngleState, filter_angles, smooth_backwards
 from .solver import hold_last
-from .wrist_gaps import bridged
+from .wrist_gaps import fill_wrist_gaps
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -74,60 +74,62 @@ class SkinSolver:
 
     def solve(
         self,
-        worn: SkinFit,
+        hand: SkinFit,
         times: Floats,
         positions: Floats,
         state: SkinState | None = None,
-        beginning: Floats | None = None,
+        start_angles: Floats | None = None,
     ) -> tuple[SkinPoses, SkinState]:
         """Solve every frame. Solving in pieces gives the same poses as solving at once.
 
         The wrist stays where it was in frames with fewer than three visible markers.
 
         Args:
-            worn: the calibrated hand and its M markers.
+            hand: the calibrated hand and its M markers.
             times: (F,) s.
-            positions: (F, M, 3) m in the world, in the order of worn.markers, NaN where a marker is not seen.
+            positions: (F, M, 3) m in the world, in the order of hand.markers, NaN where a marker is not seen.
             state: what the previous piece returned; None at the start of a take.
-            beginning: (F, D) rad, angles from another solver as a further start pose. Each frame is searched from the
-                start pose of lowest cost.
+            start_angles: (F, D) rad, angles from another solver as a further start pose. Each frame starts from the
+                pose of lowest cost.
 
         Returns:
             The pose of each frame, and the state for the next piece.
         """
-        found = self._measured(worn, positions, beginning)
+        estimates = self._estimate_frames(hand, positions, start_angles)
         before = None if state is None else state.angles
-        forward, angle_state = filtered(worn.poses, times, found.angles, before)
-        poses = found.posed(forward.mean)
-        orientations = hold_last(poses.rotations, found.located, np.eye(3) if state is None else state.orientation)
-        positions = hold_last(poses.positions, found.located, np.zeros(3) if state is None else state.position)
+        forward, angle_state = filter_angles(hand.poses, times, estimates.angles, before)
+        poses = estimates.at_angles(forward.mean)
+        orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
+        positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
-        return _unmirrored(worn, found.model, Poses(orientations, positions, poses.angles)), last
+        return _unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
 
-    def solve_take(self, worn: SkinFit, times: Floats, positions: Floats, beginning: Floats | None = None) -> SkinPoses:
+    def solve_take(
+        self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats | None = None
+    ) -> SkinPoses:
         """Solve every frame by all frames of a take, earlier and later ones. Arguments as in `solve`.
 
         Gaps in which too few markers locate the wrist are filled from both ends.
         """
-        found = self._measured(worn, positions, beginning)
-        forward, _ = filtered(worn.poses, times, found.angles.weighted(INDEPENDENT_SHARE / self.calm))
-        poses = found.posed(smoothed(forward))
-        orientations, places = bridged(poses.rotations, poses.positions, times, found.located)
-        return _unmirrored(worn, found.model, Poses(orientations, places, poses.angles))
+        estimates = self._estimate_frames(hand, positions, start_angles)
+        forward, _ = filter_angles(hand.poses, times, estimates.angles.weighted(INDEPENDENT_SHARE / self.calm))
+        poses = estimates.at_angles(smooth_backwards(forward))
+        orientations, positions = fill_wrist_gaps(poses.rotations, poses.positions, times, estimates.located)
+        return _unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles))
 
-    def _measured(self, worn: SkinFit, positions: Floats, beginning: Floats | None) -> "_Measured":
+    def _estimate_frames(self, hand: SkinFit, positions: Floats, start_angles: Floats | None) -> "_FrameEstimates":
         """Solve each frame by itself."""
-        model = pose_model_of(worn)
-        seen = VisibleMarkers.from_positions(positions * _flip(worn))
-        starts = [model.mean, *START_ANGLES, *([] if beginning is None else [beginning])]
-        independent = best_start(model, starts, seen, np.ones(len(worn.markers), bool))
+        model = pose_model_of(hand)
+        seen = VisibleMarkers.from_positions(positions * _flip(hand))
+        starts = [model.mean, *START_ANGLES, *([] if start_angles is None else [start_angles])]
+        independent = best_start(model, starts, seen, np.ones(len(hand.markers), bool))
         independent, _ = fit_poses(model, independent, seen, self.passes, 1e-5)
         angles, response = _without_wrist(model, independent, seen)
-        return _Measured(model, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
+        return _FrameEstimates(model, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
+class _FrameEstimates:
     """F frames, each solved by itself."""
 
     model: PoseModel
@@ -138,7 +140,7 @@ class _Measured:
     located: Bools
     """(F,) whether enough markers locate the wrist."""
 
-    def posed(self, angles: Floats) -> Poses:
+    def at_angles(self, angles: Floats) -> Poses:
         """Return the poses at other angles (F, D), within the limits; the wrist follows its markers."""
         step = np.ones((len(angles), DOFS + 1))
         step[:, :DOFS] = np.clip(angles, *self.model.limits.T) - self.independent.angles
@@ -146,34 +148,34 @@ class _Measured:
         return self.independent.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.model.limits)
 
 
-def _flip(worn: SkinFit) -> Floats:
+def _flip(hand: SkinFit) -> Floats:
     """(3,) factors that make the hand a right one."""
-    return POINT_SIGNS if worn.side == "left" else np.ones(3)
+    return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 
-def _unmirrored(worn: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
+def _unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
     markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
     root = np.tile(np.eye(4), (len(poses), 1, 1))
     root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
-    if worn.side == "left":
+    if hand.side == "left":
         root = FRAME_SIGNS * root
-    return SkinPoses(root, poses.angles, markers * _flip(worn))
+    return SkinPoses(root, poses.angles, markers * _flip(hand))
 
 
-def pose_model_of(worn: SkinFit) -> PoseModel:
+def pose_model_of(hand: SkinFit) -> PoseModel:
     """Return the prior of a hand's pose, with the noise of its markers."""
-    markers = worn.markers
-    precision = invert(worn.poses.covariance)
-    return PoseModel(shape_from_fit(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
+    markers = hand.markers
+    precision = invert(hand.poses.covariance)
+    return PoseModel(shape_from_fit(hand), 1 / markers.spreads, hand.poses.mean, precision, hand.model.limits)
 
 
 def _without_wrist(model: PoseModel, independent: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
-        The markers' measurement of the angles, and the wrist's response (F, 6, D + 1), see _Measured.
+        The markers' measurement of the angles, and the wrist's response (F, 6, D + 1), see _FrameEstimates.
     """
     equations = normal_equations(without_prior(model), independent, seen)
     wrist, mixed = equations.matrix[:, :ROOT_DOFS, :ROOT_DOFS], equations.matrix[:, :ROOT_DOFS, ROOT_DOFS:]

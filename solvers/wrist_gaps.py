@@ -18,7 +18,7 @@ VELOCITY_DECAY = 0.05
 """s in which this velocity decays within the gap."""
 
 
-def bridged(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
+def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
     """Fill the gaps of a wrist; before the first and after the last located frame it stays.
 
     At each end of a gap the wrist goes on with the velocity that it had there, which decays; in between, it passes

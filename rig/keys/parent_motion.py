@@ -1,4 +1,4 @@
-"""What carries a hand: the armature object and the bones above the wrist, on each frame on which the hand is keyed."""
+"""Transforms of the parents of a hand, the armature object and the bones above the wrist, on the frames to key."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,45 +17,46 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FLAT = 1e-6
-"""An armature whose smallest scale is this part of its largest, or less, has no depth to key a hand in."""
+"""Ratio of an armature's smallest scale to its largest from which it is flat, so that no hand can be keyed on it."""
 
 _PLAYED = {"TRANSFORM_CACHE", "FOLLOW_TRACK", "CAMERA_SOLVER", "OBJECT_SOLVER"}
-"""Constraints that move by themselves, from a file or a film."""
+"""Constraints that are animated without keys, by a file or a movie clip."""
 
 
 def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[Floats, dict[str, Floats]]:
-    """Where an armature object is in the world, and where the rest of each bone is carried to by its parent.
+    """Return T_world_armature, and each bone's rest transform as its parent moves it, in armature space.
 
-    Each is (4, 4), in armature space for the bones, where nothing above the hand is animated, and else (F, 4, 4) at
-    scene frames (F,). Bones without a parent are left out. Raises RigError for an armature without any depth.
+    They are (F, 4, 4) at scene frames (F,), or (4, 4) each if nothing above the hand is animated. Bones without a
+    parent are left out. Raises RigError for an armature that is scaled flat.
     """
     names = [name for name in bones if armature.pose.bones[name].parent]
-    with _in_pose(armature):
+    with _in_pose_position(armature):
         if not carriers_move(armature):
-            world, held = _now(armature, names)
+            world, rests = _evaluate(armature, names)
         else:
-            with unkeyed_changes_restored(), frames_come_back(), _alone(armature):
-                seen = [_at(armature, names, frame) for frame in frames]
-            world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
+            with unkeyed_changes_restored(), current_frame_restored(), _separate_scene(armature):
+                evaluated = [_evaluate_at(armature, names, frame) for frame in frames]
+            worlds, frame_rests = zip(*evaluated, strict=True)
+            world, rests = np.stack(worlds), np.stack(frame_rests, axis=1)
     check_depth(armature.name, world)
-    return world, dict(zip(names, held, strict=True))
+    return world, dict(zip(names, rests, strict=True))
 
 
 def standing_now(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
-    """As `standing`, (4, 4) each, on the scene's frame as it was last evaluated."""
+    """Return the same, (4, 4) each, for the scene's frame as it was last evaluated."""
     names = [name for name in bones if armature.pose.bones[name].parent]
-    world, held = _now(armature, names)
-    return world, dict(zip(names, held, strict=True))
+    world, rests = _evaluate(armature, names)
+    return world, dict(zip(names, rests, strict=True))
 
 
 def rests_between(
     armature: "Object", between: Mapping[int, tuple[str, str]], carried: Mapping[str, Floats]
 ) -> dict[int, Floats]:
-    """Joint -> (4, 4) or (F, 4, 4) where its bone's rest would be with the bone that holds it at rest.
+    """Return joint -> (4, 4) or (F, 4, 4), its bone's rest transform R if the hand's bone above it were at rest.
 
-    between: see intermediate_bones.bones_between. carried: see `standing`. With H the holder's motion from its rest, C
-    the first bone's rest and B its own, H C and H R are where theirs are carried to, so R = C · (H C)^-1 · (H R). R = B
-    where nothing between has moved.
+    between: see intermediate_bones.bones_between. carried: see `standing`. H is the motion from rest of the hand's bone
+    above, and C the rest transform of the first bone between. Their parents move C to H C and R to H R, so
+    R = C · (H C)^-1 · (H R). If no bone between has moved, R is the bone's own rest transform.
     """
     return {
         joint: np.array(armature.data.bones[first].matrix_local) @ np.linalg.inv(carried[first]) @ carried[own]
@@ -64,23 +65,23 @@ def rests_between(
 
 
 def is_evaluated(armature: "Object") -> bool:
-    """Whether Blender works out where an armature is: in the open view layer, and not disabled for viewports.
+    """Whether Blender evaluates an armature: it is in the current view layer and not disabled in viewports.
 
-    What the evaluated object says of itself does not tell: a pointer to it is enough for one that stays as it was.
+    The evaluated object does not say so: a copy that is no longer updated looks the same.
     """
-    return not armature.hide_viewport and _holds(bpy.context.view_layer.layer_collection, armature)
+    return not armature.hide_viewport and _includes(bpy.context.view_layer.layer_collection, armature)
 
 
-def _holds(layer: "LayerCollection", obj: "Object") -> bool:
+def _includes(layer: "LayerCollection", obj: "Object") -> bool:
     if layer.collection.hide_viewport:
         return False
     if not layer.exclude and layer.collection.objects.get(obj.name) == obj:
         return True
-    return any(_holds(child, obj) for child in layer.children)
+    return any(_includes(child, obj) for child in layer.children)
 
 
 def check_depth(name: str, world: Floats) -> None:
-    """Raises RigError for an armature that is scaled to nothing, or flat, anywhere in (..., 4, 4)."""
+    """Raise RigError if any T_world_armature (..., 4, 4) is scaled to zero or flat."""
     if np.isfinite(world).all():
         stretch = np.linalg.svd(world[..., :3, :3], compute_uv=False)
         if (stretch[..., -1] > FLAT * stretch[..., 0]).all():
@@ -88,30 +89,30 @@ def check_depth(name: str, world: Floats) -> None:
     raise RigError(f"armature '{name}' is scaled to nothing, give it a size along all axes")
 
 
-def _at(armature: "Object", names: list[str], frame: float) -> tuple[Floats, Floats]:
+def _evaluate_at(armature: "Object", names: list[str], frame: float) -> tuple[Floats, Floats]:
     whole = int(np.floor(frame))
     bpy.context.scene.frame_set(whole, subframe=float(frame) - whole)
-    return _now(armature, names)
+    return _evaluate(armature, names)
 
 
-def _now(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
-    """(4, 4) and (B, 4, 4) on the scene's frame. Raises RigError for a parent that is scaled to nothing."""
+def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
+    """Return (4, 4) and (B, 4, 4) on the scene's frame, see `standing`. Raises RigError for a parent scaled to zero."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    held = np.empty((len(names), 4, 4))
+    rests = np.empty((len(names), 4, 4))
     for row, name in enumerate(names):
         bone = posed.pose.bones[name]
         offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
-        held[row] = np.array((bone.parent.matrix @ offset).normalized())
-    flat = np.flatnonzero(~(np.abs(np.linalg.det(held[:, :3, :3])) > FLAT))
+        rests[row] = np.array((bone.parent.matrix @ offset).normalized())
+    flat = np.flatnonzero(~(np.abs(np.linalg.det(rests[:, :3, :3])) > FLAT))
     if len(flat):
         name = posed.pose.bones[names[flat[0]]].parent.name
         raise RigError(f"armature '{armature.name}': bone '{name}' is scaled to nothing, give it a size along all axes")
-    return np.array(posed.matrix_world), held
+    return np.array(posed.matrix_world), rests
 
 
 @contextmanager
-def _in_pose(armature: "Object") -> Iterator[None]:
-    """An armature that is shown at rest stands in its pose meanwhile: keys are made for when it is posed again."""
+def _in_pose_position(armature: "Object") -> Iterator[None]:
+    """Show an armature in Pose Position in the body, as keys have no effect in Rest Position."""
     if armature.data.pose_position == "POSE":
         yield
         return
@@ -124,17 +125,17 @@ def _in_pose(armature: "Object") -> Iterator[None]:
 
 
 @contextmanager
-def _alone(armature: "Object") -> Iterator[None]:
-    """A scene of the armature and of what carries it is the context's: playing that asks for no skin to be worked out.
+def _separate_scene(armature: "Object") -> Iterator[None]:
+    """Run the body in a new scene with the armature alone, so that a change of frame evaluates no meshes.
 
-    What Blender simulates is so in its own scene only, which is played then.
+    If a parent is simulated the scene stays, as Blender simulates an object only in its own scene.
     """
-    own = bpy.context.scene
-    if any(_simulated(obj) for obj in _above(armature)):
+    current = bpy.context.scene
+    if any(_is_simulated(obj) for obj in _parents_and_targets(armature)):
         yield
         return
-    scene = bpy.data.scenes.new("Knuckle")
-    scene.render.frame_map_old, scene.render.frame_map_new = own.render.frame_map_old, own.render.frame_map_new
+    scene, render = bpy.data.scenes.new("Knuckle"), current.render
+    scene.render.frame_map_old, scene.render.frame_map_new = render.frame_map_old, render.frame_map_new
     scene.collection.objects.link(armature)
     try:
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
@@ -144,8 +145,8 @@ def _alone(armature: "Object") -> Iterator[None]:
 
 
 @contextmanager
-def frames_come_back() -> Iterator[None]:
-    """The scene is at its frame again afterwards."""
+def current_frame_restored() -> Iterator[None]:
+    """Return the scene to its frame after the body."""
     scene = bpy.context.scene
     frame, part = scene.frame_current, scene.frame_subframe
     try:
@@ -155,55 +156,57 @@ def frames_come_back() -> Iterator[None]:
 
 
 def carriers_move(armature: "Object") -> bool:
-    """Whether anything that carries the hands of an armature may move over time.
+    """Whether the armature, or anything that moves it or its bones, may move over time.
 
-    The armature's own action does not count: the take's replaces it.
+    The armature's own action does not count, as the take's action replaces it.
     """
-    return any(_moves(obj, own=obj == armature) for obj in _above(armature))
+    return any(_moves(obj, ignore_action=obj == armature) for obj in _parents_and_targets(armature))
 
 
-def _above(armature: "Object") -> "Iterator[Object]":
-    """The armature, the objects above it and all that their constraints and their bones' aim at, each once."""
-    met: set[Object] = set()
-    waiting = [armature]
-    while waiting:
-        obj = waiting.pop()
-        if obj in met:
+def _parents_and_targets(armature: "Object") -> "Iterator[Object]":
+    """Yield the armature, its parents and the targets of their and their bones' constraints, recursively, each once."""
+    visited: set[Object] = set()
+    pending = [armature]
+    while pending:
+        obj = pending.pop()
+        if obj in visited:
             continue
-        met.add(obj)
+        visited.add(obj)
         yield obj
-        aims = [aim for owner in _constrained(obj) for constraint in owner.constraints for aim in _aims(constraint)]
-        waiting += [above for above in (obj.parent, *aims) if above]
+        targets = [target for constraint in _constraints(obj) for target in _constraint_targets(constraint)]
+        pending += [other for other in (obj.parent, *targets) if other]
 
 
-def _moves(obj: "Object", *, own: bool) -> bool:
-    """Whether an object may move over time; own: its own action does not count."""
-    acted = not own and obj.animation_data and obj.animation_data.action
-    if acted or _animated(obj) or _animated(obj.data) or _simulated(obj):
+def _moves(obj: "Object", *, ignore_action: bool) -> bool:
+    """Whether an object may move over time, its own action aside if `ignore_action`."""
+    has_action = not ignore_action and obj.animation_data and obj.animation_data.action
+    if has_action or _is_animated(obj) or _is_animated(obj.data) or _is_simulated(obj):
         return True
-    return any(constraint.type in _PLAYED for owner in _constrained(obj) for constraint in owner.constraints)
+    return any(constraint.type in _PLAYED for constraint in _constraints(obj))
 
 
-def _simulated(obj: "Object") -> bool:
-    """Whether an object goes by a simulation, or by points of a mesh, which may."""
+def _is_simulated(obj: "Object") -> bool:
+    """Whether an object is a rigid body, or its parent is a mesh's vertices, which may be simulated."""
     return bool(obj.rigid_body or (obj.parent and "VERTEX" in obj.parent_type))
 
 
-def _animated(holder: Any) -> bool:
-    """Whether an object has drivers or NLA strips, or an object's data have an action as well."""
-    animation = holder.animation_data if holder else None
+def _is_animated(block: Any) -> bool:
+    """Whether a data-block has drivers or NLA strips, or, other than an object, an action."""
+    animation = block.animation_data if block else None
     if animation is None:
         return False
-    acted = animation.action and not isinstance(holder, bpy.types.Object)
-    return bool(acted or animation.drivers or any(track.strips for track in animation.nla_tracks))
+    has_action = animation.action and not isinstance(block, bpy.types.Object)
+    return bool(has_action or animation.drivers or any(track.strips for track in animation.nla_tracks))
 
 
-def _constrained(obj: "Object") -> "list[Any]":
-    return [obj, *(obj.pose.bones if obj.pose else ())]
+def _constraints(obj: "Object") -> "Iterator[Any]":
+    """Yield the constraints of an object and of its bones."""
+    for owner in (obj, *(obj.pose.bones if obj.pose else ())):
+        yield from owner.constraints
 
 
-def _aims(constraint: Any) -> "Iterator[Object | None]":
-    """The objects that a constraint looks at."""
+def _constraint_targets(constraint: Any) -> "Iterator[Object | None]":
+    """Yield the target objects of a constraint, None for those not set."""
     for name in ("target", "pole_target", "space_object"):
         yield getattr(constraint, name, None)
     for target in getattr(constraint, "targets", ()):

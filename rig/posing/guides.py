@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...posing.following import Ball, direction_of, meet_of, on_line, plane_of
-from ..keys.parent_motion import frames_come_back
+from ..keys.parent_motion import current_frame_restored
 from ..keys.unkeyed_changes import unkeyed_changes_restored
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ UNEVEN = 0.01
 
 def origins(obj: "Object", frames: Floats) -> Floats:
     """Return the positions (N, 3) m of an object at scene frames (N,). The scene's frame is restored."""
-    with unkeyed_changes_restored(), frames_come_back():
+    with unkeyed_changes_restored(), current_frame_restored():
         places = []
         for frame in frames:
             whole = int(np.floor(frame))

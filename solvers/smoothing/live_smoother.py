@@ -91,9 +91,9 @@ class LiveSmoothing:
         """See Smoothing."""
         return smooth_angles_live(hand, targets, pose, noise)[0]
 
-    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats) -> SkinPoses:
         """See Smoothing."""
-        return SkinSolver().solve(hand, times, positions, beginning=beginning)[0]
+        return SkinSolver().solve(hand, times, positions, start_angles=start_angles)[0]
 
     def smooth_piece(
         self, targets: Targets, history: TargetHistory | None = None

@@ -30,7 +30,7 @@ class Smoothing(Protocol):
         """Smooth the angles of a whole take that the targets hardly determine; noise as in SmoothedTargets."""
         ...
 
-    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats) -> SkinPoses:
         """Solve a hand with skin markers by the frames that this smoothing uses; arguments as in SkinSolver.solve."""
         ...
 
@@ -48,9 +48,9 @@ class NoSmoothing:
         """See Smoothing."""
         return pose
 
-    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats) -> SkinPoses:
         """See Smoothing. The markers stay as they were recorded; the angles follow from all frames."""
-        return SkinSolver().solve_take(hand, times, positions, beginning)
+        return SkinSolver().solve_take(hand, times, positions, start_angles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class WholeTakeSmoothing:
         """See Smoothing."""
         return smooth_angles(hand, targets, pose, noise, self.calm)
 
-    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, beginning: Floats) -> SkinPoses:
+    def solve_skin(self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats) -> SkinPoses:
         """See Smoothing."""
-        return SkinSolver(calm=self.calm).solve_take(hand, times, positions, beginning)
+        return SkinSolver(calm=self.calm).solve_take(hand, times, positions, start_angles)
 
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": NoSmoothing, "live": LiveSmoothing, "whole": WholeTakeSmoothing}

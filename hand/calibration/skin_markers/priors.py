@@ -94,10 +94,10 @@ def usual_limits() -> Floats:
     return build(MEAN).limits
 
 
-def shape_from_fit(worn: SkinFit) -> HandShape:
+def shape_from_fit(fit: SkinFit) -> HandShape:
     """Convert a fitted hand to its right-hand shape."""
-    right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
-    markers = worn.markers
+    right = fit.proportions if fit.side == "right" else fit.proportions.mirrored()
+    markers = fit.markers
     palm = right.palm[FIRST_JOINT_ROWS]
     bases = rot.to_matrix(right.digit_rotations)
     return HandShape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)

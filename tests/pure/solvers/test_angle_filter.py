@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from knuckle.hand.calibration.skin_markers.skin_fit import PosePrior
-from knuckle.solvers.angle_filter import MAX_INTERVAL, RANDOM_WALK_FACTOR, AngleMeasurement, filtered, smoothed
+from knuckle.solvers.angle_filter import (
+    MAX_INTERVAL,
+    RANDOM_WALK_FACTOR,
+    AngleMeasurement,
+    filter_angles,
+    smooth_backwards,
+)
 
 DOFS, FRAMES = 3, 12
 
@@ -54,15 +60,15 @@ def at_once(prior, times, measured):
 
 
 def test_both_directions_give_the_likeliest_angles_of_all_frames(case):
-    forward, _ = filtered(*case)
-    np.testing.assert_allclose(smoothed(forward), at_once(*case), atol=1e-9)
+    forward, _ = filter_angles(*case)
+    np.testing.assert_allclose(smooth_backwards(forward), at_once(*case), atol=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 4, FRAMES])
 def test_the_filter_gives_the_likeliest_angles_of_the_frames_so_far(case, count):
     prior, times, measured = case
     part = AngleMeasurement(measured.angles[:count], measured.information[:count], measured.gradient[:count])
-    forward, state = filtered(prior, times, measured)
+    forward, state = filter_angles(prior, times, measured)
     np.testing.assert_allclose(forward.mean[count - 1], at_once(prior, times[:count], part)[-1], atol=1e-9)
     np.testing.assert_allclose(state.mean, forward.mean[-1], atol=0)
 
@@ -70,8 +76,8 @@ def test_the_filter_gives_the_likeliest_angles_of_the_frames_so_far(case, count)
 def test_without_markers_angles_drift_to_the_mean_pose_and_its_spread(case):
     prior, _, measured = case
     nothing = AngleMeasurement(np.zeros((400, DOFS)), np.zeros((400, DOFS, DOFS)), np.zeros((400, DOFS)))
-    _, seen = filtered(prior, np.zeros(1), AngleMeasurement(*(each[:1] for each in vars_of(measured))))
-    forward, _ = filtered(prior, np.linspace(0.5, 200.0, 400), nothing, seen)
+    _, seen = filter_angles(prior, np.zeros(1), AngleMeasurement(*(each[:1] for each in vars_of(measured))))
+    forward, _ = filter_angles(prior, np.linspace(0.5, 200.0, 400), nothing, seen)
     np.testing.assert_allclose(forward.mean[-1], prior.mean, atol=1e-6)
     np.testing.assert_allclose(forward.covariance[-1], prior.covariance, atol=1e-6)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand import rotations as rot
-from knuckle.solvers.wrist_gaps import bridged
+from knuckle.solvers.wrist_gaps import fill_wrist_gaps
 
 TIMES = np.arange(60) / 100
 LOCATED = np.ones(60, bool)
@@ -26,7 +26,7 @@ def hidden():
 
 def filled():
     orientations, positions = hidden()
-    return bridged(orientations, positions, TIMES, LOCATED)
+    return fill_wrist_gaps(orientations, positions, TIMES, LOCATED)
 
 
 def test_located_frames_stay():
@@ -51,8 +51,8 @@ def test_it_goes_from_one_end_to_the_other_without_a_jump():
 
 def test_time_backwards_is_the_same_motion_backwards():
     orientations, positions = hidden()
-    forward = bridged(orientations, positions, TIMES, LOCATED)
-    backward = bridged(orientations[::-1], positions[::-1], -TIMES[::-1], LOCATED[::-1])
+    forward = fill_wrist_gaps(orientations, positions, TIMES, LOCATED)
+    backward = fill_wrist_gaps(orientations[::-1], positions[::-1], -TIMES[::-1], LOCATED[::-1])
     np.testing.assert_allclose(backward[0][::-1], forward[0], atol=1e-9)
     np.testing.assert_allclose(backward[1][::-1], forward[1], atol=1e-9)
 
@@ -60,8 +60,8 @@ def test_time_backwards_is_the_same_motion_backwards():
 def test_a_rigid_move_of_the_world_moves_the_gap_along():
     orientations, positions = hidden()
     turn, shift = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), 1.0)), np.array([1.0, -2.0, 0.5])
-    there = bridged(turn @ orientations, positions @ turn.T + shift, TIMES, LOCATED)
-    here = bridged(orientations, positions, TIMES, LOCATED)
+    there = fill_wrist_gaps(turn @ orientations, positions @ turn.T + shift, TIMES, LOCATED)
+    here = fill_wrist_gaps(orientations, positions, TIMES, LOCATED)
     np.testing.assert_allclose(there[0], turn @ here[0], atol=1e-9)
     np.testing.assert_allclose(there[1], here[1] @ turn.T + shift, atol=1e-9)
 
@@ -70,7 +70,7 @@ def test_before_the_first_and_after_the_last_located_frame_it_stays():
     orientations, positions = moving()
     located = np.zeros(60, bool)
     located[10:12] = True
-    found = bridged(orientations, positions, TIMES, located)
+    found = fill_wrist_gaps(orientations, positions, TIMES, located)
     assert np.ptp(found[1][:11], axis=0).max() == 0 and np.ptp(found[1][11:], axis=0).max() == 0
     np.testing.assert_array_equal(found[0][-1], orientations[11])
 
@@ -78,6 +78,6 @@ def test_before_the_first_and_after_the_last_located_frame_it_stays():
 @pytest.mark.parametrize("located", [np.zeros(60, bool), np.ones(60, bool)])
 def test_nothing_changes_where_no_frame_or_every_frame_is_located(located):
     orientations, positions = moving()
-    found = bridged(orientations, positions, TIMES, located)
+    found = fill_wrist_gaps(orientations, positions, TIMES, located)
     np.testing.assert_array_equal(found[0], orientations)
     np.testing.assert_array_equal(found[1], positions)
