@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import capture as captures
-from ..capture.cleaning import clean
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import still_clip
@@ -35,6 +34,7 @@ from ..solvers.fabrik import Fabrik
 from . import performer
 from .assignment import Assignment, assign_hands, check_solvable, label_markers_stepwise, positions_of
 from .calibration_choices import CalibrationChoices, FrameRange, describe_frames, unknown_per_bone
+from .marker_cleaning import clean_markers
 from .performer import Performer
 from .recipe import Recipe
 
@@ -103,7 +103,9 @@ def _read(recipe: Recipe, fraction: float) -> Steps[_Clip]:
     """Read the whole capture. Which of its frames are used is decided later."""
     markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
     raw = (yield from part_of(fraction, fraction, "", label_markers_stepwise(recipe, markers))).markers
-    return _Clip(clean(raw, recipe.cleaning), assign_hands(recipe, raw))
+    assigned = assign_hands(recipe, raw)
+    cleaned = yield from part_of(fraction, fraction, "", clean_markers(recipe, raw, assigned))
+    return _Clip(cleaned.markers, assigned)
 
 
 class _HandCalibration:
