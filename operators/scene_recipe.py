@@ -48,6 +48,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         performer=performer_of(scene),
         cleaning=Cleaning(
             gap_limit=plain(chosen.gap_limit),
+            fragments=chosen.fragments,
             spikes=chosen.spikes,
             cutoff=plain(chosen.cutoff) if chosen.use_cutoff else None,
         ),
@@ -119,6 +120,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "markers": ("marker_map", _encoded(recipe.markers)),
         "performer": ("performer", _encoded(recipe.performer)),
         "gap_limit": ("gap_limit", cleaning.gap_limit),
+        "fragments": ("fragments", cleaning.fragments),
         "spikes": ("spikes", cleaning.spikes),
         "cutoff": ("cutoff", cleaning.cutoff),
         "solver": ("solver", recipe.solver),

@@ -133,6 +133,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         step=5,
         options=NOT_ANIMATED,
     )
+    fragments: BoolProperty(
+        name="Remove Fragments",
+        description="Remove positions of one to three frames between gaps that do not fit what was before and after",
+        default=Cleaning().fragments,
+        options=NOT_ANIMATED,
+    )
     spikes: BoolProperty(
         name="Remove One-Frame Outliers",
         description="Remove single frames in which a marker jumps off its path",

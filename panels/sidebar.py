@@ -208,6 +208,7 @@ def _frames(layout: "UILayout", chosen: Any) -> None:
 
 def _cleaning(layout: "UILayout", chosen: Any) -> None:
     layout.prop(chosen, "gap_limit")
+    layout.prop(chosen, "fragments")
     layout.prop(chosen, "spikes")
     row = layout.row(heading="Low-Pass Filter", align=True)
     row.prop(chosen, "use_cutoff", text="")

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..capture.cleaning import clean
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import still_clip
@@ -41,6 +40,7 @@ from .assignment import (
     read_file,
 )
 from .calibration_choices import CalibrationChoices, FrameRange, describe_frames, unknown_per_bone
+from .marker_cleaning import clean_markers
 from .performer import Performer
 from .recipe import Recipe
 
@@ -106,9 +106,11 @@ class CalibrationJob:
 
 def _read(recipe: Recipe, reader: Reader) -> Steps[_Clip]:
     """Read the whole capture. Which of its frames are used is decided later."""
-    markers = yield from part_of(0.0, 0.5, "", reader(recipe))
-    raw = (yield from part_of(0.5, 1.0, "", label_markers_stepwise(recipe, markers))).markers
-    return _Clip(clean(raw, recipe.cleaning), assign_hands(recipe, raw))
+    markers = yield from part_of(0.0, 0.4, "", reader(recipe))
+    raw = (yield from part_of(0.4, 0.7, "", label_markers_stepwise(recipe, markers))).markers
+    assigned = assign_hands(recipe, raw)
+    cleaned = yield from part_of(0.7, 1.0, "", clean_markers(recipe, raw, assigned))
+    return _Clip(cleaned.markers, assigned)
 
 
 class _HandCalibration:

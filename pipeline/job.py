@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import solvers
-from ..capture.cleaning import clean, resample
+from ..capture.cleaning import resample
 from ..capture.markers import Markers
 from ..hand import mirror
 from ..hand.generators import Progress, Steps, part_of
@@ -26,6 +26,7 @@ from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .device_frames import to_hand_frames
+from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .recipe import DriveChoice, Recipe, to_dict
 from .report import accuracy_warnings, hand_report, rate_doubt
@@ -106,9 +107,11 @@ class SolveJob:
         raw = labels.markers
         seconds = {"read": time.perf_counter() - started}
         yield Progress(0.1, "Cleaning")
-        markers = clean(raw, recipe.cleaning)
+        assigned = assignment.assign_hands(recipe, raw)
+        cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
+        markers = cleaned.markers
         yield Progress(0.15, "Measuring the performer")
-        performer, assigned = assignment.measure_performer(recipe, markers, assignment.assign_hands(recipe, raw))
+        performer, assigned = assignment.measure_performer(recipe, markers, assigned)
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
         performer = rig_hands.performer_to_solve(performer)
@@ -137,6 +140,7 @@ class SolveJob:
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
+        report["dropped_fragments"] = cleaned.fragments
         _add_notes(report, rig_hands, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 

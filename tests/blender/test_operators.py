@@ -206,7 +206,7 @@ def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) 
             "mirror": True,
             "labels": "shape",
             "markers": {"right": {"a": "thumb-tip", "b": {"joint": "wrist", "offset": [0.01, 0.0, 0.002]}}},
-            "cleaning": {"gap_limit": 0.35, "spikes": False, "cutoff": 7.5},
+            "cleaning": {"gap_limit": 0.35, "fragments": False, "spikes": False, "cutoff": 7.5},
             "settings": {"passes": 20},
             "drive": "joints",
             "rig": "hand.blend",

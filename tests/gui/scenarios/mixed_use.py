@@ -1,6 +1,6 @@
-"""What a person does in a day, over and over for as many seconds as are asked for, twice at least: hands are posed, a
-capture is imported, solved and undone, a device followed and recorded, the file saved and opened, the extension switched
-off and on. What Blender holds is noted after each round.
+"""What a person does in a day, again for a number of seconds, twice at least: hands are posed,
+a capture is imported, solved and undone, a device followed and recorded, the file saved and opened, the extension
+switched off and on. What Blender holds is noted after each round.
 """
 
 import gc

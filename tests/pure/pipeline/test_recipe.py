@@ -20,7 +20,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         hand="left",
         markers={"left": {"A": "wrist"}},
         fps=23.976,
-        cleaning=Cleaning(gap_limit=0.5, spikes=False, cutoff=6.0),
+        cleaning=Cleaning(gap_limit=0.5, fragments=False, spikes=False, cutoff=6.0),
         settings={"passes": 10},
         smoothing="whole",
         smoothing_settings={"calm": 2.0},

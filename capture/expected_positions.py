@@ -1,0 +1,193 @@
+"""Where a marker is expected between two frames in which it is known, and how far right positions are from there.
+
+How far a marker is from the straight way between the two frames follows from how far its neighbours are, by ridge
+regression. The weights and their errors are learnt on the take itself, at gaps of about the same lengths.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cleaning import MAD_TO_SIGMA
+from .markers import Bools, Floats
+
+Ints = NDArray[np.intp]
+
+NEIGHBOURS = 5
+"""How many markers tell where one is. More of them fit the frames they are learnt on better, and the others worse."""
+MIN_FRAMES, MAX_FRAMES = 30, 900
+"""How many frames are learnt on, at least and at most."""
+RIDGE = 10.0
+"""m²/m² of a marker's noise that keeps the function small."""
+FOLDS = 5
+"""Parts of the take; the errors in each are those of what the other parts teach."""
+CORRELATED = 10.0
+"""How many frames in a row tell no more than one."""
+QUANTILE, MARGIN = 0.995, 1.25
+"""The part of the right positions that is within the bound, and a factor on it, since few frames show it."""
+HARMLESS = 0.008
+"""m; a position no farther from where it is expected is right in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """Frames from a position to those before and after it that are known; the same twice if one side has none."""
+
+    first: int
+    second: int
+
+    @property
+    def fraction(self) -> float:
+        """How far the position is along the way from the first to the second."""
+        return self.first / (self.first - self.second) if self.first != self.second else 0.0
+
+    def rounded(self) -> "Lags":
+        """Lags that stand for all that are about as long."""
+        return Lags(_rounded(self.first), _rounded(self.second))
+
+
+def _rounded(lag: int) -> int:
+    """Up to 4 frames exactly, beyond that in steps of a quarter of an octave."""
+    length = abs(lag)
+    return int(np.sign(lag)) * (length if length <= 4 else round(2 ** (round(4 * np.log2(length)) / 4)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expectation:
+    """The function from the deviations of N neighbours to that of a marker, and its errors."""
+
+    weights: Floats
+    """(3 N, 3)"""
+    inverse: Floats
+    """(3 N, 3 N) 1/m², of the moments of the deviations that were learnt on."""
+    still: float
+    """m, usual error where the neighbours keep to the straight way."""
+    moving: float
+    """How much that grows for each metre of their deviations."""
+    bound: float
+    """Errors of right positions are up to this many times the usual one."""
+
+    def fits(self, deviation: Floats, others: Floats) -> bool:
+        """Whether a deviation (1, 3) m is what those of the neighbours (1, 3 N) m lead to expect."""
+        error = float(np.linalg.norm(deviation - others @ self.weights))
+        usual = float(self.still + self.moving * _size(others)[0]) * float(_doubt(others, self.inverse)[0])
+        return error <= max(HARMLESS, self.bound * usual)
+
+
+class PathExpectations:
+    """The expectations of all markers of a body, each learnt when it is first asked for.
+
+    paths (F, C, 3) m, NaN where unknown; solid (F, C) True where a position can be learnt on.
+    """
+
+    def __init__(self, paths: Floats, solid: Bools) -> None:
+        self._paths = paths
+        self._solid = solid & np.isfinite(paths).all(-1)
+        self._known = [np.flatnonzero(self._solid[:, column]) for column in range(paths.shape[1])]
+        self._filled = _filled(paths, self._known)
+        self._nearest = _nearest(paths, self._solid)
+        self._learnt: dict[tuple[int, Lags, tuple[int, ...]], Expectation | None] = {}
+
+    def fits(self, column: int, frame: int) -> bool | None:
+        """Whether a marker is where it is expected in a frame; None if too little is known to tell."""
+        lags = self._lags(column, frame)
+        if lags is None or not np.isfinite(self._paths[frame, column]).all():
+            return None
+        rows = frame + np.array([lags.first, 0, lags.second])
+        seen = [int(other) for other in self._nearest[column] if self._solid[rows, other].all()]
+        others = tuple(seen[:NEIGHBOURS])
+        expectation = self._expectation(column, lags.rounded(), others)
+        if expectation is None:
+            return None
+        return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *others)))
+
+    def _lags(self, column: int, frame: int) -> Lags | None:
+        """Lags to the nearest known positions before and after a frame."""
+        known = self._known[column]
+        after = int(np.searchsorted(known, frame))
+        around = [int(known[index]) - frame for index in (after - 1, after) if 0 <= index < len(known)]
+        return Lags(around[0], around[-1]) if around else None
+
+    def _expectation(self, column: int, lags: Lags, others: tuple[int, ...]) -> Expectation | None:
+        """What is learnt for these lags and neighbours; None if there are too few frames to learn on."""
+        key = (column, lags, others)
+        if key not in self._learnt:
+            frames = self._known[column]
+            frames = frames[(frames >= -lags.first) & (frames < len(self._solid) - lags.second)]
+            frames = frames[self._solid[frames + lags.first, column] & self._solid[frames + lags.second, column]]
+            frames = frames[:: max(1, -(-len(frames) // MAX_FRAMES))]
+            learnt = None
+            if len(frames) >= MIN_FRAMES:
+                noise = _noise(self._paths[:, column], self._solid[:, column])
+                learnt = learn(*deviations(self._filled, frames, lags, (column, *others)), noise)
+            self._learnt[key] = learnt
+        return self._learnt[key]
+
+
+def deviations(paths: Floats, frames: Ints, lags: Lags, columns: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """How far a marker (K, 3) and N others (K, 3 N) are from the straight way between their lags, in m."""
+    at, before, after = (paths[frames + lag][:, columns] for lag in (0, lags.first, lags.second))
+    away = at - (1 - lags.fraction) * before - lags.fraction * after
+    return away[:, 0], away[:, 1:].reshape(len(frames), -1)
+
+
+def learn(own: Floats, others: Floats, noise: float) -> Expectation:
+    """Learn a marker's deviations (K, 3) m from those of its N neighbours (K, 3 N) m; noise: m along an axis."""
+    ridge = RIDGE * noise**2 * np.eye(others.shape[1])
+    folds = np.array_split(np.arange(len(own)), FOLDS)
+    moments = np.array([others[fold].T @ others[fold] for fold in folds])
+    products = np.array([others[fold].T @ own[fold] for fold in folds])
+    errors = np.empty(len(own))
+    for number, fold in enumerate(folds):
+        inverse = np.linalg.inv(moments.sum(0) - moments[number] + ridge)
+        weights = inverse @ (products.sum(0) - products[number])
+        errors[fold] = np.linalg.norm(own[fold] - others[fold] @ weights, axis=1) / _doubt(others[fold], inverse)
+    size = _size(others)
+    still = max(float(np.median(errors)), noise)
+    moving = max(0.0, float((errors - still) @ size) / max(float(size @ size), noise**2))
+    bound = MARGIN * float(np.quantile(errors / (still + moving * size), QUANTILE))
+    inverse = np.linalg.inv(moments.sum(0) + ridge)
+    return Expectation(inverse @ products.sum(0), inverse, still, moving, bound)
+
+
+def _doubt(others: Floats, inverse: Floats) -> Floats:
+    """(K,) factor on errors: less is known of deviations unlike those that were learnt on (a regression's leverage)."""
+    leverage = np.einsum("ki,ij,kj->k", others, inverse, others)
+    return np.asarray(np.sqrt(1 + CORRELATED * np.maximum(leverage, 0.0)), np.float64)
+
+
+def _size(others: Floats) -> Floats:
+    """(K,) m, root mean square of deviations; 0 without neighbours."""
+    return np.asarray(np.sqrt((others**2).sum(-1) / max(others.shape[-1], 1)), np.float64)
+
+
+def _filled(paths: Floats, known: list[Ints]) -> Floats:
+    """Paths (F, C, 3) with straight ways through their gaps; zero for markers never known."""
+    filled, rows = np.zeros_like(paths), np.arange(len(paths))
+    for column, frames in enumerate(known):
+        for axis in range(3 if len(frames) else 0):
+            filled[:, column, axis] = np.interp(rows, frames, paths[frames, column, axis])
+    return filled
+
+
+def _nearest(paths: Floats, solid: Bools) -> list[Ints]:
+    """For each marker the others by their mean distance, the nearest first."""
+    sampled = slice(None, None, max(1, len(paths) // 200))
+    known = np.where(solid[sampled, :, None], paths[sampled], np.nan)
+    order = []
+    for column in range(known.shape[1]):
+        distances = np.linalg.norm(known - known[:, [column]], axis=-1)
+        count = np.isfinite(distances).sum(0)
+        mean = np.where(count > 0, np.nansum(distances, axis=0) / np.maximum(count, 1), np.inf)
+        mean[column] = np.inf
+        order.append(np.argsort(mean)[: int(np.isfinite(mean).sum())])
+    return order
+
+
+def _noise(path: Floats, solid: Bools) -> float:
+    """m, the noise of a path (F, 3) along an axis, from how far positions are from the middle of those beside them."""
+    known = solid[:-2] & solid[1:-1] & solid[2:]
+    bends = (path[1:-1] - (path[:-2] + path[2:]) / 2)[known]
+    measured = MAD_TO_SIGMA * float(np.median(np.abs(bends))) / np.sqrt(1.5) if len(bends) else 0.0
+    return max(1e-5, measured)
