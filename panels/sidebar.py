@@ -1,13 +1,16 @@
 """The Knuckle tab of the sidebar: Capture, Hand, Solve and Result."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import bpy
+from bl_ui.utils import PresetPanel
 
-from ..capture.devices.raw_take import SUFFIX
+from ..capture.devices.raw_take import SUFFIX as RAW_TAKE
 from ..hand.joints import SIDES
 from ..operators.json_files import result_armature
+from ..operators.presets import SUBFOLDER, SUFFIX, KNUCKLE_OT_add_preset, KNUCKLE_OT_load_preset
+from ..operators.purposes import ADVANCED, purpose_of
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, chosen_settings
 from ..rig import markers_object
@@ -119,10 +122,25 @@ def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
     right.operator("knuckle.forget", text="", icon="X").what = setting
 
 
+class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):
+    """Settings for other captures"""
+
+    bl_label = "Solve Presets"
+    preset_subdir = SUBFOLDER
+    preset_extensions: ClassVar = {SUFFIX}
+    preset_operator = KNUCKLE_OT_load_preset.bl_idname
+    preset_add_operator = KNUCKLE_OT_add_preset.bl_idname
+
+
 class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     """From markers to keys"""
 
     bl_label = "Solve"
+
+    def draw_header_preset(self, _context: "Context") -> None:
+        """Draw the menu of presets."""
+        KNUCKLE_PT_presets.draw_panel_header(self.layout)
+        self.layout.separator()
 
     def draw(self, context: "Context") -> None:
         """Draw the settings of solving, and the button."""
@@ -130,10 +148,14 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.row().prop(chosen, "markers_on", expand=True)
-        layout.prop(chosen, "solver")
-        if chosen.capture.endswith(SUFFIX):
+        layout.row().prop(chosen, "purpose", expand=True)
+        advanced = purpose_of(chosen) == ADVANCED
+        if advanced:
+            layout.prop(chosen, "solver", text="Algorithm")
+        if chosen.capture.endswith(RAW_TAKE):
             layout.row().prop(chosen, "drive", expand=True)
-        layout.prop(chosen, "smoothing")
+        if advanced:
+            layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
@@ -151,7 +173,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
-        for what in REGISTRIES:
+        for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
@@ -296,6 +318,7 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
 CLASSES = (
     KNUCKLE_PT_capture,
     KNUCKLE_PT_hand,
+    KNUCKLE_PT_presets,
     KNUCKLE_PT_solve,
     KNUCKLE_MT_recipe,
     KNUCKLE_PT_result,
