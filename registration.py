@@ -42,6 +42,7 @@ from .operators import (
     solver_settings,
     touch_and_follow,
 )
+from .operators.online_access import check_online_access
 from .operators.session import SESSION
 from .panels import (
     algebra_overlay,
@@ -56,6 +57,7 @@ from .panels import (
     live_panel,
     pins_panel,
     poses_panel,
+    result_panel,
     rig_hands_panel,
     sidebar,
     sliders_panel,
@@ -90,6 +92,7 @@ MODULES: tuple[ModuleType, ...] = (
     pose_whole_hand,
     apply_hand_pose,
     sidebar,
+    result_panel,
     calibration_panel,
     rig_hands_panel,
     live_panel,
@@ -123,7 +126,7 @@ def _command(arguments: list[str]) -> int:
     """Run `blender --command knuckle ...`."""
     from .cli import main as cli
 
-    return cli.main(arguments)
+    return cli.main(arguments, check_online_access)
 
 
 def register() -> None:
