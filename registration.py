@@ -34,6 +34,7 @@ from .operators import (
     pose_sliders,
     pose_whole_hand,
     preferences,
+    presets,
     rig_hands,
     rig_properties,
     settings,
@@ -41,6 +42,7 @@ from .operators import (
     solver_settings,
     touch_and_follow,
 )
+from .operators.online_access import check_online_access
 from .operators.session import SESSION
 from .panels import (
     algebra_overlay,
@@ -55,6 +57,7 @@ from .panels import (
     live_panel,
     pins_panel,
     poses_panel,
+    result_panel,
     rig_hands_panel,
     sidebar,
     sliders_panel,
@@ -78,6 +81,7 @@ MODULES: tuple[ModuleType, ...] = (
     add_hand,
     calibrate_performer,
     json_files,
+    presets,
     add_limits,
     pick_bone,
     rig_hands,
@@ -88,6 +92,7 @@ MODULES: tuple[ModuleType, ...] = (
     pose_whole_hand,
     apply_hand_pose,
     sidebar,
+    result_panel,
     calibration_panel,
     rig_hands_panel,
     live_panel,
@@ -121,7 +126,7 @@ def _command(arguments: list[str]) -> int:
     """Run `blender --command knuckle ...`."""
     from .cli import main as cli
 
-    return cli.main(arguments)
+    return cli.main(arguments, check_online_access)
 
 
 def register() -> None:

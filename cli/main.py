@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import api
+from ..capture.network.transport import Address
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
 from ..files import expect_writable, json_bytes, make_folder, write_json, written_whole
@@ -31,10 +32,18 @@ EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stder
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit status."""
+def main(
+    arguments: Sequence[str] | None = None, check_address: Callable[[Address], None] = lambda _address: None
+) -> int:
+    """Run a command line and return its exit status.
+
+    Args:
+        arguments: those of the command; by default the process's.
+        check_address: raises StreamError for an address that must not be listened on or connected to.
+    """
     try:
         options = command_parser().parse_args(arguments)
+        options.check_address = check_address
     except SystemExit as stop:
         return int(stop.code or 0)
     return exit_status(lambda: options.run(options))

@@ -65,8 +65,10 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
 
 
 def address_of(options: argparse.Namespace) -> Address:
-    """The address in the options, with the device's default port."""
-    return Address(options.host, DEVICES[options.device].port if options.port is None else options.port)
+    """The address in the options, with the device's default port. Raises StreamError if it is not allowed."""
+    address = Address(options.host, DEVICES[options.device].port if options.port is None else options.port)
+    options.check_address(address)
+    return address
 
 
 def devices(_options: argparse.Namespace) -> None:

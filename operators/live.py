@@ -13,6 +13,7 @@ from .live_device import WhileFollowing, begin, end, people_of, redraw
 from .live_loop import EndedTake, LiveRun, LiveSetup
 from .live_settings import address_of
 from .live_takes import KeyingOperator
+from .online_access import check_online_access
 from .scene_recipe import recipe_for
 from .session import SESSION
 from .solve_take import target
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 
 
 def setup_of(context: "Context") -> LiveSetup:
-    """Build the setup from the scene's settings. Raises KnuckleError for an armature without a hand to pose."""
+    """Build the setup from the scene's settings. Raises KnuckleError for an armature without a hand to pose, or an
+    address beyond this computer without online access."""
     chosen = context.scene.knuckle_live
+    check_online_access(address_of(chosen))
     armature = target(context)
     for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
         check_keyable(driven)

@@ -1,6 +1,6 @@
 """The user's settings: properties of the scene. `scene_recipe` makes recipes of them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
@@ -10,12 +10,13 @@ from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
+from .purposes import purpose_property
 from .reading_properties import rate_property, unit_property, up_property
 from .setting_properties import NOT_ANIMATED, drive_property
 from .solver_settings import all_settings_property, kind_property
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Context, Object
 
 LAST_FRAME = 2**31 - 1
 """The largest integer of Blender stands for the end of the capture."""
@@ -52,6 +53,19 @@ def _is_target(_settings: "KnuckleSettings", obj: "Object") -> bool:
 
 def _is_capture(_settings: "KnuckleSettings", obj: "Object") -> bool:
     return is_markers(obj)
+
+
+def choose_armature(settings: Any, context: "Context") -> None:
+    """Choose the active armature, or the only one that is selected or in the scene, if none is chosen yet."""
+    scene = settings.id_data
+    if settings.rig != "ARMATURE" or settings.armature is not None or context.scene != scene:
+        return
+    active = context.view_layer.objects.active
+    above = active.find_armature() if active is not None and not is_armature(active) else active
+    selected = [obj for obj in context.selected_objects if is_armature(obj)]
+    there = [obj for obj in scene.objects if is_armature(obj)]
+    candidates = ([above] if is_armature(above) else [], selected, there)
+    settings.armature = next((found[0] for found in candidates if len(found) == 1), None)
 
 
 class KnuckleSettings(bpy.types.PropertyGroup):
@@ -170,6 +184,10 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         ],
         options=NOT_ANIMATED,
     )
+    purpose: purpose_property()
+    advanced: BoolProperty(
+        name="Advanced", description="Show the algorithms, whatever is chosen", default=False, options=NOT_ANIMATED
+    )
     solver: kind_property("solver", "How the joint angles are found", Recipe("").solver)
     solvers: all_settings_property("solver")
     drive: drive_property()
@@ -205,6 +223,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
             ("NEW", "New Hand", "Add a hand fitted to the performer for each hand that is solved"),
             ("ARMATURE", "Armature", "Apply it to an armature in this file"),
         ],
+        update=choose_armature,
         options=NOT_ANIMATED,
     )
     armature: PointerProperty(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SNAP = 2e-4
 """A slider that is nearer than this to an end, or to zero, is there."""
+SMALLEST = 0.01
+"""The smallest value of a slider but zero: Blender shows further digits of smaller ones, such as 0.00688."""
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
@@ -42,7 +44,9 @@ def sliders_of(hand: HandModel, locked: bool) -> Sliders:
 
 
 def snapped(value: float) -> float:
-    """Return a slider's value without the rounding of bones, which have 32 bits: no 1.0001, no -0.0."""
+    """Return a slider's value without the rounding of bones, which have 32 bits: no 1.0001, no -0.0, no 0.00688."""
+    if abs(value) < SMALLEST:
+        return round(value, 2) + 0.0
     return round(value) + 0.0 if abs(value - round(value)) < SNAP else value
 
 

@@ -8,6 +8,7 @@ import bpy
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
 from ..operators.live_loop import LiveRun
+from ..operators.online_access import is_on_this_computer, limits
 from ..operators.session import SESSION
 from ..pipeline.live.take_buffer import MAX_FRAMES
 from .text_format import pair, paragraph, sentence
@@ -61,6 +62,8 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
     paragraph(layout, context, sentence(device.about))
     layout.prop(chosen, "host", text="Connect To" if device.connects else "Listen On")
     layout.prop(chosen, "port")
+    if limited := limits():
+        paragraph(layout, context, sentence(limited), "INFO" if is_on_this_computer(chosen.host) else "ERROR")
     if device.serves_page:
         layout.prop(chosen, "page_names")
     layout.row().prop(chosen, "drive", expand=True)

@@ -1,19 +1,19 @@
-"""The Knuckle tab of the sidebar: Capture, Hand, Solve and Result."""
+"""The Knuckle tab of the sidebar: Capture, Hand and Solve."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import bpy
+from bl_ui.utils import PresetPanel
 
-from ..capture.devices.raw_take import SUFFIX
-from ..hand.joints import SIDES
-from ..operators.json_files import result_armature
+from ..capture.devices.raw_take import SUFFIX as RAW_TAKE
+from ..operators.presets import SUBFOLDER, SUFFIX, KNUCKLE_OT_add_preset, KNUCKLE_OT_load_preset
+from ..operators.purposes import ADVANCED, purpose_of
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, chosen_settings
 from ..rig import markers_object
-from ..rig.keys.take_report import report_of
 from ..rig.linked import library_of
-from .text_format import DIGIT_NAMES, line, millimetres, pair, paragraph
+from .text_format import pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -120,10 +120,25 @@ def _stored(layout: "UILayout", name: str, value: str, setting: str) -> None:
     right.operator("knuckle.forget", text="", icon="X").what = setting
 
 
+class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):
+    """Settings for other captures"""
+
+    bl_label = "Solve Presets"
+    preset_subdir = SUBFOLDER
+    preset_extensions: ClassVar = {SUFFIX}
+    preset_operator = KNUCKLE_OT_load_preset.bl_idname
+    preset_add_operator = KNUCKLE_OT_add_preset.bl_idname
+
+
 class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     """From markers to keys"""
 
     bl_label = "Solve"
+
+    def draw_header_preset(self, _context: "Context") -> None:
+        """Draw the menu of presets."""
+        KNUCKLE_PT_presets.draw_panel_header(self.layout)
+        self.layout.separator()
 
     def draw(self, context: "Context") -> None:
         """Draw the settings of solving, and the button."""
@@ -131,10 +146,14 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.row().prop(chosen, "markers_on", expand=True)
-        layout.prop(chosen, "solver")
-        if chosen.capture.endswith(SUFFIX):
+        layout.row().prop(chosen, "purpose", expand=True)
+        advanced = purpose_of(chosen) == ADVANCED
+        if advanced:
+            layout.prop(chosen, "solver", text="Algorithm")
+        if chosen.capture.endswith(RAW_TAKE):
             layout.row().prop(chosen, "drive", expand=True)
-        layout.prop(chosen, "smoothing")
+        if advanced:
+            layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
@@ -152,7 +171,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
-        for what in REGISTRIES:
+        for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
@@ -228,77 +247,10 @@ class KNUCKLE_MT_recipe(bpy.types.Menu):
         self.layout.operator("knuckle.save_recipe", icon="FILE_TICK")
 
 
-class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
-    """How well the take came out"""
-
-    bl_label = "Result"
-
-    def draw(self, context: "Context") -> None:
-        """Draw errors of each finger, predicted frames, limits, duration and notes."""
-        layout = self.layout
-        armature = result_armature(context)
-        report = report_of(armature)
-        if report is None:
-            paragraph(layout, context, "No take yet.")
-            return
-        for side in SIDES:
-            if side in report.get("hands", {}):
-                _hand(layout.box(), side, report["hands"][side], report.get("frames", 0))
-        column = layout.column(align=True)
-        seconds = report.get("seconds", {})
-        if armature.animation_data and armature.animation_data.action:
-            frames = armature.animation_data.action.frame_range
-            pair(column, "Frame Range", f"{frames[0]:.0f} to {frames[1]:.0f}")
-        pair(column, "Read / Solve Time", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
-        _notes(layout, context, report)
-        column = layout.column(align=True)
-        column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")
-        column.operator("knuckle.export_report", icon="EXPORT")
-
-
-def _notes(layout: "UILayout", context: "Context", report: dict[str, Any]) -> None:
-    """Draw the report's warnings in a subpanel, if there are any."""
-    warnings = report.get("warnings")
-    notes = [note for note in warnings if isinstance(note, str)] if isinstance(warnings, list) else []
-    if not notes:
-        return
-    header, body = layout.panel("knuckle_notes", default_closed=True)
-    header.label(text=f"{len(notes)} Notes" if len(notes) > 1 else "1 Note", icon="INFO")
-    for note in notes if body else ():
-        paragraph(body, context, note)
-
-
-def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> None:
-    row = layout.row()
-    row.label(text=f"{side.capitalize()} Hand", icon="VIEW_PAN")
-    right = row.row()
-    right.alignment = "RIGHT"
-    right.label(text="Error in mm, mean / max")
-    grid = layout.column(align=True)
-    line(grid, "", "Tip", "Markers")
-    for digit, name in DIGIT_NAMES.items():
-        figures = hand["fingers"].get(digit, {})
-        tip, markers = figures.get("tip_error_mm"), figures.get("marker_error_mm")
-        line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
-    column = layout.column(align=True)
-    if hand.get("limited_bones"):
-        pair(column, "Bone Limits", f"{hand['limited_bones']} bones")
-    rig = hand.get("rig")
-    if isinstance(rig, dict):
-        name = "Contact Error" if rig.get("keep") == "pinches" else "Tip Error"
-        pair(column, name, f"{millimetres(rig.get('left_mm'), 'mean')} / {millimetres(rig.get('left_mm'), 'max')}")
-        turned = rig.get("left_deg") or {}
-        if rig.get("keep") == "directions" and turned.get("mean") is not None:
-            pair(column, "Bone Angle Error", f"{turned['mean']:.1f}° / {turned['max']:.1f}°")
-    pair(column, "Gap-Filled Frames", f"{hand.get('predicted_frames', 0)} of {frames}")
-    hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
-    pair(column, "At Joint Limits", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of frames")
-
-
 CLASSES = (
     KNUCKLE_PT_capture,
     KNUCKLE_PT_hand,
+    KNUCKLE_PT_presets,
     KNUCKLE_PT_solve,
     KNUCKLE_MT_recipe,
-    KNUCKLE_PT_result,
 )

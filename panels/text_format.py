@@ -1,6 +1,8 @@
 """Text and figures in panels."""
 
 import textwrap
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -46,18 +48,20 @@ def pair(layout: "UILayout", name: str, value: str) -> None:
     right.label(text=value)
 
 
-def millimetres(figures: dict[str, Any] | None, name: str) -> str:
-    """Format a figure of the report in mm, a dash if it is unknown."""
-    value = (figures or {}).get(name)
-    return "–" if value is None else f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
+def figure(figures: Any, name: str, factor: float = 1.0) -> str:
+    """Format a figure of the report times a factor, a dash if it is unknown."""
+    value = figures.get(name) if isinstance(figures, dict) else None
+    if not isinstance(value, int | float):
+        return "–"
+    return f"{factor * value:.2f}" if abs(factor * value) < 9.995 else f"{factor * value:.1f}"
 
 
-def line(layout: "UILayout", *cells: str) -> None:
-    """Draw a row of a table: a name on the left, and cells of equal width to its right."""
+def line(layout: "UILayout", *cells: str, icons: Sequence[Any] = ()) -> None:
+    """Draw a row of a table: a name on the left, and cells of equal width to its right, each with an icon if given."""
     row = layout.split(factor=0.24, align=True)
     row.label(text=cells[0])
     rest = row.split(factor=1 / len(cells[1:]), align=True)
-    for cell in cells[1:]:
+    for cell, icon in zip_longest(cells[1:], icons, fillvalue="NONE"):
         column = rest.row()
         column.alignment = "RIGHT"
-        column.label(text=cell)
+        column.label(text=cell, icon=icon)

@@ -176,7 +176,8 @@ def test_takes_are_listed_with_their_length_and_read_again(followed, port, tmp_p
     assert not chosen.takes and (tmp_path / "Take 001.rawtake").exists()
 
 
-def test_the_person_chooses_which_of_two_senders_is_followed(followed, port):
+def test_the_person_chooses_which_of_two_senders_is_followed(followed, port, monkeypatch):
+    monkeypatch.setattr(bpy.context.preferences.system, "use_online_access", True)
     bpy.context.scene.knuckle_live.host = "0.0.0.0"
     run = followed()
     senders = run.receiver.senders

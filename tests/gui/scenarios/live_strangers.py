@@ -23,6 +23,7 @@ def play(screen: "Screen") -> "Steps":
     chosen.device = "webxr"
     yield 0.5
     screen.picture("live_page_names")
+    bpy.context.preferences.system.use_online_access = True
     chosen.device, chosen.host = "quest", "0.0.0.0"
     start = yield from screen.button("knuckle.live_start")
     screen.click(*start)

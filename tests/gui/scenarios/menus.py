@@ -63,12 +63,20 @@ def play(screen: "Screen") -> "Steps":
 
 def search(screen: "Screen", sought: str, name: str) -> "Any":
     """Press F3 and type."""
-    screen.move(*screen.view_middle())
-    yield 0.2
+    x, y = screen.view_middle()
+    screen.move(x - 3, y)
+    yield 0.3
+    screen.move(x, y)
+    yield 0.5
+    before = screen.pixels()
     screen.key("F3")
-    yield 0.6
-    screen.key(*(character if character != " " else "space" for character in sought))
-    yield 1.0
+    # Blender opens the field of a search while it draws: what is typed earlier goes to the view.
+    yield from screen.wait_until(lambda: (screen.pixels() != before).mean() > 0.01)
+    yield 0.5
+    for character in sought:
+        screen.key(character if character != " " else "space")
+        yield 0.05
+    yield 1.5
     screen.picture(f"{name}{sought.replace(' ', '_')}")
 
 
