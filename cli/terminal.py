@@ -43,6 +43,7 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 
 def exit_status(run: Callable[[], None]) -> int:
     """Run a command and return its exit status; problems are printed in one sentence on standard error."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -65,6 +66,16 @@ def exit_status(run: Callable[[], None]) -> int:
         _discard_unwritten()
     print(printable(f"knuckle: {sentence}"), file=sys.stderr)
     return 1
+
+
+def _open_closed_streams() -> None:
+    """Give streams that the shell closed (`>&-`) the null device.
+
+    Otherwise the next file to be opened would get their descriptors, and Blender's messages with them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def _discard_unwritten() -> None:

@@ -51,17 +51,34 @@ def test_a_terminal_is_not_controlled_by_what_a_file_says():
     assert printable("Ünïcode stays\n\tand so do lines") == "Ünïcode stays\n\tand so do lines"
 
 
+TAP = str(ROOT / "data" / "leap_finger_tap.json")
+
+
+def command(folder, *arguments):
+    """The command in a process of its own, and its environment."""
+    (folder / "knuckle").symlink_to(ROOT)
+    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_an_output_that_is_full_is_a_sentence(encoding, tmp_path):
-    (tmp_path / "knuckle").symlink_to(ROOT)
-    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": encoding}
-    command = [sys.executable, "-c", code, "info", str(ROOT / "data" / "leap_finger_tap.json")]
+    words, environment = command(tmp_path, "info", TAP)
+    environment |= {"PYTHONIOENCODING": encoding}
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, check=False)
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "knuckle: output: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes streams by a shell of POSIX")
+def test_streams_that_the_shell_closed_are_no_error(tmp_path):
+    words, environment = command(tmp_path, "info", TAP, "--save-markers", "map.json")
+    for closed, status in ((">&-", 0), ("0<&- >&- 2>&-", 1)):
+        shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
+        done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (status, "", ""), "the second time the map exists"
 
 
 def test_a_file_that_exists_is_replaced_only_by_consent(tmp_path, monkeypatch, capsys):
