@@ -103,7 +103,8 @@ def _info(options: argparse.Namespace) -> None:
         if options.save_markers is not None:
             write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
     if options.json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        # ASCII alone: other characters may be a terminal's controls, or missing in the output's encoding.
+        print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")
 

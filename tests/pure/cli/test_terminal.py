@@ -1,16 +1,22 @@
 """What the shell command prints, asks and returns, whatever happens."""
 
+import gc
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from knuckle import api
 from knuckle.cli.main import main
+from knuckle.cli.output import progress_bar, write_joints
 from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, printable
 from knuckle.errors import KnuckleError
 from knuckle.files import FileError
+from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.resources import ROOT
 
 
@@ -59,6 +65,35 @@ def command(folder, *arguments):
     (folder / "knuckle").symlink_to(ROOT)
     code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_progress_does_not_control_the_terminal(monkeypatch, capsys):
+    """It names files and armatures."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar() as update:
+        update(0.5, "Reading \x1b[2J.csv")
+    assert r"Reading \x1b[2J.csv" in capsys.readouterr().err
+
+
+def test_json_is_ascii_whatever_the_labels(tmp_path, capsys):
+    """Terminals obey \x9b as they do an escape sequence, and an output of ASCII would escape in ways that are no JSON."""
+    label, path = "\x9b31m é", tmp_path / "take.csv"
+    path.write_text(f"time,{label}.x,{label}.y,{label}.z\n0,1,2,3\n", encoding="utf-8")
+    assert main(["info", str(path), "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["labels"][0]["label"] == label
+
+
+def test_joints_that_cannot_be_written_leave_nothing_behind(tmp_path, monkeypatch):
+    """NumPy's archive would complain of its own when it is deleted."""
+    monkeypatch.setattr(api, "joints", lambda take: {"times": np.random.default_rng(0).random(10_000)})
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    with pytest.raises(OSError), files_no_larger_than(4096):
+        write_joints(tmp_path / "joints.npz", None)
+    gc.collect()
+    assert not complaints
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
