@@ -76,7 +76,7 @@ def test_progress_does_not_control_the_terminal(monkeypatch, capsys):
 
 
 def test_json_is_ascii_whatever_the_labels(tmp_path, capsys):
-    """Terminals obey \x9b as they do an escape sequence, and an output of ASCII would escape in ways that are no JSON."""
+    """Terminals obey \x9b as an escape sequence, and an output of ASCII would escape in ways that are no JSON."""
     label, path = "\x9b31m é", tmp_path / "take.csv"
     path.write_text(f"time,{label}.x,{label}.y,{label}.z\n0,1,2,3\n", encoding="utf-8")
     assert main(["info", str(path), "--json"]) == 0
