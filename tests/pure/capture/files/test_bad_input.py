@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import sys
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -594,3 +595,15 @@ def test_a_file_of_terabytes_is_refused_before_it_is_parsed(
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this system's names of files are Unicode")
+@pytest.mark.parametrize("name", [b"caf\xe9.json", b"caf\xe9/hand.json"])
+def test_a_name_of_other_bytes_than_utf_8_is_told(tmp_path: Path, name: bytes) -> None:
+    """Archives of other systems unpack to such names, which Blender's names and reports reject."""
+    path = tmp_path / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(samples.c3d())
+    message = told(path)
+    assert "the path is not UTF-8" in message
+    assert message.encode()
