@@ -117,7 +117,8 @@ def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
                     f"{source}: larger than {file_format.max_size >> 20} MiB, the most for {file_format.name}: "
                     "split the take"
                 )
-            return file_format, head + file.read()
+            file.seek(0)
+            return file_format, file.read()
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None
     except (OSError, ValueError) as error:

@@ -12,13 +12,13 @@ _AXES = ("x", "y", "z")
 
 def sniff(head: bytes) -> bool:
     """True if the first line that is not blank starts with `time`."""
-    lines = [line for line in text_lines(head) if not is_blank(line)]
+    lines = [line for line in text_lines(head, "") if not is_blank(line)]
     return bool(lines) and lines[0].strip("\"' ")[:4].lower() == "time" and not lines[0][4:5].isalnum()
 
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a table. Raises CaptureError, naming the line or the missing column."""
-    lines = text_lines(data)
+    lines = text_lines(data, source)
     top = next(index for index, line in enumerate(lines) if not is_blank(line))
     separator = max(",;\t", key=lines[top].count)
     titles = [title.strip(" \"'") for title in lines[top].split(separator)]
