@@ -1,8 +1,10 @@
 """What the shell command prints and asks."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import KnuckleError
@@ -39,6 +41,19 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
         print(printable(f"{path} exists. Replace it? [y/N] "), end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise FileError(f"{path}: exists and stays as it is")
+
+
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
+    before, held = signal.getsignal(signal.SIGINT), list[int]()
+    signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        raise KeyboardInterrupt
 
 
 def exit_status(run: Callable[[], None]) -> int:

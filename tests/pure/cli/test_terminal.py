@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from knuckle import api
 from knuckle.cli.main import main
 from knuckle.cli.output import progress_bar, write_joints
-from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, printable
+from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, holding_interrupts, printable
 from knuckle.errors import KnuckleError
 from knuckle.files import FileError
 from knuckle.tests.full_disk import files_no_larger_than
@@ -43,6 +44,17 @@ def test_a_problem_is_one_sentence_and_a_status(problem, status, sentence, capsy
     printed = capsys.readouterr().err
     assert sentence in printed
     assert printed.count("\n") == 1
+
+
+def test_an_interrupt_waits_for_blender_to_start():
+    """Blender's own scripts would take it for an error of theirs."""
+    before, done = signal.getsignal(signal.SIGINT), []
+    with pytest.raises(KeyboardInterrupt), holding_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        done.append("started")
+    assert done and signal.getsignal(signal.SIGINT) is before
+    with holding_interrupts():
+        done.append("nobody interrupts")
 
 
 def test_a_fault_of_ours_keeps_its_traceback():
