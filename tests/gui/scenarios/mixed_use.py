@@ -1,6 +1,6 @@
 """What a person does in a day, over and over for as many seconds as are asked for, twice at least: hands are posed, a
-capture is imported, solved and undone, a device followed and recorded, the file saved and opened, the extension switched
-off and on. What Blender holds is noted after each round.
+capture is imported, solved and undone, a device followed and recorded, the file saved and opened, the extension
+switched off and on. What Blender holds is noted after each round.
 """
 
 import gc
@@ -41,7 +41,7 @@ def play(screen: "Screen") -> "Steps":
     yield from hands.look(screen)
     places = yield from panel.sliders(screen)
     person = wander.Wander(screen, {word: at for word, at in places.items() if word not in ("bottom", "dip_lock")})
-    began, rounds = time.monotonic(), []
+    began, rounds = time.monotonic(), list[dict[str, Any]]()
     while len(rounds) < 2 or time.monotonic() < began + seconds:
         yield from posed(screen, person, RIGS[len(rounds) % len(RIGS)])
         yield from solved(screen)
