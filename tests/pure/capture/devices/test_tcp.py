@@ -4,6 +4,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -111,12 +112,16 @@ def test_who_is_silent_longest_gives_up_the_place(
         caller.close()
 
 
+def heard(receiver: Receiver, packets: int) -> bool:
+    return receiver.stats.packets == packets
+
+
 def test_who_moves_keeps_the_place_however_many_call(receiver: Receiver, address: Address) -> None:
     """Many connections fit between two frames of a headset, each younger than the performer's."""
     with contextlib.ExitStack() as opened, socket.create_connection((address.host, address.port)) as performer:
         for number, moment in enumerate(moments(20), start=1):
             performer.sendall(b"".join(QuestTcpSender(address).packets(moment)))
-            wait_for(lambda sent=number: receiver.stats.packets == 4 * sent)
+            wait_for(partial(heard, receiver, 4 * number))
             for _ in range(2 * MAX_CLIENTS):
                 opened.enter_context(socket.create_connection((address.host, address.port)))
     assert receiver.stats.frames >= 19
