@@ -7,6 +7,10 @@ class KnuckleError(Exception):
     Any other exception is a bug in Knuckle and propagates with its traceback.
     """
 
+    def __str__(self) -> str:
+        """Return the message; what UTF-8 lacks, as names of files may have it, is escaped, for Blender rejects it."""
+        return super().__str__().encode("utf-8", "backslashreplace").decode()
+
 
 class CaptureError(KnuckleError):
     """A recording that cannot be read, or holds nothing usable."""

@@ -48,7 +48,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def _delete_stale(folder: Path) -> None:
-    for path in folder.glob(f"{TEMPORARY_PREFIX}*"):
+    # The names of written_whole alone: a person's files may begin with the prefix, too.
+    for path in folder.glob(f"{TEMPORARY_PREFIX}[0-9]*-{'[0-9a-f]' * 8}*"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > STALE_SECONDS:
                 path.unlink()

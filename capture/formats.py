@@ -90,12 +90,19 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
     """
     path = Path(path)
     source = path.name or str(path)
+    if not _is_utf8(str(path)):
+        raise CaptureError(f"{source}: the path is not UTF-8 and cannot be kept in a .blend file, rename it")
     if unit != "auto" and unit not in METRES:
         raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
     file_format, data = _open(path, source)
     return to_markers(file_format.read(data, source), source, unit, up, rate)
+
+
+def _is_utf8(path: str) -> bool:
+    """Whether a path can be written as UTF-8: on Linux it may be any bytes, which Python keeps as surrogates."""
+    return path.encode("utf-8", "replace").decode() == path
 
 
 def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
@@ -111,7 +118,8 @@ def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
                     f"{source}: larger than {file_format.max_size >> 20} MiB, the most for {file_format.name}: "
                     "split the take"
                 )
-            return file_format, head + file.read()
+            file.seek(0)
+            return file_format, file.read()
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None
     except (OSError, ValueError) as error:

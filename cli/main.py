@@ -26,7 +26,7 @@ from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
 from . import poses, streams
 from .output import hands_text, progress_bar, report_text, tip_facts, write_joints
-from .terminal import exit_status, expect_replaceable, say
+from .terminal import exit_status, expect_replaceable, holding_interrupts, say
 
 EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
@@ -113,7 +113,8 @@ def _info(options: argparse.Namespace) -> None:
         if options.save_markers is not None:
             write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
     if options.json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        # ASCII alone: other characters may be a terminal's controls, or missing in the output's encoding.
+        print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")
 
@@ -164,7 +165,8 @@ def _solve(options: argparse.Namespace) -> None:
             expect_writable(path, suffix, unlike=_inputs(options))
     expect_replaceable([options.out, options.report, options.joints], options.force)
     recipe = cli_options.recipe_of(options)
-    api.expect_blender()
+    with holding_interrupts():
+        api.expect_blender()
     from ..rig import blend_file
 
     rig_choice = blend_file.RigChoice.of(recipe)
@@ -204,7 +206,8 @@ def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig
 
 
 def _demo(options: argparse.Namespace) -> None:
-    api.expect_blender()
+    with holding_interrupts():
+        api.expect_blender()
     from ..rig import blend_file, render
 
     make_folder(options.out)

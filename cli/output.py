@@ -1,5 +1,6 @@
 """Output of the shell command: progress, a summary of the take, and the solved joints as arrays."""
 
+import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import numpy as np
 
 from .. import api
 from ..pipeline import job
+from .terminal import printable
 
 
 @contextmanager
@@ -20,7 +22,8 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
     def update(fraction: float, doing: str) -> None:
         if terminal:
             filled = round(30 * fraction)
-            print(f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {doing}", end="", file=sys.stderr, flush=True)
+            line = f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {printable(doing)}"
+            print(line, end="", file=sys.stderr, flush=True)
 
     try:
         yield update
@@ -31,8 +34,10 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
 
 def write_joints(path: Path, take: job.Take) -> None:
     """Write the arrays of `api.joints` as .npz."""
-    with path.open("wb") as file:
-        np.savez_compressed(file, **api.joints(take))  # type: ignore[arg-type]
+    # In memory first: of a file that cannot be written, zipfile prints a traceback of its own (Python 3.11).
+    content = io.BytesIO()
+    np.savez_compressed(content, **api.joints(take))  # type: ignore[arg-type]
+    path.write_bytes(content.getvalue())
 
 
 def report_text(report: dict[str, Any], out: Path) -> str:

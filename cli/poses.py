@@ -11,7 +11,7 @@ from ..hand.joints import SIDES
 from ..hand.poses import GROUPS, POSES, named
 from ..rig.mapping import check_whole, read_preset
 from . import options as cli_options
-from .terminal import expect_replaceable, say
+from .terminal import expect_replaceable, holding_interrupts, say
 
 BOTH = "both"
 
@@ -45,7 +45,8 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     mappings = tuple(read_preset(path) for path in options.mapping)
     for mapping in mappings:
         check_whole(mapping)
-    api.expect_blender()
+    with holding_interrupts():
+        api.expect_blender()
     from ..rig import blend_file
     from ..rig.posing import posed_file
 

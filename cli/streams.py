@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,13 @@ from ..capture.devices.device_table import DEVICES
 from ..capture.devices.raw_take import SUFFIX
 from ..capture.devices.receiver import Receiver
 from ..capture.frame import Frame
+from ..capture.marker_labels import quoted
 from ..capture.network.sender import Sender
 from ..capture.network.transport import LOCAL, TICK, Address
 from ..errors import StreamError
 from ..pipeline.job import Take
 from ..pipeline.live import capture_player
-from . import options as cli_options
-from .terminal import expect_replaceable, say
+from .terminal import say
 
 PRINT_INTERVAL_S = 1.0
 """s between lines about the stream."""
@@ -46,8 +47,9 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
         help="host name by which a headset opens the WebXR page, such as a tunnel's; may be repeated",
     )
     parser.add_argument("--seconds", type=float, metavar="S", help="how long; by default until Ctrl-C")
-    parser.add_argument("--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what arrives to a raw take")
-    cli_options.add_force(parser)
+    parser.add_argument(
+        "--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what arrives to a new raw take; none is replaced"
+    )
     parser.add_argument("--points", action="store_true", help="print every point, once a second")
 
 
@@ -81,16 +83,18 @@ def devices(_options: argparse.Namespace) -> None:
 
 def listen(options: argparse.Namespace) -> None:
     """Print what arrives from a device, until the time is over or Ctrl-C is pressed."""
-    if options.seconds is not None and options.seconds <= 0:
+    if options.seconds is not None and not options.seconds > 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
+    device = DEVICES[options.device]
+    if options.page_name and not device.serves_page:
+        raise StreamError(f"{device.name} opens no page of Knuckle's, expected no --page-name")
     address = replace(address_of(options), page_names=tuple(options.page_name))
-    receiver = Receiver(options.device, DEVICES[options.device], address, sender=options.sender)
+    receiver = Receiver(options.device, device, address, sender=_sender_of(options))
     if options.record is not None:
         if options.record.suffix != SUFFIX:
             raise StreamError(f"{options.record}: expected a name that ends in {SUFFIX}")
         if not options.record.resolve().parent.is_dir():
             raise StreamError(f"{options.record}: there is no folder {options.record.parent}")
-        expect_replaceable([options.record], options.force)
         receiver.record(options.record, options.record.stem)
     receiver.start()
     end = time.monotonic() + (options.seconds if options.seconds is not None else float("inf"))
@@ -107,6 +111,17 @@ def listen(options: argparse.Namespace) -> None:
         say(f"{recorder.path}: {recorder.packets} packets")
         if recorder.problem or not receiver.stats.packets:
             raise StreamError(recorder.problem or f"nothing was recorded: {receiver.state()}")
+
+
+def _sender_of(options: argparse.Namespace) -> str:
+    """The IP address of the only sender to follow, empty for the first. Raises StreamError if none can have it."""
+    device = DEVICES[options.device]
+    if options.sender and device.connects:
+        raise StreamError(f"{device.name} is connected to (--host), expected no --sender")
+    try:
+        return str(ip_address(options.sender)) if options.sender else ""
+    except ValueError:
+        raise StreamError(f"{quoted(options.sender)} is not an IP address, expected one such as {LOCAL}") from None
 
 
 def _wait_for_client(sender: Sender) -> None:

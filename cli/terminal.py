@@ -1,8 +1,10 @@
 """What the shell command prints and asks."""
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import KnuckleError
@@ -41,8 +43,22 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
             raise FileError(f"{path}: exists and stays as it is")
 
 
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
+    before, held = signal.getsignal(signal.SIGINT), list[int]()
+    signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        raise KeyboardInterrupt
+
+
 def exit_status(run: Callable[[], None]) -> int:
     """Run a command and return its exit status; problems are printed in one sentence on standard error."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -65,6 +81,16 @@ def exit_status(run: Callable[[], None]) -> int:
         _discard_unwritten()
     print(printable(f"knuckle: {sentence}"), file=sys.stderr)
     return 1
+
+
+def _open_closed_streams() -> None:
+    """Give streams that the shell closed (`>&-`) the null device.
+
+    Otherwise the next file to be opened would get their descriptors, and Blender's messages with them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _discard_unwritten() -> None:

@@ -33,6 +33,8 @@ class Recorder:
         self._queued_bytes = self._dequeued_bytes = 0
         self._stop = threading.Event()
         try:
+            # A path of other bytes could be reported by no operator, and is not read (formats.read).
+            str(path).encode()
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered, so that data that could not be written are not retried on close.
             self._file = path.open("xb", buffering=0)

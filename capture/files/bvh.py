@@ -45,7 +45,7 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the joints of a BVH file. Raises CaptureError, naming the line."""
-    lines = text_lines(data)
+    lines = text_lines(data, source)
     joints, columns, motion_line = _hierarchy(lines, source)
     stated_frames, frame_time, first = _motion_header(lines, motion_line, source)
     if columns == 0:

@@ -17,9 +17,15 @@ MAX_HANDS = 64
 MAX_DEPTH = 64
 """Most levels of nesting; the deepest known recorder has nine."""
 
+MAX_VALUES = 12_000_000
+"""Most values of a document, counted by commas and brackets: 80 MB of a Leap's frames. A value takes 30 to 200 bytes of
+memory, while as text it may have two."""
+
 
 def load(data: bytes, source: str) -> Json:
-    """Parse a JSON document. Raises CaptureError, naming the line, if it is not JSON or is nested too deeply."""
+    """Parse a JSON document. Raises CaptureError, naming the line, if it is not JSON, too large or too deep."""
+    if sum(map(data.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise CaptureError(f"{source}: has over {MAX_VALUES} values, the most for JSON: split the take")
     try:
         text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError as error:

@@ -36,7 +36,7 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a Motive export. Raises CaptureError, naming the line."""
-    lines = text_lines(data)
+    lines = text_lines(data, source)
     rows = [_cells(line) for line in lines[:_HEADER_LINES]]
     titles_line = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
     if titles_line is None:

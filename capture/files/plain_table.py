@@ -27,7 +27,7 @@ MAX_TOLD = 4
 
 def sniff(head: bytes) -> bool:
     """True if the first line starts with `time` or a section of Vicon, or the head has columns of markers."""
-    lines = text_lines(head)
+    lines = text_lines(head, "")
     top = next((line for line in lines if not is_blank(line)), "").strip("\"' ,;\t").lower()
     if (top[:4] == "time" and not top[4:5].isalnum()) or top in VICON_SECTIONS:
         return True
@@ -37,7 +37,7 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a table. Raises CaptureError, naming the line or the missing column."""
-    lines, start = _trajectories(text_lines(data))
+    lines, start = _trajectories(text_lines(data, source))
     head = find_head(lines, start)
     if head is None:
         raise CaptureError(f"{source}: no columns of markers, expected a label with x, y and z for each")

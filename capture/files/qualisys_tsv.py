@@ -22,7 +22,7 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a TSV export. Raises CaptureError, naming the line."""
-    lines = text_lines(data)
+    lines = text_lines(data, source)
     header, first = _header(lines)
     if not header.get("MARKER_NAMES"):
         raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one per marker")

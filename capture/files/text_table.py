@@ -26,12 +26,20 @@ _BLANK_WORDS = {
     "null",
 }
 
+MAX_LINES = 4_000_000
+"""An hour at 1000 Hz: more would take several times their size in memory."""
+MAX_LINE_LENGTH = 1 << 24
+"""Characters; a frame of 20 000 markers has half a million."""
 
-def text_lines(data: bytes) -> list[str]:
+
+def text_lines(data: bytes, source: str) -> list[str]:
     """The lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or CRLF.
 
-    Zeros at the end, as file systems leave them after a power failure, are left out.
+    Zeros at the end, as file systems leave them after a power failure, are left out. Raises CaptureError if there are
+    too many lines, or one is too long.
     """
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        raise CaptureError(f"{source}: has over {MAX_LINES} lines, expected a take of that many frames at most")
     data = data.rstrip(b"\0")
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         # The second byte of a line break is zero in one of the byte orders.
@@ -41,7 +49,11 @@ def text_lines(data: bytes) -> list[str]:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MAX_LINE_LENGTH:
+            raise CaptureError(f"{source}, line {number}: {len(line)} characters, expected those of one frame")
+    return lines
 
 
 def is_blank(line: str) -> bool:

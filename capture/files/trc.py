@@ -19,7 +19,7 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a TRC file. Raises CaptureError, naming the line."""
-    lines = text_lines(data)
+    lines = text_lines(data, source)
     fields, next_line = _fields(lines, source)
     labels_line = next((row for row in range(next_line, len(lines)) if lines[row].lower().startswith("frame")), None)
     if labels_line is None:

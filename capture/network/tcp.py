@@ -2,6 +2,7 @@
 
 import selectors
 import socket
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket
 
 MAX_CLIENTS = 8
 """Most connections at a time."""
+IDLE_S = 2.0
+"""s without data after which a client gives up its place to another, if all places are taken."""
 CONNECT_TIMEOUT_S = 2.0
 """Longest wait for a connection in s."""
 
@@ -72,6 +75,8 @@ class _Client:
     socket: socket.socket
     sender: str
     """IP address."""
+    last_heard: float
+    """Time in s when it connected or last sent data."""
     partial_line: bytes = b""
     is_rejected: bool = False
 
@@ -119,10 +124,15 @@ class _LineClients:
             # The client disconnected before it was accepted.
             return
         # A headset that lost its network connects again while its old connection is still open.
+        now = time.monotonic()
         if len(self._connected) >= MAX_CLIENTS:
-            self._disconnect(self._connected[0])
+            most_idle = self._connected[0]
+            if now - most_idle.last_heard <= IDLE_S:
+                connection.close()
+                return
+            self._disconnect(most_idle)
         connection.setblocking(False)
-        client = _Client(connection, str(address[0]))
+        client = _Client(connection, str(address[0]), now)
         self._connected.append(client)
         self._ready.register(connection, selectors.EVENT_READ, client)
 
@@ -135,6 +145,7 @@ class _LineClients:
         except OSError:
             data = b""
         *lines, client.partial_line = (client.partial_line + data).split(b"\n")
+        client.last_heard = time.monotonic()
         self._connected.remove(client)
         self._connected.append(client)
         if not data or len(client.partial_line) > MAX_PACKET_SIZE:

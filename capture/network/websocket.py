@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ...errors import StreamError
 from ..marker_labels import quoted
-from .tcp import MAX_CLIENTS
+from .tcp import IDLE_S, MAX_CLIENTS
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
 HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake in s."""
-IDLE_S = 2.0
-"""s without a message after which a client gives up its place to another, if all places are taken."""
 
 
 @contextmanager

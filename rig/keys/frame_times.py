@@ -5,10 +5,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...errors import RigError
+
 if TYPE_CHECKING:
     from bpy.types import Scene
 
 Floats = NDArray[np.float64]
+
+LAST_FRAME = 1_048_574
+"""The last frame of a Blender scene, and minus the first: all keys beyond would fall on it."""
 
 
 def scene_rate(scene: "Scene") -> float:
@@ -21,11 +26,17 @@ def scene_frames(times: ArrayLike, origin: float, start: float, rate: float) -> 
     """Return the scene frames (F,), possibly fractional, of times (F,) s.
 
     origin: the time in s that falls on frame `start`, normally that of the capture's first frame, so that a take of a
-    part of the capture coincides with the markers from which it was solved.
+    part of the capture coincides with the markers from which it was solved. Raises RigError if Blender has no such
+    frames.
     """
     frames = start + (np.asarray(times, float) - origin) * rate
     # Frames that are whole up to rounding are made whole, so that the user finds keys on them.
     whole = np.round(frames)
+    if not np.all(np.abs(whole) <= LAST_FRAME):
+        raise RigError(
+            f"the take would be keyed from frame {whole.min():.0f} to {whole.max():.0f}, Blender's are {-LAST_FRAME} "
+            f"to {LAST_FRAME}: choose another start, or a part of the take"
+        )
     return np.where(np.abs(frames - whole) < 1e-4, whole, frames)
 
 

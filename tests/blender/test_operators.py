@@ -128,6 +128,17 @@ def test_settings_of_another_kind_raise_nothing_but_a_sentence(setting: str, tex
     assert said or setting == "rig_mappings" or text == "null", "mappings are read for an armature only"
 
 
+@pytest.mark.parametrize("start", [1_048_570, -2_000_000, 2**31 - 1])
+def test_a_take_beyond_blenders_frames_is_told_and_leaves_no_hand(start: int) -> None:
+    """Its keys would all fall on the last frame."""
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    bpy.context.scene.knuckle.start = start
+    before = everything(bpy.context.scene)
+    with pytest.raises(RuntimeError, match="1048574"):
+        bpy.ops.knuckle.solve()
+    assert everything(bpy.context.scene) == before
+
+
 def test_solve_keys_a_new_hand_on_the_frames_of_its_markers() -> None:
     scene = bpy.context.scene
     scene.render.fps, scene.frame_end = 30, 99

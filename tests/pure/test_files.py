@@ -24,14 +24,17 @@ def test_where_the_disk_is_full_the_old_file_stays(tmp_path):
 
 
 def test_what_a_killed_process_left_is_swept_and_what_another_writes_now_is_not(tmp_path):
-    stale, fresh, foreign = (tmp_path / name for name in (f"{TEMPORARY_PREFIX}1-aa.blend", ".knuckle-2-bb.json", ".x"))
-    for path in (stale, fresh, foreign):
-        path.write_text("half")
+    with written_whole(tmp_path / "take.blend") as half:
+        half.write_text("whole")
+    stale = [half.name, f"{half.name}@"]
+    fresh, foreign = half.name.replace("knuckle-", "knuckle-1"), [".x", f"{TEMPORARY_PREFIX}notes.txt"]
+    for name in (*stale, fresh, *foreign):
+        (tmp_path / name).write_text("half")
     long_ago = time.time() - 7200
-    os.utime(stale, (long_ago, long_ago))
-    os.utime(foreign, (long_ago, long_ago))
+    for name in (*stale, *foreign):
+        os.utime(tmp_path / name, (long_ago, long_ago))
     write_json(tmp_path / "map.json", {})
-    assert names(tmp_path) == sorted([fresh.name, foreign.name, "map.json"])
+    assert names(tmp_path) == sorted([fresh, *foreign, "map.json", "take.blend"])
 
 
 def test_a_name_as_long_as_the_system_bears_can_be_written_and_a_longer_one_is_refused_before_the_work(tmp_path):

@@ -41,7 +41,7 @@ def play(screen: "Screen") -> "Steps":
     yield from hands.look(screen)
     places = yield from panel.sliders(screen)
     person = wander.Wander(screen, {word: at for word, at in places.items() if word not in ("bottom", "dip_lock")})
-    began, rounds = time.monotonic(), []
+    began, rounds = time.monotonic(), list[dict[str, Any]]()
     while len(rounds) < 2 or time.monotonic() < began + seconds:
         yield from posed(screen, person, RIGS[len(rounds) % len(RIGS)])
         yield from solved(screen)

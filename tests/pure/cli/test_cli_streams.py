@@ -27,6 +27,9 @@ def test_a_take_of_nothing_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
         (["--record", "nowhere/take.rawtake"], "there is no folder nowhere"),
         (["--record", "take.csv"], "expected a name that ends in .rawtake"),
         (["--seconds", "-3"], "seconds are -3, expected more than 0"),
+        (["--seconds", "nan"], "seconds are nan, expected more than 0"),
+        (["--sender", "headset"], "'headset' is not an IP address"),
+        (["--page-name", "hands.example.net"], "opens no page"),
     ],
 )
 def test_what_cannot_be_listened_to_is_told(arguments, told, tmp_path, monkeypatch, capsys) -> None:
@@ -34,6 +37,20 @@ def test_what_cannot_be_listened_to_is_told(arguments, told, tmp_path, monkeypat
     assert listen(*arguments) == 1
     assert told in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_take_never_replaces_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "take.rawtake"
+    path.write_bytes(b"the only recording")
+    assert listen("--record", str(path)) == 1
+    assert "File exists" in capsys.readouterr().err
+    assert path.read_bytes() == b"the only recording"
+
+
+def test_a_sender_cannot_be_chosen_where_knuckle_connects(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing would be followed, and the advice would be about the network."""
+    assert main(["listen", "natnet", "--seconds", "0.2", "--sender", "127.0.0.1"]) == 1
+    assert "expected no --sender" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("device", ["natnet", "qualisys", "leap"])

@@ -1,16 +1,23 @@
 """What the shell command prints, asks and returns, whatever happens."""
 
+import gc
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from knuckle import api
 from knuckle.cli.main import main
-from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, printable
+from knuckle.cli.output import progress_bar, write_joints
+from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, holding_interrupts, printable
 from knuckle.errors import KnuckleError
 from knuckle.files import FileError
+from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.resources import ROOT
 
 
@@ -39,6 +46,17 @@ def test_a_problem_is_one_sentence_and_a_status(problem, status, sentence, capsy
     assert printed.count("\n") == 1
 
 
+def test_an_interrupt_waits_for_blender_to_start():
+    """Blender's own scripts would take it for an error of theirs."""
+    before, done = signal.getsignal(signal.SIGINT), []
+    with pytest.raises(KeyboardInterrupt), holding_interrupts():
+        signal.raise_signal(signal.SIGINT)
+        done.append("started")
+    assert done and signal.getsignal(signal.SIGINT) is before
+    with holding_interrupts():
+        done.append("nobody interrupts")
+
+
 def test_a_fault_of_ours_keeps_its_traceback():
     with pytest.raises(ZeroDivisionError):
         exit_status(raising(ZeroDivisionError()))
@@ -51,17 +69,63 @@ def test_a_terminal_is_not_controlled_by_what_a_file_says():
     assert printable("Ünïcode stays\n\tand so do lines") == "Ünïcode stays\n\tand so do lines"
 
 
+TAP = str(ROOT / "data" / "leap_finger_tap.json")
+
+
+def command(folder, *arguments):
+    """The command in a process of its own, and its environment."""
+    (folder / "knuckle").symlink_to(ROOT)
+    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def test_progress_does_not_control_the_terminal(monkeypatch, capsys):
+    """It names files and armatures."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with progress_bar() as update:
+        update(0.5, "Reading \x1b[2J.csv")
+    assert r"Reading \x1b[2J.csv" in capsys.readouterr().err
+
+
+def test_json_is_ascii_whatever_the_labels(tmp_path, capsys):
+    """Terminals obey \x9b as an escape sequence, and an output of ASCII would escape in ways that are no JSON."""
+    label, path = "\x9b31m é", tmp_path / "take.csv"
+    path.write_text(f"time,{label}.x,{label}.y,{label}.z\n0,1,2,3\n", encoding="utf-8")
+    assert main(["info", str(path), "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["labels"][0]["label"] == label
+
+
+def test_joints_that_cannot_be_written_leave_nothing_behind(tmp_path, monkeypatch):
+    """NumPy's archive would complain of its own when it is deleted."""
+    monkeypatch.setattr(api, "joints", lambda take: {"times": np.random.default_rng(0).random(10_000)})
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    with pytest.raises(OSError), files_no_larger_than(4096):
+        write_joints(tmp_path / "joints.npz", None)
+    gc.collect()
+    assert not complaints
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_an_output_that_is_full_is_a_sentence(encoding, tmp_path):
-    (tmp_path / "knuckle").symlink_to(ROOT)
-    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONIOENCODING": encoding}
-    command = [sys.executable, "-c", code, "info", str(ROOT / "data" / "leap_finger_tap.json")]
+    words, environment = command(tmp_path, "info", TAP)
+    environment |= {"PYTHONIOENCODING": encoding}
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, check=False)
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, env=environment, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "knuckle: output: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes streams by a shell of POSIX")
+def test_streams_that_the_shell_closed_are_no_error(tmp_path):
+    words, environment = command(tmp_path, "info", TAP, "--save-markers", "map.json")
+    for closed, status in ((">&-", 0), ("0<&- >&- 2>&-", 1)):
+        shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
+        done = subprocess.run(shell, cwd=tmp_path, capture_output=True, env=environment, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (status, "", ""), "the second time the map exists"
 
 
 def test_a_file_that_exists_is_replaced_only_by_consent(tmp_path, monkeypatch, capsys):

@@ -195,7 +195,7 @@ def test_a_take_of_any_name_is_written_and_read(
     assert free_path(tmp_path, name, ".rawtake") != path, "another number"
 
 
-@pytest.mark.parametrize("folder", ["f" * 300, "nul\0"])
+@pytest.mark.parametrize("folder", ["f" * 300, "nul\0", "caf\udce9"])
 def test_a_folder_that_cannot_be_is_told(receiver: Receiver, tmp_path: Path, folder: str) -> None:
     with pytest.raises(StreamError, match="the take cannot be written"):
         receiver.record(free_path(tmp_path / folder, "Take", ".rawtake"))

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hand_tracking_sdk.transport import TCPServerConfig, TCPServerLineReceiver
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
+from knuckle.capture.network import tcp
 from knuckle.capture.network.tcp import MAX_CLIENTS
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.quest import QuestTcpSender
@@ -68,7 +70,10 @@ def test_lines_in_pieces_are_put_together_and_endless_ones_let_go(receiver: Rece
     assert receiver.stats.packets == 2
 
 
-def test_of_many_callers_the_oldest_is_hung_up(receiver: Receiver, address: Address) -> None:
+def test_of_many_callers_the_oldest_is_hung_up(
+    receiver: Receiver, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "IDLE_S", 0.0)
     callers = [socket.create_connection((address.host, address.port)) for _ in range(9)]
     callers[0].settimeout(5)
     assert callers[0].recv(1) == b""
@@ -90,7 +95,10 @@ def test_a_web_page_cannot_post_hands(receiver: Receiver, address: Address) -> N
     assert receiver.stats.packets == 1 and receiver.stats.frames == 0 and not receiver.drain()
 
 
-def test_who_is_silent_longest_gives_up_the_place(receiver: Receiver, address: Address) -> None:
+def test_who_is_silent_longest_gives_up_the_place(
+    receiver: Receiver, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "IDLE_S", 0.0)
     first, *others = [socket.create_connection((address.host, address.port), timeout=5) for _ in range(MAX_CLIENTS)]
     wrist = b"Left wrist:, 0, 0, 0, 0, 0, 0, 1\n"
     first.sendall(wrist)
@@ -102,6 +110,21 @@ def test_who_is_silent_longest_gives_up_the_place(receiver: Receiver, address: A
     wait_for(lambda: receiver.stats.packets == 3)
     for caller in (first, newcomer, *others):
         caller.close()
+
+
+def heard(receiver: Receiver, packets: int) -> bool:
+    return receiver.stats.packets == packets
+
+
+def test_who_moves_keeps_the_place_however_many_call(receiver: Receiver, address: Address) -> None:
+    """Many connections fit between two frames of a headset, each younger than the performer's."""
+    with contextlib.ExitStack() as opened, socket.create_connection((address.host, address.port)) as performer:
+        for number, moment in enumerate(moments(20), start=1):
+            performer.sendall(b"".join(QuestTcpSender(address).packets(moment)))
+            wait_for(partial(heard, receiver, 4 * number))
+            for _ in range(2 * MAX_CLIENTS):
+                opened.enter_context(socket.create_connection((address.host, address.port)))
+    assert receiver.stats.frames >= 19
 
 
 def test_a_sender_that_nobody_hears_is_told(address: Address) -> None:

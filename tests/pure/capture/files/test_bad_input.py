@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import sys
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -587,5 +588,42 @@ def test_a_file_of_terabytes_is_refused_before_it_is_parsed(
     try:
         assert told(tmp_path / "large").startswith("large: larger than 1 MiB, the most for ")
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this system's names of files are Unicode")
+@pytest.mark.parametrize("name", [b"caf\xe9.json", b"caf\xe9/hand.json"])
+def test_a_name_of_other_bytes_than_utf_8_is_told(tmp_path: Path, name: bytes) -> None:
+    """Archives of other systems unpack to such names, which Blender's names and reports reject."""
+    path = tmp_path / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(samples.c3d())
+    message = told(path)
+    assert "the path is not UTF-8" in message
+    assert message.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("hand.csv", lambda: b"time,a.x,a.y,a.z\n" + b"\n" * 5_000_000, "has over 4000000 lines"),
+        ("hand.trc", lambda: b"PathFileType\t4\r" + b"\r" * 5_000_000, "has over 4000000 lines"),
+        ("hand.bvh", lambda: b"HIERARCHY\n" + b"ROOT a { " * 2_000_000, "line 2: 18000000 characters"),
+        ("hand.json", lambda: b"[" + b"{}," * 7_000_000, "has over 12000000 values"),
+        ("hand.handpose", lambda: b'{"joints":[' + b"1," * 13_000_000, "has over 12000000 values"),
+    ],
+    ids=["csv", "trc", "bvh", "json", "handpose"],
+)
+def test_what_would_take_many_times_its_size_in_memory_is_told(
+    tmp_path: Path, name: str, content: Make, problem: str
+) -> None:
+    """A file of 250 MiB of such took seven gigabytes, and over a minute."""
+    path = tmp_path / name
+    path.write_bytes(content())
+    tracemalloc.start()
+    try:
+        assert problem in told(path)
+        assert tracemalloc.get_traced_memory()[1] < 5 * path.stat().st_size + 2**20
     finally:
         tracemalloc.stop()
