@@ -9,7 +9,7 @@ from ..cga import generated as g
 from ..cga.generated import Plane, Vector
 from ..cga.objects import add, cross, dot, scaled, subtract, unit_plane
 from ..cga.scalars import safe_inverse, safe_sqrt
-from ..planar.palm_pose import Rows, fit_points
+from ..planar.palm_pose import Matrix, fit_points
 from .sphere_intersection import joint_position
 
 COLLINEAR_SINE = 1e-3
@@ -48,7 +48,7 @@ class ThreeMarkerPalm:
     joint_weight: float
     """Weight of a joint relative to a marker."""
 
-    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Matrix[N], Point[N], Any]:
         """Fit the palm to the markers and to the joints found from them, by least squares.
 
         Returns:

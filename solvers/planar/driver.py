@@ -12,7 +12,7 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..solver import State, hold_last
+from ..solver import State, hold_last_columns
 from .digit_steps import DigitMarkers, solve_digit
 from .planar_plan import MarkedDigit, PlanarPlan, PlanarState, Steps, make_plan
 
@@ -90,11 +90,7 @@ def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[f
 def _solve_many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """Solve many frames: their angles (F, D) rad, those not determined as in the last frame that determined them."""
     angles = solve_angles(plan, targets, roots, sweeps)
-    known = np.isfinite(angles)
-    if not known.all():
-        for dof in range(plan.hand.dofs):
-            angles[:, dof] = hold_last(angles[:, dof], known[:, dof], state.angles[dof])
-    return angles
+    return hold_last_columns(angles, np.isfinite(angles), state.angles)
 
 
 def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose, joint_frames
-from .rigid_registration import relative_frames
+from ...hand.rotations import nearest_rotation
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -53,7 +53,8 @@ class RecordedTable:
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
         frames, distance, inside = self._between(places)
-        return places + frames[..., 3], _rotations(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
+        # Means of rotations are not rotations.
+        return places + frames[..., 3], nearest_rotation(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
     def _between(self, places: Floats) -> tuple[Floats, Floats, Bools]:
         """Interpolate at positions (N, 3) m: frames (N, 3, 4), distances (N,) m, and which are on the grid (N,)."""
@@ -130,7 +131,7 @@ def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Float
         weights = np.exp((nearest - squared) / SIGMA**2)
         filtered[part] = weights @ turns.reshape(-1, 9) / weights.sum(axis=1, keepdims=True)
         distance[part] = np.sqrt(nearest[:, 0])
-    return _rotations(filtered.reshape(-1, 3, 3)), distance
+    return nearest_rotation(filtered.reshape(-1, 3, 3)), distance
 
 
 def _grid() -> Floats:
@@ -138,9 +139,11 @@ def _grid() -> Floats:
     return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
 
 
-def _rotations(matrices: Floats) -> Floats:
-    """(N, 3, 3) the rotations nearest to matrices (N, 3, 3), as means of rotations are not rotations."""
-    u, _, vt = np.linalg.svd(matrices)
-    u[..., 2] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[:, None]
-    nearest: Floats = u @ vt
-    return nearest
+def relative_frames(hand: Floats, part: Floats) -> Floats:
+    """(F, 4, 4) a part's frame relative to the hand's: (3.19), (3.20)."""
+    inverse = np.swapaxes(hand[..., :3, :3], -1, -2)
+    result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
+    result[..., :3, :3] = inverse @ part[..., :3, :3]
+    result[..., :3, 3] = np.einsum("...ij,...j->...i", inverse, part[..., :3, 3] - hand[..., :3, 3])
+    result[..., 3, 3] = 1.0
+    return result

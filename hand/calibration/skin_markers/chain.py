@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
-from .skin_fit import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
+from ...limits import DIGIT_MOVEMENTS
+from .skin_fit import COLUMNS, DOFS, HAS, PALM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SEGMENTS, SLOTS = 3, len(MOVEMENTS)
-JOINT_OF_SLOT = np.array([joint for joint, _ in MOVEMENTS])
+SEGMENTS, SLOTS = 3, len(DIGIT_MOVEMENTS)
+JOINT_OF_SLOT = np.array([joint for joint, _ in DIGIT_MOVEMENTS])
 FLEXION = np.array([2, 4, 5])
 """The slot of each moving joint's flexion."""
 

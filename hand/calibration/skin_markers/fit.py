@@ -14,7 +14,7 @@ from ...limits import DEFAULT_LIMITS, AngleLimits
 from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...model import AXES
-from ...proportions import PALM_JOINTS, Proportions
+from ...proportions import FIRST_JOINT_ROWS, Proportions
 from .chain import HandShape
 from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
 from .priors import (
@@ -271,8 +271,7 @@ def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Si
 def proportions(shape: HandShape) -> Proportions:
     """Proportions of a right hand; the metacarpal bases are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
-    for row, digit in enumerate(DIGITS):
-        palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])] = shape.first_joints[row]
+    palm[FIRST_JOINT_ROWS] = shape.first_joints
     return Proportions("right", palm, shape.lengths, rot.from_matrix(shape.digit_rotations))
 
 

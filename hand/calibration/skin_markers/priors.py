@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import rotations as rot
-from ...joints import CHAIN_JOINTS, DIGITS
+from ...joints import DIGITS
 from ...limits import DIP_PER_PIP
-from ...proportions import PALM_JOINTS, adult, build
+from ...proportions import adult, build
 from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, HandShape, parameter_count
 from .pose_fit import rotation_matrices
 from .skin_fit import COLUMNS, DOFS, PALM, SkinFit
@@ -22,8 +22,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 MEAN = adult("right")
-FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
-MEAN_PALM = MEAN.palm[FIRST_JOINT_ROWS]
+MEAN_PALM = MEAN.first_joints
 MEAN_ROTATIONS = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
@@ -98,9 +97,10 @@ def shape_from_fit(fit: SkinFit) -> HandShape:
     """Convert a fitted hand to its right-hand shape."""
     right = fit.proportions if fit.side == "right" else fit.proportions.mirrored()
     markers = fit.markers
-    palm = right.palm[FIRST_JOINT_ROWS]
     bases = rot.to_matrix(right.digit_rotations)
-    return HandShape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
+    return HandShape(
+        1.0, right.first_joints, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
