@@ -133,10 +133,10 @@ class PartsProblem:
         axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * placed.axes[rows, dofs][:, :, None]
         if self.floating:
             # The wrist's six come first: translations, then rotations about its origin.
-            translations, turns = np.zeros((2, len(rows), 3, targets.shape[1], 3))
-            turns += np.eye(3)[:, None]
+            translations, root_axes = np.zeros((2, len(rows), 3, targets.shape[1], 3))
+            root_axes += np.eye(3)[:, None]
             arms = np.concatenate([np.repeat((found - placed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
-            axes = np.concatenate([translations, turns, axes], axis=1)
+            axes = np.concatenate([translations, root_axes, axes], axis=1)
         positions, second_order = self._positions(frames, targets, found, axes, arms)
         blocks = [positions, self._couplings(frames, parts, poses.angles)]
         if self.targets.rotations is not None:
@@ -164,8 +164,8 @@ class PartsProblem:
         """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of rotations."""
         assert self.targets.rotations is not None
         scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
-        wanted = self.targets.rotations[frames[:, None], targets]
-        errors = scales[..., None] * jacobians.rotation_errors(wanted, rotations)
+        target_rotations = self.targets.rotations[frames[:, None], targets]
+        errors = scales[..., None] * jacobians.rotation_errors(target_rotations, rotations)
         jacobian_t = scales[:, None, :, None] * axes
         return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 

@@ -229,8 +229,8 @@ def follow_markers(
     if not partial.any():
         return roots
     share = weights[partial] / total[partial, None]
-    turned = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
+    offsets = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
     followed = roots.copy()
-    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - turned)).sum(1)
+    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - offsets)).sum(1)
     # Frames without palm markers keep the root of the frame before, including these.
     return hold_last(followed, known | partial, roots[0])

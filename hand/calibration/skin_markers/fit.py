@@ -15,7 +15,7 @@ from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...model import AXES
 from ...proportions import FIRST_JOINT_ROWS, Proportions
-from .chain import HandShape
+from .chain import ShapeParameters
 from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
 from .priors import (
     INDEPENDENT_FRAMES,
@@ -268,7 +268,7 @@ def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Si
     return SkinFit(right if side == "right" else right.mirrored(), markers, poses, _limits(state.poses))
 
 
-def proportions(shape: HandShape) -> Proportions:
+def proportions(shape: ShapeParameters) -> Proportions:
     """Proportions of a right hand; the metacarpal bases are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
     palm[FIRST_JOINT_ROWS] = shape.first_joints
