@@ -170,7 +170,7 @@ def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[An
 
 
 def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N, error: Any) -> Any:
-    """The same beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
+    """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
     most = 0.0 * cos

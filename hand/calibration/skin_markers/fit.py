@@ -14,7 +14,7 @@ from ...limits import DEFAULT_LIMITS, AngleLimits
 from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...model import AXES
-from ...proportions import FIRST_JOINT_ROWS, Proportions
+from ...proportions import FIRST_JOINT_ROWS, Proportions, build
 from .chain import ShapeParameters
 from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
 from .priors import (
@@ -25,7 +25,6 @@ from .priors import (
     mean_shape,
     parameter_digits,
     shape_prior,
-    usual_limits,
     usual_pose_prior,
 )
 from .shape_fit import FittedShape, fit_shape, update_statistics
@@ -207,7 +206,7 @@ def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -
     """
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_pose_prior()
-    limits = usual_limits() + LIMIT_MARGIN * np.array([-1.0, 1.0])
+    limits = build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
     on_digit = digits != PALM
     sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD) * on_digit[:, None]
     pose_model = PoseModel(shape, sharpness, mean, precision, limits)

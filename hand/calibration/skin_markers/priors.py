@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ... import rotations as rot
 from ...joints import DIGITS
 from ...limits import DIP_PER_PIP
-from ...proportions import adult, build
+from ...proportions import adult
 from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, ShapeParameters, parameter_count
 from .pose_fit import rotation_matrices
 from .skin_fit import COLUMNS, DOFS, PALM, SkinFit
@@ -86,11 +86,6 @@ def usual_pose_prior() -> tuple[Floats, Floats]:
         precision[dip, dip] = 0.0
         precision += np.outer(coupling, coupling) / DIP_COUPLING_SPREAD**2
     return _angles(THUMB_MEAN, FINGER_MEAN), precision
-
-
-def usual_limits() -> Floats:
-    """The usual limits (D, 2) rad."""
-    return build(MEAN).limits
 
 
 def shape_from_fit(fit: SkinFit) -> ShapeParameters:
