@@ -155,12 +155,12 @@ def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     return PosedJoints(hand, rotations[:, :-1], positions[:, :-1, :, 0], world_axes)
 
 
-def rotation_errors(wanted: Floats, found: Floats) -> Floats:
-    """Rotation vectors (..., 3) rad in world axes that rotate `found` to `wanted` (..., 3, 3), the shorter way.
+def rotation_errors(target: Floats, current: Floats) -> Floats:
+    """Rotation vectors (..., 3) rad in world axes that rotate `current` to `target` (..., 3, 3), the shorter way.
 
     At half a turn, where both ways are equally short, either may be returned.
     """
-    q = rot.from_matrix(wanted @ found.swapaxes(-1, -2))
+    q = rot.from_matrix(target @ current.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2 * np.arctan2(sine, q[..., :1])
     vectors: Floats = q[..., 1:] * np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 2.0)
@@ -176,6 +176,6 @@ def integrate(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Float
     axis = step[:, 3:ROOT_DOFS] / np.maximum(angle, 1e-300)[:, None]
     after = root.copy()
     after[:, :3, 3] += step[:, :3]
-    turned = rot.to_matrix(rot.from_axis_angle(axis, angle)) @ root[:, :3, :3]
-    after[:, :3, :3] = rot.to_matrix(rot.from_matrix(turned))
+    rotated = rot.to_matrix(rot.from_axis_angle(axis, angle)) @ root[:, :3, :3]
+    after[:, :3, :3] = rot.to_matrix(rot.from_matrix(rotated))
     return after, angles + step[:, ROOT_DOFS:]

@@ -49,12 +49,12 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
         (F, J, 4) unit quaternions wxyz.
     """
     result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
-    turns = rot.from_axis_angle(hand.axes, angles)
+    rotations = rot.from_axis_angle(hand.axes, angles)
     order = np.arange(len(hand.axis_joint)) - np.searchsorted(hand.axis_joint, hand.axis_joint)
     for k in range(3):
         dofs = np.flatnonzero(order == k)
         joints = hand.axis_joint[dofs]
-        result[:, joints] = rot.multiply(result[:, joints], turns[:, dofs])
+        result[:, joints] = rot.multiply(result[:, joints], rotations[:, dofs])
     return result
 
 

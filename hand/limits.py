@@ -68,6 +68,17 @@ for _digit in DIGITS[1:]:
         NEUTRAL[_joint, "flexion"] = _angle
 
 
+DIGIT_MOVEMENTS: tuple[tuple[int, Movement], ...] = (
+    (0, "abduction"),
+    (0, "twist"),
+    (0, "flexion"),
+    (1, "abduction"),
+    (1, "flexion"),
+    (2, "flexion"),
+)
+"""A digit's movements, of which a finger lacks one: index into its CHAIN_JOINTS, and movement."""
+
+
 @dataclass(frozen=True, slots=True)
 class CouplingRow:
     """lower <= Σ coefficient · angle <= upper, in degrees."""

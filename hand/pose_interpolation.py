@@ -9,7 +9,7 @@ from .kinematics import Pose
 Floats = NDArray[np.float64]
 
 
-def interpolated(pose: Pose, times: Floats, wanted: Floats) -> Pose:
+def interpolated(pose: Pose, times: Floats, new_times: Floats) -> Pose:
     """Return the poses at other times than those of the frames.
 
     Angles and the wrist's position are interpolated linearly, its rotation along the shorter arc. Before the first
@@ -18,14 +18,14 @@ def interpolated(pose: Pose, times: Floats, wanted: Floats) -> Pose:
     Args:
         pose: F poses.
         times: (F,) s or frames, increasing.
-        wanted: (N,) of the same unit.
+        new_times: (N,) of the same unit.
     """
-    after = np.clip(np.searchsorted(times, wanted), min(1, len(times) - 1), len(times) - 1)
+    after = np.clip(np.searchsorted(times, new_times), min(1, len(times) - 1), len(times) - 1)
     before = np.maximum(after - 1, 0)
     span = np.maximum(times[after] - times[before], 1e-12)
-    part = np.clip((wanted - times[before]) / span, 0.0, 1.0)[:, None]
+    part = np.clip((new_times - times[before]) / span, 0.0, 1.0)[:, None]
     first, second = (rot.from_matrix(pose.root[rows, :3, :3]) for rows in (before, after))
-    root = np.tile(np.eye(4), (len(wanted), 1, 1))
+    root = np.tile(np.eye(4), (len(new_times), 1, 1))
     root[:, :3, :3] = rot.to_matrix(rot.slerp(first, second, part))
     root[:, :3, 3] = (1 - part) * pose.root[before, :3, 3] + part * pose.root[after, :3, 3]
     return Pose(pose.hand, root, (1 - part) * pose.angles[before] + part * pose.angles[after])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from .joints import CHAIN_JOINTS, DIGITS
-from .limits import DIP_PER_PIP
+from .limits import DIGIT_MOVEMENTS, DIP_PER_PIP
 from .model import HandModel, Movement
 
 Floats = NDArray[np.float64]
@@ -24,16 +24,8 @@ Degrees = dict[tuple[str, Movement], float]
 GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grips", "letters": "Sign Alphabet"}
 """Groups of poses and their labels."""
 
-_THUMB: tuple[tuple[int, Movement], ...] = (
-    (0, "abduction"),
-    (0, "twist"),
-    (0, "flexion"),
-    (1, "abduction"),
-    (1, "flexion"),
-    (2, "flexion"),
-)
 _FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
-"""The columns of the table: index into CHAIN_JOINTS, and movement."""
+"""The columns of a finger in the table, as in DIGIT_MOVEMENTS; those of the thumb are DIGIT_MOVEMENTS."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +50,7 @@ def _degrees(row: Mapping[str, Any]) -> Degrees:
     result: Degrees = {}
     for digit in DIGITS:
         joints = CHAIN_JOINTS[digit]
-        columns = _THUMB if digit == "thumb" else _FINGER
+        columns = DIGIT_MOVEMENTS if digit == "thumb" else _FINGER
         angles = row[digit.removesuffix("-finger")]
         result.update({(joints[at], movement): a for (at, movement), a in zip(columns, angles, strict=True)})
         if digit != "thumb":

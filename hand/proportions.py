@@ -20,6 +20,10 @@ PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGI
 """The joints that do not move within the palm: the thumb's CMC and, for each finger, metacarpal base and MCP."""
 
 
+FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
+"""(5,) index in PALM_JOINTS of each digit's first moving joint."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Proportions(ValueEquality):
     """A hand's dimensions in the wrist's frame: +Y along the straight middle finger, +Z out of the back.
@@ -50,8 +54,12 @@ class Proportions(ValueEquality):
     @property
     def size(self) -> float:
         """m, from the wrist along the straight middle finger to its tip."""
-        knuckle = self.palm[PALM_JOINTS.index(CHAIN_JOINTS["middle-finger"][0])]
-        return float(np.linalg.norm(knuckle) + self.phalanges[2].sum())
+        return float(np.linalg.norm(self.first_joints[2]) + self.phalanges[2].sum())
+
+    @property
+    def first_joints(self) -> Floats:
+        """(5, 3) m, positions of the digits' first moving joints."""
+        return self.palm[FIRST_JOINT_ROWS]
 
     def scaled(self, factor: float) -> "Proportions":
         """Return the same hand, larger or smaller."""
@@ -141,7 +149,7 @@ def rest_frames_in_wrist(proportions: Proportions) -> Floats:
     digit_frames = rot.to_matrix(proportions.digit_rotations)
     for digit, name in enumerate(DIGITS):
         chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]]
-        first = proportions.palm[PALM_JOINTS.index(JOINTS[chain[0]])]
+        first = proportions.first_joints[digit]
         reach = np.concatenate([[0.0], np.cumsum(proportions.phalanges[digit])])
         world[chain, :3, :3] = digit_frames[digit]
         world[chain, :3, 3] = first + reach[:, None] * digit_frames[digit][:, 1]

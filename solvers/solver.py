@@ -93,3 +93,13 @@ def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats
     last = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
     filled = values[np.maximum(last, 0)]
     return np.where((last < 0).reshape(-1, *[1] * (values.ndim - 1)), first, filled)
+
+
+def hold_last_columns(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
+    """Do the same for each column of values (F, D) by itself; known (F, D), first (D,)."""
+    if np.all(known):
+        return values
+    filled = np.empty_like(values)
+    for column in range(values.shape[1]):
+        filled[:, column] = hold_last(values[:, column], known[:, column], first[column])
+    return filled

@@ -42,10 +42,10 @@ def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, loca
     for start, end in pairwise(known.tolist()):
         gap = slice(start + 1, end)
         share = smoothstep(times[gap], times[start], times[end])[:, None]
-        turned, moved = wrist.continued(start, -1, gap)
-        turned_back, moved_back = wrist.continued(end, 1, gap)
-        orientations[gap] = rot.to_matrix(rot.slerp(turned, turned_back, share))
-        positions[gap] = (1 - share) * moved + share * moved_back
+        rotation, position = wrist.extrapolate(start, -1, gap)
+        rotation_back, position_back = wrist.extrapolate(end, 1, gap)
+        orientations[gap] = rot.to_matrix(rot.slerp(rotation, rotation_back, share))
+        positions[gap] = (1 - share) * position + share * position_back
     return orientations, positions
 
 
@@ -60,7 +60,7 @@ class _Wrist:
     located: Bools
     """(F,)"""
 
-    def continued(self, at: int, side: int, gap: slice) -> tuple[Floats, Floats]:
+    def extrapolate(self, at: int, side: int, gap: slice) -> tuple[Floats, Floats]:
         """Return quaternions (N, 4) and positions (N, 3) in a gap beside frame `at` as the motion there goes on.
 
         side: -1 if the known frames are before `at`, 1 if they are after it.
@@ -72,8 +72,8 @@ class _Wrist:
         reach = VELOCITY_DECAY * (1 - np.exp(-since / VELOCITY_DECAY))
         reach = reach / abs(self.times[at] - self.times[other]) if other != at else np.zeros_like(reach)
         before, last = (np.broadcast_to(self.quaternions[frame], (len(since), 4)) for frame in (other, at))
-        moved = self.positions[at] + reach * (self.positions[at] - self.positions[other])
-        return rot.slerp(before, last, 1 + reach), moved
+        position = self.positions[at] + reach * (self.positions[at] - self.positions[other])
+        return rot.slerp(before, last, 1 + reach), position
 
     def _is_near(self, frame: int, at: int) -> bool:
         inside = 0 <= frame < len(self.times)

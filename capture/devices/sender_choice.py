@@ -1,11 +1,11 @@
 """Which of several senders is followed, so that a stranger cannot displace the performer."""
 
-SILENCE_S = 2.0
+HANDOVER_S = 2.0
 """s without a packet after which another sender may take the followed one's place."""
 
 
 class SenderChoice:
-    """Follows the first sender until it is silent for SILENCE_S, or another is chosen.
+    """Follows the first sender until it is silent for HANDOVER_S, or another is chosen.
 
     A sender is the IP address of a machine: its programs may use any number of ports.
     """
@@ -25,7 +25,7 @@ class SenderChoice:
     def accepts(self, sender: str, arrival: float) -> bool:
         """Whether to read a packet that arrived at `arrival` s; if not, it is counted."""
         expected = self._chosen or self.followed
-        if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > SILENCE_S):
+        if not expected or sender == expected or (not self._chosen and arrival - self._last_heard > HANDOVER_S):
             return True
         self.other, self.ignored = sender, self.ignored + 1
         return False

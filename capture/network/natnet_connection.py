@@ -155,7 +155,7 @@ class NatnetServer(ABC):
     def __init__(self, address: Address) -> None:
         self._address = address
         self._clients: set[tuple[str, int]] = set()
-        self._moment: OutgoingFrame | None = None
+        self._last_outgoing: OutgoingFrame | None = None
 
     def __enter__(self) -> Self:
         self._socket = udp_socket(self._address)
@@ -175,10 +175,10 @@ class NatnetServer(ABC):
         """See Sender."""
         return not self._clients
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
-        self._moment = moment
-        frame = self.frame(moment)
+        self._last_outgoing = outgoing
+        frame = self.frame(outgoing)
         for client in list(self._clients):
             self._socket.sendto(frame, client)
 
@@ -192,17 +192,17 @@ class NatnetServer(ABC):
             if kind == CONNECT:
                 self._clients.add(client)
                 self._socket.sendto(self.info(), client)
-            elif kind == DESCRIBE and self._moment is not None:
-                self._socket.sendto(self.descriptions(self._moment), client)
+            elif kind == DESCRIBE and self._last_outgoing is not None:
+                self._socket.sendto(self.descriptions(self._last_outgoing), client)
 
     @abstractmethod
     def info(self) -> bytes:
         """The server's info message."""
 
     @abstractmethod
-    def descriptions(self, moment: OutgoingFrame) -> bytes:
+    def descriptions(self, outgoing: OutgoingFrame) -> bytes:
         """The message that describes the marker sets and skeletons of the frames."""
 
     @abstractmethod
-    def frame(self, moment: OutgoingFrame) -> bytes:
+    def frame(self, outgoing: OutgoingFrame) -> bytes:
         """The message of one frame."""

@@ -171,7 +171,7 @@ class QtmServer(ABC):
         self._address = address
         self._clients: set[socket.socket] = set()
         self._streaming: set[socket.socket] = set()
-        self._moment: OutgoingFrame | None = None
+        self._last_outgoing: OutgoingFrame | None = None
         # Two threads send to the same client.
         self._send_lock = threading.Lock()
 
@@ -195,10 +195,10 @@ class QtmServer(ABC):
         """See Sender."""
         return not self._clients
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
-        first, self._moment = self._moment is None, moment
-        frame = self.frame(moment)
+        first, self._last_outgoing = self._last_outgoing is None, outgoing
+        frame = self.frame(outgoing)
         for client in list(self._streaming):
             # The parameters can be requested from the first frame on.
             self._send(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
@@ -226,7 +226,7 @@ class QtmServer(ABC):
         self._disconnect(client)
 
     def _answer(self, client: socket.socket, words: list[str]) -> bytes:
-        moment = self._moment
+        outgoing = self._last_outgoing
         answer = _ANSWERS.get(" ".join(words), message(ERROR, b"Command not supported.\0"))
         match words:
             case ["version", version]:
@@ -234,18 +234,18 @@ class QtmServer(ABC):
                 if version in VERSIONS:
                     answer = command(b"Version set to " + version.encode())
             case ["getstate"]:
-                answer = message(EVENT, bytes([_STARTED if moment else _CONNECTED]))
+                answer = message(EVENT, bytes([_STARTED if outgoing else _CONNECTED]))
             case ["getparameters", *_]:
-                xml = moment and self.parameters(moment)
+                xml = outgoing and self.parameters(outgoing)
                 answer = message(XML, xml + b"\0") if xml else message(ERROR, b"Parameters not available\0")
             case ["getcurrentframe", *_]:
-                answer = self.frame(moment) if moment else message(NO_FRAMES)
+                answer = self.frame(outgoing) if outgoing else message(NO_FRAMES)
             case ["streamframes", "stop"]:
                 self._streaming.discard(client)
                 answer = b""
             case ["streamframes", *_]:
                 self._streaming.add(client)
-                answer = b"" if moment else message(NO_FRAMES)
+                answer = b"" if outgoing else message(NO_FRAMES)
         return answer
 
     def _send(self, client: socket.socket, packet: bytes) -> None:
@@ -262,11 +262,11 @@ class QtmServer(ABC):
         client.close()
 
     @abstractmethod
-    def parameters(self, moment: OutgoingFrame) -> bytes:
+    def parameters(self, outgoing: OutgoingFrame) -> bytes:
         """The XML that describes the markers and skeletons of the frames."""
 
     @abstractmethod
-    def frame(self, moment: OutgoingFrame) -> bytes:
+    def frame(self, outgoing: OutgoingFrame) -> bytes:
         """The packet of one frame."""
 
 

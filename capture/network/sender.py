@@ -44,7 +44,7 @@ class Sender(Protocol):
         """Whether it is a server without clients, so that frames sent now would be lost."""
         ...
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """Send one frame in the device's packets. Raises StreamError."""
         ...
 
@@ -64,17 +64,17 @@ class UdpSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
-        for packet in self.packets(moment):
+        for packet in self.packets(outgoing):
             try:
                 self._socket.sendto(packet, (self._address.host, self._address.port))
             except ConnectionRefusedError:
-                # Nothing listens at the address at the moment.
+                # Nothing listens at the address at the outgoing.
                 continue
             except OSError as error:
                 raise StreamError(socket_error(f"UDP {self._address}", error)) from None
 
     @abstractmethod
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """The datagrams of one frame."""

@@ -173,14 +173,14 @@ class LineSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
         try:
-            for packet in self.packets(moment):
+            for packet in self.packets(outgoing):
                 self._socket.sendall(packet)
         except OSError:
             raise StreamError(f"TCP {self._address} closed the connection") from None
 
     @abstractmethod
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """The lines of one frame, each with its line break."""

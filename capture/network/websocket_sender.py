@@ -55,11 +55,11 @@ class WebSocketSender(ABC):
         finally:
             self._clients.discard(connection)
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
         from websockets.exceptions import ConnectionClosed
 
-        for message in self.messages(moment):
+        for message in self.messages(outgoing):
             for connection in list(self._clients):
                 try:
                     connection.send(message)
@@ -67,7 +67,7 @@ class WebSocketSender(ABC):
                     self._clients.discard(connection)
 
     @abstractmethod
-    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
+    def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
         """The messages of one frame."""
 
 
@@ -88,16 +88,16 @@ class WebSocketClientSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def send(self, moment: OutgoingFrame) -> None:
+    def send(self, outgoing: OutgoingFrame) -> None:
         """See Sender."""
         from websockets.exceptions import ConnectionClosed
 
         try:
-            for message in self.messages(moment):
+            for message in self.messages(outgoing):
                 self._connection.send(message)
         except ConnectionClosed:
             raise StreamError(f"ws://{self._address} closed the connection") from None
 
     @abstractmethod
-    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
+    def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
         """The messages of one frame."""

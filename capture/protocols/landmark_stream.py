@@ -51,13 +51,13 @@ class LandmarksParser(Parser):
 class LandmarksSender(UdpSender):
     """Imitates a camera tracker."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         hands = [
             {
                 "handedness": side.capitalize(),
                 "world_landmarks": (joints[JOINT_INDICES, :3, 3] @ CAMERA).tolist(),
             }
-            for side, joints in moment.hands.items()
+            for side, joints in outgoing.hands.items()
         ]
-        yield json.dumps({"time_s": moment.time, "hands": hands}).encode()
+        yield json.dumps({"time_s": outgoing.time, "hands": hands}).encode()

@@ -68,10 +68,10 @@ class LeapSender(WebSocketSender):
     path = PATH
     greeting = '{"version": 6, "serviceVersion": "0"}'
 
-    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
+    def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
         """See WebSocketSender."""
         hands, pointables = [], []
-        for number, (side, joints) in enumerate(moment.hands.items(), 1):
+        for number, (side, joints) in enumerate(outgoing.hands.items(), 1):
             positions = (to_y_up_points(joints[:, :3, 3]) / MILLIMETRE).tolist()
             hands.append({"id": number, "type": side, "wrist": positions[0]})
             for kind, (digit, digit_joints) in enumerate(DIGIT_JOINTS.items()):
@@ -91,5 +91,10 @@ class LeapSender(WebSocketSender):
                         "tipPosition": tip,
                     }
                 )
-        frame = {"id": moment.number, "timestamp": round(1e6 * moment.time), "hands": hands, "pointables": pointables}
+        frame = {
+            "id": outgoing.number,
+            "timestamp": round(1e6 * outgoing.time),
+            "hands": hands,
+            "pointables": pointables,
+        }
         yield json.dumps(frame)

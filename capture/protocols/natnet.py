@@ -265,22 +265,22 @@ def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
 class NatnetSender(NatnetServer):
     """Imitates Motive in NatNet 4.1: the markers are one set, the hands are bones of one skeleton."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """Server info, descriptions and the frame."""
         yield self.info()
-        yield self.descriptions(moment)
-        yield self.frame(moment)
+        yield self.descriptions(outgoing)
+        yield self.frame(outgoing)
 
     def info(self) -> bytes:
         """See NatnetServer."""
         content = b"Knuckle".ljust(NAME_SIZE, b"\0") + bytes([3, 0, 0, 0, 4, 1, 0, 0])
         return message(INFO, content + struct.pack("<QHB4s", 10_000_000, 0, 0, bytes(4)))
 
-    def descriptions(self, moment: OutgoingFrame) -> bytes:
+    def descriptions(self, outgoing: OutgoingFrame) -> bytes:
         """See NatnetServer."""
-        names = [name.replace(":", "_") for name in moment.names]
+        names = [name.replace(":", "_") for name in outgoing.names]
         markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(names)) + b"".join(map(_encode_name, names))
-        bones = [name for name, (side, _) in BONES.items() if side in moment.hands]
+        bones = [name for name, (side, _) in BONES.items() if side in outgoing.hands]
         body = b"".join(
             _encode_name(bone) + struct.pack("<ii3fi", number, 0, 0.0, 0.0, 0.0, 0)
             for number, bone in enumerate(bones, 1)
@@ -290,21 +290,21 @@ class NatnetSender(NatnetServer):
         data = b"".join(struct.pack("<ii", kind, len(part)) + part for kind, part in parts)
         return message(DESCRIPTIONS, struct.pack("<i", len(parts)) + data)
 
-    def frame(self, moment: OutgoingFrame) -> bytes:
+    def frame(self, outgoing: OutgoingFrame) -> bytes:
         """See NatnetServer."""
-        points = np.nan_to_num(to_y_up_points(moment.markers), nan=0.0).astype("<f4").tobytes()
-        markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(moment.names)) + points
-        bones = [(side, joint) for side, joint in BONES.values() if side in moment.hands]
-        poses = [_pose_numbers(side, moment.hands[side][JOINT_INDEX[joint]]) for side, joint in bones]
+        points = np.nan_to_num(to_y_up_points(outgoing.markers), nan=0.0).astype("<f4").tobytes()
+        markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(outgoing.names)) + points
+        bones = [(side, joint) for side, joint in BONES.values() if side in outgoing.hands]
+        poses = [_pose_numbers(side, outgoing.hands[side][JOINT_INDEX[joint]]) for side, joint in bones]
         body = b"".join(
             struct.pack("<i8fh", 1 << 16 | number, *pose, 0.0, TRACKED) for number, pose in enumerate(poses, 1)
         )
         skeleton = struct.pack("<ii", 1, len(bones)) + body
         # Marker sets, other markers, rigid bodies, skeletons, assets, labelled markers, force plates, devices.
-        sections = [[markers] if moment.names else [], [], [], [skeleton], [], [], [], []]
+        sections = [[markers] if outgoing.names else [], [], [], [skeleton], [], [], [], []]
         data = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
-        end = struct.pack("<IId3QIIhI", 0, 0, moment.time, 0, 0, 0, 0, 0, 0, 0)
-        return message(FRAME, struct.pack("<i", moment.number) + data + end)
+        end = struct.pack("<IId3QIIhI", 0, 0, outgoing.time, 0, 0, 0, 0, 0, 0, 0)
+        return message(FRAME, struct.pack("<i", outgoing.number) + data + end)
 
 
 def _pose_numbers(side: Side, joint: Floats) -> list[float]:

@@ -261,58 +261,58 @@ def _timecode(reader: PacketReader) -> str:
 class QualisysSender(QtmServer):
     """Imitates QTM in version 1.25: labelled markers, and the hands as segments of one skeleton."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """The parameters, then a frame."""
-        yield message(XML, self.parameters(moment) + b"\0")
-        yield self.frame(moment)
+        yield message(XML, self.parameters(outgoing) + b"\0")
+        yield self.frame(outgoing)
 
-    def parameters(self, moment: OutgoingFrame) -> bytes:
+    def parameters(self, outgoing: OutgoingFrame) -> bytes:
         """See QtmServer."""
-        labels = "".join(f"<Label><Name>{escape(name, quote=False)}</Name></Label>" for name in moment.names)
+        labels = "".join(f"<Label><Name>{escape(name, quote=False)}</Name></Label>" for name in outgoing.names)
         segments = "".join(
-            f'<Segment Name="{bone}" ID="{segment_id}">{_endpoint_xml(moment, side, joint)}</Segment>'
+            f'<Segment Name="{bone}" ID="{segment_id}">{_endpoint_xml(outgoing, side, joint)}</Segment>'
             for segment_id, (bone, (side, joint)) in enumerate(BONES.items(), 2)
-            if side in moment.hands
+            if side in outgoing.hands
         )
         skeleton = f'<Segments><Segment Name="Hips" ID="1">{segments}</Segment></Segments>'
-        skeletons = f'<Skeleton Name="{SENDER_SKELETON}">{skeleton}</Skeleton>' if moment.hands else ""
+        skeletons = f'<Skeleton Name="{SENDER_SKELETON}">{skeleton}</Skeleton>' if outgoing.hands else ""
         return (
             "<QTM_Parameters_Ver_1.25>"
-            f"<The_3D><AxisUpwards>+Z</AxisUpwards><Labels>{len(moment.names)}</Labels>{labels}</The_3D>"
+            f"<The_3D><AxisUpwards>+Z</AxisUpwards><Labels>{len(outgoing.names)}</Labels>{labels}</The_3D>"
             f"<Skeletons>{skeletons}</Skeletons>"
             "</QTM_Parameters_Ver_1.25>"
         ).encode()
 
-    def frame(self, moment: OutgoingFrame) -> bytes:
+    def frame(self, outgoing: OutgoingFrame) -> bytes:
         """See QtmServer."""
         # Missing coordinates have all bits set.
-        mm = (moment.markers / M_PER_MM).astype("<f4")
+        mm = (outgoing.markers / M_PER_MM).astype("<f4")
         bits = np.where(np.isnan(mm), np.uint32(0xFFFFFFFF), mm.view("<u4")).astype("<u4")
-        components = [(MARKERS[0], struct.pack("<Ihh", len(moment.names), 0, 0) + bits.tobytes())]
-        if moment.hands:
-            segments = _segments(moment)
+        components = [(MARKERS[0], struct.pack("<Ihh", len(outgoing.names), 0, 0) + bits.tobytes())]
+        if outgoing.hands:
+            segments = _segments(outgoing)
             components.append((SKELETONS, struct.pack("<II", 1, len(segments)) + segments.tobytes()))
         data = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
-        header = struct.pack("<qII", round(1e6 * moment.time), moment.number, len(components))
+        header = struct.pack("<qII", round(1e6 * outgoing.time), outgoing.number, len(components))
         return message(FRAME, header + data)
 
 
-def _segments(moment: OutgoingFrame) -> Segments:
+def _segments(outgoing: OutgoingFrame) -> Segments:
     """The segments of the skeleton: the hips at the origin, and the hands."""
-    bones = [(segment_id, *bone) for segment_id, bone in enumerate(BONES.values(), 2) if bone[0] in moment.hands]
+    bones = [(segment_id, *bone) for segment_id, bone in enumerate(BONES.values(), 2) if bone[0] in outgoing.hands]
     segments = np.zeros(1 + len(bones), SEGMENT)
     segments[0] = (1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
     for row, (segment_id, side, joint) in enumerate(bones, 1):
-        frame = moment.hands[side][JOINT_INDEX[joint]]
+        frame = outgoing.hands[side][JOINT_INDEX[joint]]
         rotation = rot.multiply(rot.from_matrix(frame[:3, :3]), rot.conjugate(BONE_FROM_JOINT[side]))
         segments[row] = (segment_id, frame[:3, 3] / M_PER_MM, rotation[[1, 2, 3, 0]])
     return segments
 
 
-def _endpoint_xml(moment: OutgoingFrame, side: Side, joint: str) -> str:
+def _endpoint_xml(outgoing: OutgoingFrame, side: Side, joint: str) -> str:
     """The XML of a segment's end in its own frame, in mm; only for the last segment of a digit."""
     if not joint.endswith("distal"):
         return ""
-    last, tip = moment.hands[side][JOINT_INDEX[joint]], moment.hands[side][JOINT_INDEX[joint] + 1]
+    last, tip = outgoing.hands[side][JOINT_INDEX[joint]], outgoing.hands[side][JOINT_INDEX[joint] + 1]
     end_mm = rot.rotate(BONE_FROM_JOINT[side], last[:3, :3].T @ (tip[:3, 3] - last[:3, 3])) / M_PER_MM
     return '<Endpoint X="{:.6f}" Y="{:.6f}" Z="{:.6f}"/>'.format(*end_mm)

@@ -118,24 +118,24 @@ def _parse_line(text: str) -> _HandLine | None:
 class QuestSender(UdpSender):
     """Imitates a headset: wrist and landmarks of each hand, with number and time."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
-        return _encode_lines(moment)
+        return _encode_lines(outgoing)
 
 
 class QuestTcpSender(LineSender):
     """Imitates a headset that connects over TCP."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See LineSender."""
-        return _encode_lines(moment)
+        return _encode_lines(outgoing)
 
 
-def _encode_lines(moment: OutgoingFrame) -> Iterator[bytes]:
-    for side, joints in moment.hands.items():
+def _encode_lines(outgoing: OutgoingFrame) -> Iterator[bytes]:
+    for side, joints in outgoing.hands.items():
         rotation = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(DEVICE_FROM_WRIST))
         local = rot.rotate(rot.conjugate(rotation), joints[JOINT_INDICES, :3, 3] - joints[0, :3, 3])
-        meta = f"| f={moment.number} | t={round(moment.time * 1e9)}:"
+        meta = f"| f={outgoing.number} | t={round(outgoing.time * 1e9)}:"
         wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_rotations(rotation)]
         for kind, values in (("wrist", wrist), ("landmarks", to_unity_points(local).ravel())):
             numbers = ", ".join(f"{value:.9g}" for value in values)

@@ -133,19 +133,19 @@ def _numbers(bone: dict[str, Any], what: str, axes: str) -> list[float]:
 class RokokoSender(UdpSender):
     """Imitates Studio in version 3, uncompressed: one actor with gloves and no name."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
-        gloves = {f"has{side.capitalize()}Glove": side in moment.hands for side in SIDES}
+        gloves = {f"has{side.capitalize()}Glove": side in outgoing.hands for side in SIDES}
         body: dict[str, object] = {}
-        for side, joints in moment.hands.items():
+        for side, joints in outgoing.hands.items():
             body |= _encode_hand(side, joints)
         actor = {
             "name": "",
-            "meta": {"hasGloves": bool(moment.hands), **gloves, "hasBody": False, "hasFace": False},
+            "meta": {"hasGloves": bool(outgoing.hands), **gloves, "hasBody": False, "hasFace": False},
             "dimensions": {"totalHeight": 1.8, "hipHeight": 1.0},
             "body": body,
         }
-        scene = {"timestamp": moment.time, "actors": [actor], "props": []}
+        scene = {"timestamp": outgoing.time, "actors": [actor], "props": []}
         yield json.dumps({"version": "3,0", "fps": 60, "scene": scene}, separators=(",", ":")).encode()
 
 

@@ -186,15 +186,15 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 class VmcSender(UdpSender):
     """Imitates a VMC performer: hands without a body, attached to the root, in bundles."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         messages = [osc.encode_message(READY, 1), osc.encode_message(ROOT_POSE, ROOT, *_numbers_of(np.eye(4)))]
-        for side, joints in moment.hands.items():
+        for side, joints in outgoing.hands.items():
             bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
                 messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
-        messages.append(osc.encode_message(CLOCK, moment.time))
+        messages.append(osc.encode_message(CLOCK, outgoing.time))
         for start in range(0, len(messages), BUNDLE_SIZE):
             yield osc.encode_bundle(*messages[start : start + BUNDLE_SIZE])
 

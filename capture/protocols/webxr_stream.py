@@ -80,13 +80,13 @@ def _frame_number(value: Any) -> int | None:
 class WebxrSender(WebSocketClientSender):
     """Imitates the page."""
 
-    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
+    def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
         """See WebSocketClientSender."""
         hands = {}
-        for side, joints in moment.hands.items():
+        for side, joints in outgoing.hands.items():
             hands[side] = {
                 "places": to_y_up_points(joints[:, :3, 3]).ravel().tolist(),
                 "turns": to_y_up_rotations(rot.from_matrix(joints[:, :3, :3])).ravel().tolist(),
                 "radii": [0.008] * len(JOINTS),
             }
-        yield json.dumps({"number": moment.number, "time": moment.time, "hands": hands})
+        yield json.dumps({"number": outgoing.number, "time": outgoing.time, "hands": hands})

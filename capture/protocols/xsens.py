@@ -136,13 +136,13 @@ class XsensParser(Parser):
 class XsensSender(UdpSender):
     """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body."""
 
-    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
+    def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         body = np.zeros(BODY_SEGMENTS, ITEM)
         body["position"], body["rotation"] = [0.0, 0.0, 1.0], rot.IDENTITY
         parts = [body]
         for side in SIDES:
-            joints = moment.hands.get(side)
+            joints = outgoing.hands.get(side)
             joints = _resting_frames(side) if joints is None else joints
             hand = np.zeros(len(SEGMENTS), ITEM)
             hand["position"] = joints[JOINT_INDICES, :3, 3] @ AXES
@@ -156,9 +156,9 @@ class XsensSender(UdpSender):
         for part, first in enumerate(range(0, len(items), SEGMENTS_PER_DATAGRAM)):
             content = items[first : first + SEGMENTS_PER_DATAGRAM].tobytes()
             last = LAST_DATAGRAM if first + SEGMENTS_PER_DATAGRAM >= len(items) else 0
-            count, ms = len(content) // ITEM.itemsize, round(1000 * moment.time)
+            count, ms = len(content) // ITEM.itemsize, round(1000 * outgoing.time)
             segments = (BODY_SEGMENTS, 0, FINGER_SEGMENTS)
-            yield HEADER.pack(b"MXTP02", moment.number, part | last, count, ms, 0, *segments, len(content)) + content
+            yield HEADER.pack(b"MXTP02", outgoing.number, part | last, count, ms, 0, *segments, len(content)) + content
 
 
 def _resting_frames(side: Side) -> Floats:

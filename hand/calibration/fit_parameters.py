@@ -18,12 +18,10 @@ from ..jacobians import PosedJoints, cross_matrix
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ..marker_sets import Spot, on_palm
 from ..model import Site
-from ..proportions import PALM_JOINTS, Proportions, site_positions
+from ..proportions import FIRST_JOINT_ROWS, Proportions, site_positions
 
 Floats = NDArray[np.float64]
 
-FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
-"""Rows of the digits' first joints in a palm."""
 SIZE_SPREAD = 0.1
 """Relative standard deviation of the size that the palm markers indicate: they sit within a centimetre of where the
 marker set has them."""
@@ -121,7 +119,7 @@ class FitMarkers:
         """Return the parameters of a hand with its markers at these spots."""
         return SharedParameters(
             1.0,
-            hand.palm[FIRST_JOINT_ROWS],
+            hand.first_joints,
             hand.digit_rotations,
             hand.phalanges,
             rho,
@@ -155,20 +153,20 @@ class FitMarkers:
             jacobian[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = posed.rotations[:, joint]
             if joint == 0:
                 continue
-            row, place = _CHAIN_INDEX[joint]
+            row, index = _CHAIN_INDEX[joint]
             chain = [JOINT_INDEX[name] for name in CHAIN_JOINTS[DIGITS[row]]]
             arm = markers[:, m] - posed.positions[:, chain[0]]
-            jacobian[:, m, :, 1 + 3 * row : 4 + 3 * row] = wrist
-            jacobian[:, m, :, 16 + 3 * row : 19 + 3 * row] = -cross_matrix(arm) @ wrist
-            for bone in range(place):
-                jacobian[:, m, :, 31 + 3 * row + bone] = posed.rotations[:, chain[bone], :, 1]
+            jacobian[:, m, :, FIRST_JOINTS][..., 3 * row : 3 * row + 3] = wrist
+            jacobian[:, m, :, ROTATIONS][..., 3 * row : 3 * row + 3] = -cross_matrix(arm) @ wrist
+            for bone in range(index):
+                jacobian[:, m, :, LENGTHS.start + 3 * row + bone] = posed.rotations[:, chain[bone], :, 1]
         return jacobian
 
 
 _CHAIN_INDEX = {
-    JOINT_INDEX[joint]: (row, place)
+    JOINT_INDEX[joint]: (row, index)
     for row, digit in enumerate(DIGITS)
-    for place, joint in enumerate(CHAIN_JOINTS[digit])
+    for index, joint in enumerate(CHAIN_JOINTS[digit])
 }
 """Joint -> row of its digit, and index in the digit's chain."""
 
@@ -201,7 +199,7 @@ class FitPrior:
         blocks = [
             (size, np.ones(1), np.array([SIZE_SPREAD])),
             (
-                columns[FIRST_JOINTS] - mean.palm[FIRST_JOINT_ROWS].reshape(-1, 1) * size,
+                columns[FIRST_JOINTS] - mean.first_joints.reshape(-1, 1) * size,
                 np.zeros(15),
                 np.repeat(PALM_SPREAD, 3) * mean.size / 0.18,
             ),
@@ -223,7 +221,8 @@ class FitPrior:
             if joint:
                 blocks.append((offset, positions[m], spread))
             elif known is not None:  # A marker over a knuckle moves with the knuckle's position.
-                blocks.append((offset - columns[1 + 3 * known[0] : 4 + 3 * known[0]], np.zeros(3), spread))
+                knuckle = columns[FIRST_JOINTS][3 * known[0] : 3 * known[0] + 3]
+                blocks.append((offset - knuckle, np.zeros(3), spread))
             else:
                 blocks.append((offset - positions[m][:, None] * size, np.zeros(3), spread))
         return cls(
@@ -238,9 +237,8 @@ class FitPrior:
         spreads = DIRECTION_SPREAD[:, None]
         jacobian = np.zeros((15, self.matrix.shape[1]))
         for row, rotation in enumerate(rotations):
-            jacobian[3 * row : 3 * row + 3, 16 + 3 * row : 19 + 3 * row] = (
-                _inverse_left_jacobian(rotation) / DIRECTION_SPREAD[row]
-            )
+            block = slice(3 * row, 3 * row + 3)
+            jacobian[:, ROTATIONS][block, block] = _inverse_left_jacobian(rotation) / DIRECTION_SPREAD[row]
         linear = self.matrix @ parameters.vector() - self.expected
         return np.concatenate([linear, (rotations / spreads).ravel()]), np.concatenate([self.matrix, jacobian])
 

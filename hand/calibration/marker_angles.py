@@ -9,7 +9,7 @@ from .. import rotations as rot
 from ..digit_plane import WIDE_BOUNDS, fit_planes, plane_axes
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
-from ..proportions import PALM_JOINTS, Proportions
+from ..proportions import Proportions
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def project_to_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, 
     own = [i for i, spot in enumerate(spots) if spot.joint in joints]
     digit_spots = tuple(spots[i] for i in own)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-    first = hand.palm[PALM_JOINTS.index(joints[0])]
+    first = hand.first_joints[row]
     points = (local[:, own] - first) @ rot.to_matrix(hand.digit_rotations[row]) * mirror
     # All planes go through the first joint, so a marker there does not determine one.
     outer = [s for s, spot in enumerate(digit_spots) if spot.joint != joints[0] or any(spot.offset)]

@@ -18,7 +18,7 @@ from ..limits import DEFAULT_LIMITS
 from ..marker_sets import Spot, on_palm, palm_visible
 from ..measurements import Measurement, mean_and_spread
 from ..model import Movement
-from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
+from ..proportions import Proportions, adult, site_positions, to_wrist_frame
 from .palm_joints import MIN_FRAMES, marker_at, realign_palm_spots, with_palm_joints
 
 Floats = NDArray[np.float64]
@@ -113,7 +113,7 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
     phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
     for row, digit in enumerate(DIGITS):
         chain = [marker_at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
-        first = hand.palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])]
+        first = hand.first_joints[row]
         ends = [np.broadcast_to(first, (len(local), 3)), *chain[1:]]
         unknown = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
         for bone in unknown:
@@ -142,7 +142,7 @@ def bone_measurements(hand: Proportions, spots: tuple[Spot, ...], local: Floats,
     result = []
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
-        first = hand.palm[PALM_JOINTS.index(joints[0])]
+        first = hand.first_joints[row]
         ends = [np.broadcast_to(first, (len(local), 3)), *(marker_at(spots, local, joint) for joint in joints[1:])]
         has_tip = _reach(first, spots, local, digit) > 0
         for bone in np.flatnonzero(~np.isfinite(lengths[row])):
@@ -187,7 +187,7 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
-        first = hand.palm[PALM_JOINTS.index(joints[0])]
+        first = hand.first_joints[row]
         chain = [marker_at(spots, local, joint) for joint in joints[1:]]
         base = rot.to_matrix(frames[row])
         if all(joint is not None for joint in chain):

@@ -46,7 +46,7 @@ _KNUCKLE_OF = {CHAIN_JOINTS[digit][0]: digit for digit in DIGITS[1:]}
 KNUCKLE_PRIOR_WEIGHT = 0.4
 """Weight of the mean hand's knuckle against the fitted sphere: it decides the directions in which nothing moved."""
 PALM_PRIOR_WEIGHT = 0.03
-"""The same weight where the four knuckles together rotate the palm."""
+"""Weight of the mean hand's knuckles where all four together rotate the palm."""
 
 
 def _fit_knuckle(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior_weight: float) -> Floats:

@@ -1,6 +1,5 @@
 """Fingertip positions of a rig as it will be keyed: its bones' limits may keep them from the solved pose."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,13 +33,10 @@ class KeyedTips:
         rests = np.linalg.inv(binding.bone_rest())
         tips = np.full((len(pose), len(DIGIT_JOINTS), 3), np.nan)
         for row, joints in enumerate(DIGIT_JOINTS.values()):
-            last = self._last_mapped([JOINT_INDEX[joint] for joint in joints])
-            if last is not None:
+            mapped = [index for joint in joints if self.binding.bones[index := JOINT_INDEX[joint]]]
+            if mapped:
+                last = mapped[-1]
                 point = rests[last] @ np.append(self.points[JOINT_INDEX[joints[-1]]], 1.0)
                 tips[:, row] = (bones[:, last] @ point)[:, :3]
         offsets: Floats = (tips - bones[:, :1, :3, 3]) @ self.world[:3, :3].T
         return offsets
-
-    def _last_mapped(self, joints: Sequence[int]) -> int | None:
-        """Return the outermost joint of a digit that has a bone."""
-        return next((joint for joint in reversed(joints) if self.binding.bones[joint]), None)

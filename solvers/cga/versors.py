@@ -15,9 +15,9 @@ OPPOSITE_TOLERANCE = 1e-24
 """|a + b|² below which directions a and b count as opposite: within 1e-12 rad."""
 
 
-def translator(way: Vector[T]) -> Translator[T]:
+def translator(vector: Vector[T]) -> Translator[T]:
     """Return the translator by a vector t: 1 - t n∞ / 2."""
-    return Translator(-0.5 * way.e1, -0.5 * way.e2, -0.5 * way.e3)
+    return Translator(-0.5 * vector.e1, -0.5 * vector.e2, -0.5 * vector.e3)
 
 
 def dilator(factor: T) -> Dilator[T]:

@@ -9,7 +9,7 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..planar.palm_pose import PalmMarkers, fit_roots, follow_markers, palm_markers, spans_a_plane
+from ..planar.palm_pose import PalmMarkers, fit_roots, follow_markers, palm_markers, roots_from_elements, spans_a_plane
 from ..planar.planar_hand import digits
 from ..solver import hold_last
 from .three_marker_palm import ThreeMarkerPalm, three_marker_palm
@@ -74,12 +74,7 @@ class ConformalPalm:
     def _fit_three_markers(self, three_markers: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         points = np.ascontiguousarray(np.transpose(positions, (1, 2, 0)))
         rotation, translation, determined = three_markers.fit(ARRAY, [(x, y, z) for x, y, z in points], list(weights.T))
-        roots = np.zeros((len(positions), 4, 4))
-        for i in range(3):
-            for j in range(3):
-                roots[:, i, j] = rotation[i][j]
-            roots[:, i, 3] = translation[i]
-        roots[:, 3, 3] = 1.0
+        roots = roots_from_elements(rotation, translation)
         if not determined.all():
             roots[~determined] = fit_roots(self.palm, positions[~determined], weights[~determined])
         return roots

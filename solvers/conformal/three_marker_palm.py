@@ -9,7 +9,7 @@ from ..cga import generated as g
 from ..cga.generated import Plane, Vector
 from ..cga.objects import add, cross, dot, scaled, subtract, unit_plane
 from ..cga.scalars import safe_inverse, safe_sqrt
-from ..planar.palm_pose import Rows, fit_points
+from ..planar.palm_pose import Matrix, fit_points
 from .sphere_intersection import joint_position
 
 COLLINEAR_SINE = 1e-3
@@ -48,7 +48,7 @@ class ThreeMarkerPalm:
     joint_weight: float
     """Weight of a joint relative to a marker."""
 
-    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+    def fit(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Matrix[N], Point[N], Any]:
         """Fit the palm to the markers and to the joints found from them, by least squares.
 
         Returns:
@@ -79,14 +79,14 @@ class ThreeMarkerPalm:
         This is the paper's position in the frame before, carried along with the palm.
         """
         centroid, (along, across, up) = fit_axes(seen, self.plane_coordinates, plane)
-        places = []
+        positions = []
         for joint in self.joints:
             a, b, h = joint.offset
             expected = add(add(add(centroid, along, a), across, b), up, h)
             level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
             first, second = joint.markers
-            places.append(joint_position((seen[first], seen[second]), joint.lengths, level, expected))
-        return places
+            positions.append(joint_position((seen[first], seen[second]), joint.lengths, level, expected))
+        return positions
 
 
 def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]:
@@ -119,13 +119,15 @@ def fit_axes(
     return add(p, add(to_q, to_r, 1.0), 1 / 3), (along, cross(up, along), up)
 
 
-def three_marker_palm(places: list[Point[float]], joints: list[Point[float]], joint_weight: float) -> ThreeMarkerPalm:
+def three_marker_palm(
+    positions: list[Point[float]], joints: list[Point[float]], joint_weight: float
+) -> ThreeMarkerPalm:
     """Prepare three markers that are not in a line.
 
-    places: the markers; joints: the palm's joints; both m in the wrist's frame. joint_weight: weight of a joint
+    positions: the markers; joints: the palm's joints; both m in the wrist's frame. joint_weight: weight of a joint
     relative to a marker.
     """
-    p, q, r = (Vector(*place) for place in places)
+    p, q, r = (Vector(*position) for position in positions)
     plane, _ = palm_plane(p, q, r)
     up = Vector(plane.e1, plane.e2, plane.e3)
     centroid = scaled(add(add(p, q, 1.0), r, 1.0), 1 / 3)
@@ -136,10 +138,10 @@ def three_marker_palm(places: list[Point[float]], joints: list[Point[float]], jo
     separate = [
         joint
         for joint in joints
-        if joint_weight and min(math.dist(joint, place) for place in places) > COINCIDENCE_TOLERANCE_M
+        if joint_weight and min(math.dist(joint, position) for position in positions) > COINCIDENCE_TOLERANCE_M
     ]
     palm_joints = tuple(_palm_joint((p, q, r), frame, Vector(*joint)) for joint in separate)
-    return ThreeMarkerPalm([*places, *separate], palm_joints, plane_coordinates, joint_weight)
+    return ThreeMarkerPalm([*positions, *separate], palm_joints, plane_coordinates, joint_weight)
 
 
 def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:

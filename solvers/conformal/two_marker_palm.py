@@ -38,11 +38,11 @@ class TwoMarkerPalm:
     """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
 
 
-def two_marker_palm(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
+def two_marker_palm(positions: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
     """Choose the two visible markers farthest apart, and the joint farthest from their line.
 
     Args:
-        places: (P, 3) m, the palm's markers in the wrist's frame.
+        positions: (P, 3) m, the palm's markers in the wrist's frame.
         seen: indices of the visible ones.
         joints: (J, 3) m, the palm's joints in the wrist's frame.
 
@@ -51,13 +51,13 @@ def two_marker_palm(places: Floats, seen: Sequence[int], joints: Floats) -> TwoM
     """
     if len(seen) < 2:
         return None
-    first, second = max(combinations(seen, 2), key=lambda pair: math.dist(places[pair[0]], places[pair[1]]))
-    line = places[second] - places[first]
+    first, second = max(combinations(seen, 2), key=lambda pair: math.dist(positions[pair[0]], positions[pair[1]]))
+    line = positions[second] - positions[first]
     length = float(np.linalg.norm(line))
     if length < LEAST_DISTANCE_M:
         return None
     line = line / length
-    third_points = joints - (places[first] + places[second]) / 2
+    third_points = joints - (positions[first] + positions[second]) / 2
     across = third_points - (third_points @ line)[:, None] * line
     farthest = int(np.linalg.norm(across, axis=1).argmax())
     radius = float(np.linalg.norm(across[farthest]))

@@ -90,7 +90,7 @@ def _joint_at(limb: LimbModel, first: int) -> DirectionJoint | None:
 
 
 def _hinge_coupling(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
-    """None for a hard coupling, or one that involves more than hinges."""
+    """Return None for a hard coupling, or one that involves more than hinges."""
     (coupling,) = limb.couplings
     flexions = range(len(limb.dofs))[-len(joint.targets) :]
     if not coupling.soft or not set(coupling.dofs) <= set(flexions[1:]):

@@ -1,4 +1,4 @@
-"""What the dynamical solver derives once from a hand and its sites, and reuses for every piece of a take."""
+"""The plan of the dynamical solver: made once for a hand and its sites, reused for every piece of a take."""
 
 from dataclasses import dataclass
 

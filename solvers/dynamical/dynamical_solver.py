@@ -36,7 +36,7 @@ MODES = {
 class Dynamical:
     """Integrates joint velocities that lead to the targets, within limits and couplings.
 
-    `settle` iterates every frame to convergence from a start pose of its own, so a take can be solved in any pieces.
+    `settle` iterates every frame to convergence from its own start pose, so a take can be solved in any pieces.
     `follow` is the paper's method: from frame to frame at the gain, with the targets' velocities where measured.
     """
 

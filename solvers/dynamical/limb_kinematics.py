@@ -90,8 +90,8 @@ def evaluate(m: NumberFunctions[N], limb: LimbModel, angles: list[N], targets: l
         frame = frames[site.dof]
         if target.position is not None:
             position = _point_at(frame, site.offset)
-            wanted = target.position
-            x, y, z = wanted[0] - position[0], wanted[1] - position[1], wanted[2] - position[2]
+            goal = target.position
+            x, y, z = goal[0] - position[0], goal[1] - position[1], goal[2] - position[2]
             position_error = x, y, z
             square = x * x + y * y + z * z
             cost = cost + target.weight * square
@@ -144,15 +144,15 @@ def rotated(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N)
     return (*after, frame[3]), about if sign > 0 else (-about[0], -about[1], -about[2])
 
 
-def rotation_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any, N]:
-    """The axial vector of sk(R R̂ᵀ), which rotates R̂ (`found`) towards R (`wanted`), and the squared error.
+def rotation_error(m: NumberFunctions[N], target: Any, current: Any) -> tuple[Any, N]:
+    """The axial vector of sk(R R̂ᵀ), which rotates R̂ (`current`) towards R (`target`), and the squared error.
 
     Both rotations are given by columns. Dynamical 3.1: the vector's length is the sine of the angle between them, and
     it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine would
     shrink again and vanish at half a turn; there the vector keeps length 1, and the squared error goes on growing.
     """
     x = y = z = cos = 0.0
-    for (rx, ry, rz), (fx, fy, fz) in zip(wanted, found, strict=True):
+    for (rx, ry, rz), (fx, fy, fz) in zip(target, current, strict=True):
         x = x + fy * rz - fz * ry
         y = y + fz * rx - fx * rz
         z = z + fx * ry - fy * rx
@@ -162,20 +162,20 @@ def rotation_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any,
     obtuse: Any = cos < 0
 
     def recomputed(pick: Pick) -> Any:
-        some = [[tuple(map(pick, column)) for column in columns] for columns in (wanted, found)]
+        some = [[tuple(map(pick, column)) for column in columns] for columns in (target, current)]
         return _far_rotation_error(m, some[0], some[1], pick(cos), tuple(map(pick, error[:3])))
 
     x, y, z, square = m.recompute_where(obtuse, error, recomputed)
     return (x, y, z), square
 
 
-def _far_rotation_error(m: NumberFunctions[N], wanted: Any, found: Any, cos: N, error: Any) -> Any:
-    """The same beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
+def _far_rotation_error(m: NumberFunctions[N], target: Any, current: Any, cos: N, error: Any) -> Any:
+    """Return `rotation_error` beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
     most = 0.0 * cos
     for i in range(3):
-        column = [sum(w[j] * f[i] for w, f in zip(wanted, found, strict=True)) + (i == j) for j in range(3)]
+        column = [sum(w[j] * f[i] for w, f in zip(target, current, strict=True)) + (i == j) for j in range(3)]
         length = m.sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2])
         longer: Any = length > most
         best = [m.where(longer, c / m.where(length > 1e-9, length, 1.0), b) for c, b in zip(column, best, strict=True)]

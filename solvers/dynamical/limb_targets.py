@@ -118,7 +118,7 @@ def _rotation_in_wrist(root: Any, quaternion: Any, weight: Any) -> Any:
 
 
 def _rotations_in_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
-    """The same for all targets (T, 4) of one frame; there are enough of them for arrays to pay off."""
+    """Return `_rotation_in_wrist` of all targets (T, 4) of one frame, which are enough for arrays to pay off."""
     seen = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
     rotations: list[list[list[float]]] = (rot.to_matrix_transposed(seen) @ root[:3, :3]).tolist()
     return rotations

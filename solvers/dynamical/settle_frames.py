@@ -10,7 +10,7 @@ from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.driver import solve_angles
-from ..solver import State, hold_last
+from ..solver import State, hold_last_columns
 from ..wrist_alignment import fit_wrist
 from .bone_headings import solve_headings
 from .dynamical_plan import DynamicalPlan
@@ -34,10 +34,7 @@ def settle(plan: DynamicalPlan, targets: Targets, state: State, method: Settling
         _settle_chunk(plan, targets.select(chunk), own_roots, angles[chunk], method)
 
     in_chunks(len(targets), solve)
-    known = np.isfinite(angles)
-    for dof in np.flatnonzero(~np.all(known, axis=0)):
-        angles[:, dof] = hold_last(angles[:, dof], known[:, dof], state.angles[dof])
-    return roots, angles
+    return roots, hold_last_columns(angles, np.isfinite(angles), state.angles)
 
 
 def _settle_frame(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, method: SettlingMethod) -> Floats:

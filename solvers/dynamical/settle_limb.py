@@ -94,7 +94,7 @@ def settle_one(
 def settle_many(
     limb: LimbModel, angles: Floats, targets: list[SiteTarget[Floats]], observed: list[Any], method: SettlingMethod
 ) -> None:
-    """The same for many frames: iterates angles (n, F) in place. Frames that have converged are left alone."""
+    """Iterate the angles (n, F) of many frames to convergence, in place. Converged frames do not change."""
     met: Any = _is_met(limb, evaluate(ARRAY, limb, list(angles), targets), method)
     active = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
     damping, last_size = np.full(len(active), method.damping), np.full(len(active), MAX_STEP)

@@ -15,7 +15,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
-from ..solver import State, hold_last
+from ..solver import State, hold_last, hold_last_columns
 from .iteration import START_POSTURE_WEIGHT, StepMethod, solve_parts
 from .parts import SPLITS, TargetedSites, constrained_dofs, known_through_couplings, split
 from .relative_targets import RelativePoses, RelativeTargets
@@ -94,7 +94,7 @@ class Jacobian:
             for chunk in np.array_split(frames, -(-len(frames) // CHUNK)):
                 solved = self._solve(hand, sites, relative.select(chunk))
                 poses.root[chunk], poses.angles[chunk] = solved.root, solved.angles
-        angles = hold_last_known(poses.angles[:, :-1], _known_angles(hand, relative), state.angles)
+        angles = hold_last_columns(poses.angles[:, :-1], _known_angles(hand, relative), state.angles)
         seen = np.any(relative.position_scales > 0, axis=-1) | np.any(relative.rotation_scales > 0, axis=-1)
         root = hold_last(start_root @ poses.root, seen, state.root) if self.floating else start_root
         return Pose(hand, root, angles), JacobianState(root[-1], angles[-1], start_root[-1])
@@ -169,11 +169,3 @@ def _known_angles(hand: HandModel, targets: RelativeTargets) -> Bools:
     by_position = (targets.position_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(yes, no))
     by_rotation = (targets.rotation_scales[:, :-1] > 0) @ constrained_dofs(hand, targets.targeted_sites(no, yes))
     return known_through_couplings(hand, by_position | by_rotation)
-
-
-def hold_last_known(values: Floats, known: Bools, first: Floats) -> Floats:
-    """values (F, D) with each unknown one replaced by the last known one before it, or by first (D,)."""
-    if np.all(known):
-        return values
-    columns = [hold_last(values[:, d], known[:, d], first[d]) for d in range(values.shape[1])]
-    return np.stack(columns, axis=1)

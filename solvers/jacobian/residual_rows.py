@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...hand import jacobians
 from ...hand.jacobians import ROOT_DOFS
 from ...hand.model import HandModel
+from ...hand.rotations import cross
 from .parts import HandParts
 from .relative_targets import RelativePoses, RelativeTargets
 
@@ -132,10 +133,10 @@ class PartsProblem:
         axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * placed.axes[rows, dofs][:, :, None]
         if self.floating:
             # The wrist's six come first: translations, then rotations about its origin.
-            translations, turns = np.zeros((2, len(rows), 3, targets.shape[1], 3))
-            turns += np.eye(3)[:, None]
+            translations, root_axes = np.zeros((2, len(rows), 3, targets.shape[1], 3))
+            root_axes += np.eye(3)[:, None]
             arms = np.concatenate([np.repeat((found - placed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
-            axes = np.concatenate([translations, turns, axes], axis=1)
+            axes = np.concatenate([translations, root_axes, axes], axis=1)
         positions, second_order = self._positions(frames, targets, found, axes, arms)
         blocks = [positions, self._couplings(frames, parts, poses.angles)]
         if self.targets.rotations is not None:
@@ -150,12 +151,12 @@ class PartsProblem:
         second-order term."""
         scales = self.targets.position_scales[frames[:, None], targets]
         errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - found)
-        jacobian_t = _cross(axes, arms)
+        jacobian_t = cross(axes, arms)
         if self.floating:
             jacobian_t[:, :3] += np.eye(3)[:, None]
         jacobian_t = (scales[:, None, :, None] * jacobian_t).reshape(*jacobian_t.shape[:2], -1)
         # A rotation about a changes the Jacobian column J of an axis farther out by a × J, and e·(a × J) = (e × a)·J.
-        half = np.triu(_cross(errors[:, None], axes).reshape(jacobian_t.shape) @ jacobian_t.swapaxes(-1, -2))
+        half = np.triu(cross(errors[:, None], axes).reshape(jacobian_t.shape) @ jacobian_t.swapaxes(-1, -2))
         second_order = half + np.triu(half, 1).swapaxes(-1, -2)
         return (errors.reshape(len(frames), -1), jacobian_t), second_order
 
@@ -163,8 +164,8 @@ class PartsProblem:
         """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of rotations."""
         assert self.targets.rotations is not None
         scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
-        wanted = self.targets.rotations[frames[:, None], targets]
-        errors = scales[..., None] * jacobians.rotation_errors(wanted, rotations)
+        target_rotations = self.targets.rotations[frames[:, None], targets]
+        errors = scales[..., None] * jacobians.rotation_errors(target_rotations, rotations)
         jacobian_t = scales[:, None, :, None] * axes
         return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 
@@ -208,11 +209,3 @@ def couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:
     low = np.array([*(row.lower for row in hand.couplings), -np.inf])
     high = np.array([*(row.upper for row in hand.couplings), np.inf])
     return rows, low, high
-
-
-def _cross(a: Floats, b: Floats) -> Floats:
-    """a × b (..., 3)."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    u, v, w = b[..., 0], b[..., 1], b[..., 2]
-    product: Floats = np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
-    return product

@@ -12,7 +12,7 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..solver import State, hold_last
+from ..solver import State, hold_last_columns
 from .digit_steps import DigitMarkers, solve_digit
 from .planar_plan import MarkedDigit, PlanarPlan, PlanarState, Steps, make_plan
 
@@ -47,7 +47,8 @@ def solve_hand(
     if len(targets) == 1:
         angles = _solve_one(plan, targets, roots, state.angles.tolist(), sweeps)
     else:
-        angles = _solve_many(plan, targets, roots, state, sweeps)
+        solved = solve_angles(plan, targets, roots, sweeps)
+        angles = hold_last_columns(solved, np.isfinite(solved), state.angles)
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
     root, last = (roots[-1], angles[-1]) if len(targets) else (state.root, state.angles)
     return Pose(hand, roots, angles), PlanarState(root, last, plan)
@@ -85,16 +86,6 @@ def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[f
             if math.isfinite(angle):
                 angles[dof] = angle
     return np.array([angles])
-
-
-def _solve_many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
-    """Solve many frames: their angles (F, D) rad, those not determined as in the last frame that determined them."""
-    angles = solve_angles(plan, targets, roots, sweeps)
-    known = np.isfinite(angles)
-    if not known.all():
-        for dof in range(plan.hand.dofs):
-            angles[:, dof] = hold_last(angles[:, dof], known[:, dof], state.angles[dof])
-    return angles
 
 
 def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:

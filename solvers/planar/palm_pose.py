@@ -16,7 +16,7 @@ from ..chunks import in_chunks
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]
-Rows = tuple[Point[N], Point[N], Point[N]]
+Matrix = tuple[Point[N], Point[N], Point[N]]
 """A 3x3 matrix."""
 
 
@@ -89,10 +89,13 @@ def _fit_root(palm: PalmMarkers, positions: list[list[float]], weights: list[flo
 
 def fit_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     """Fit the roots (F, 4, 4) to positions (F, P, 3) m with weights (F, P) by least squares."""
-    rotation, translation = fit_points(
-        ARRAY, palm.rest_points, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T)
-    )
-    roots = np.zeros((len(positions), 4, 4))
+    points = [tuple(p.T) for p in np.swapaxes(positions, 0, 1)]
+    return roots_from_elements(*fit_points(ARRAY, palm.rest_points, points, list(weights.T)))
+
+
+def roots_from_elements(rotation: Matrix[Floats], translation: Point[Floats]) -> Floats:
+    """Return T_world_wrist (F, 4, 4) from the elements (F,) of its rotation and translation."""
+    roots = np.zeros((len(translation[0]), 4, 4))
     for i in range(3):
         for j in range(3):
             roots[:, i, j] = rotation[i][j]
@@ -103,7 +106,7 @@ def fit_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
 
 def fit_points(
     m: NumberFunctions[N], rest_points: list[Point[float]], positions: list[Point[N]], weights: list[N]
-) -> tuple[Rows[N], Point[N]]:
+) -> tuple[Matrix[N], Point[N]]:
     """Return the rotation and translation that map points of the palm onto their observed positions by least squares.
 
     The rotation is arbitrary about the line of positions that are in a line.
@@ -140,7 +143,7 @@ RANK_TOLERANCE = 1e-6
 """Least divisor, relative to |B|³, at which B determines a rotation."""
 
 
-def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
+def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Matrix[N], Any]:
     """Return the rotation R that maximises tr(R Bᵀ), the least-squares rotation, and whether B determines it.
 
     B (3, 3) is the sum of weighted products of observed and reference vectors; if its rank is one or less, R is
@@ -226,8 +229,8 @@ def follow_markers(
     if not partial.any():
         return roots
     share = weights[partial] / total[partial, None]
-    turned = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
+    offsets = np.einsum("fij,nj->fni", roots[partial, :3, :3], rest_positions)
     followed = roots.copy()
-    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - turned)).sum(1)
+    followed[partial, :3, 3] = (share[..., None] * (positions[partial] - offsets)).sum(1)
     # Frames without palm markers keep the root of the frame before, including these.
     return hold_last(followed, known | partial, roots[0])

@@ -104,13 +104,13 @@ def dofs_moving(hand: HandModel, digit: PlanarDigit, end: ChainMarker, lateral: 
     """Return the degrees of freedom that move a marker, innermost first. lateral: m, offset from the finger plane."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
-    turns = []
+    digit_dofs = []
     for d, bone, following in zip(dofs, bones, [*bones[1:], None], strict=True):
         low, high = map(float, hand.limits[d])
         straight = (0.0, 0.0 if following is None else float(digit.lengths[bone:following].sum()), 0.0)
         offset = (lateral, end.along, end.dorsal) if following is None else straight
-        turns.append(DigitDof(d, hand.movements[d], low, high, offset))
-    return tuple(turns)
+        digit_dofs.append(DigitDof(d, hand.movements[d], low, high, offset))
+    return tuple(digit_dofs)
 
 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:

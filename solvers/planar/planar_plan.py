@@ -1,4 +1,4 @@
-"""What a planar solver prepares once for a hand and its markers, and reuses from one piece of a take to the next."""
+"""The plan of a planar solver: made once for a hand and its markers, reused for every piece of a take."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class PlanarBend(Protocol):
 
 
 BendFactory = Callable[[Chain, ChainMarker], PlanarBend]
-"""The step in which planar solvers differ: prepares the bend of a chain that brings this marker to its goal."""
+"""Prepares the bend of a chain that brings this marker to its goal: the step in which planar solvers differ."""
 
 
 class PalmStep(Protocol):

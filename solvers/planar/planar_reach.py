@@ -32,11 +32,6 @@ class FarthestReach(NamedTuple, Generic[N]):
     """At a bend greater by x the squared distance is about square - slope · x - curve · x²."""
 
 
-def coupled_flexion(m: NumberFunctions[N], bones: ChainLengths, middle: N, lead: N) -> N:
-    """Return the last joint's flexion for the middle one's and a lead, within its limits."""
-    return m.clip(bones.ratio * middle + lead, *bones.limits[2])
-
-
 def bend_coupled(
     m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]
 ) -> BendResult[N]:
@@ -53,7 +48,7 @@ def bend_coupled(
         first = m.clip(aim, *bones.limits[0])
         return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
     middle = bend_at_distance(m, bones, distance * distance, lead, far)
-    last = coupled_flexion(m, bones, middle, lead)
+    last = m.clip(bones.ratio * middle + lead, *bones.limits[2])
     total = middle + last
     at_u = a + b * m.cos(middle) + c * m.cos(total)
     at_v = b * m.sin(middle) + c * m.sin(total)

@@ -89,7 +89,7 @@ class KktSystem:
         return self.constraint_values(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
-        """(N, m) the same with rows' bounds shifted to cancel their compliance under `multipliers`."""
+        """(N, m) the optimum with rows' bounds shifted to cancel their compliance under `multipliers`."""
         bounds = np.where(working > 0, self.high, self.low)
         bounds[:, self.variables :] -= self.compliance * multipliers[:, self.variables :]
         unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))

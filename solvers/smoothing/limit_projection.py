@@ -9,27 +9,27 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def project_to_limits(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
-    """Move from feasible angles (F, D) towards `wanted` (F, D) as far as limits and hard couplings allow: (F, D).
+def project_to_limits(hand: HandModel, angles: Floats, desired: Floats) -> Floats:
+    """Move from feasible angles (F, D) towards `desired` (F, D) as far as limits and hard couplings allow: (F, D).
 
     Angles that hard couplings link move along a line together; all others are clipped to their limits. The feasible
     set is convex, so the line is feasible up to the first constraint it meets. Where couplings are equations, the line
-    leads to the feasible point nearest to `wanted`.
+    leads to the feasible point nearest to `desired`.
     """
     low, high = hand.limits.T
-    result = np.clip(wanted, low, high)
+    result = np.clip(desired, low, high)
     hard = [row for row in hand.couplings if not row.soft]
     rows = np.concatenate([np.eye(hand.dofs), *(row.coefficients[None] for row in hard)])
     bounds = np.concatenate([hand.limits, *([[row.lower, row.upper]] for row in hard)])
     equal = np.array([row.coefficients for row in hard if row.lower == row.upper]).reshape(-1, hand.dofs)
-    wanted = wanted - (wanted - angles) @ equal.T @ np.linalg.pinv(equal).T
+    desired = desired - (desired - angles) @ equal.T @ np.linalg.pinv(equal).T
     for part in _linked_groups(np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs) != 0):
         inside = np.any(rows[:, part] != 0, axis=1)
-        start, step = angles @ rows[inside].T, (wanted - angles) @ rows[inside].T
+        start, step = angles @ rows[inside].T, (desired - angles) @ rows[inside].T
         room = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
         far = np.where(np.abs(step) > 1e-12, np.maximum(room, 0.0) / np.maximum(np.abs(step), 1e-12), 1.0)
         share = np.minimum(far.min(axis=1, initial=1.0), 1.0)[:, None]
-        result[:, part] = (angles + share * (wanted - angles))[:, part]
+        result[:, part] = (angles + share * (desired - angles))[:, part]
     return result
 
 

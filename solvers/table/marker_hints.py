@@ -34,14 +34,14 @@ class SeenMarker:
     """Up to the marker."""
     ends: int
     """The bone that ends at the marker, counted from 1; 0 for a marker beside the joints."""
-    places: Complex
+    positions: Complex
     """(N,) m in the plane."""
     known: Bools
     """(N,)"""
 
     def take(self, rows: Ints) -> "SeenMarker":
         """In some of the frames."""
-        return SeenMarker(self.linkage, self.ends, self.places[rows], self.known[rows])
+        return SeenMarker(self.linkage, self.ends, self.positions[rows], self.known[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class HintedGoal:
         deviation = self.faces.linkage.coupling_deviation(flexions) if self.faces.linkage.bones == 3 else 0.0
         cost = np.broadcast_to((coupling_cost * deviation) ** 2, flexions.shape[:2])
         for each in self.seen:
-            off = tip(each.linkage.links, flexions) - each.places[:, None]
+            off = tip(each.linkage.links, flexions) - each.positions[:, None]
             cost = cost + np.where(each.known[:, None], off.real**2 + off.imag**2, 0.0)
         return cost
 
@@ -91,7 +91,7 @@ class HintedGoal:
         for first in self.seen:
             for second in self.seen:
                 if (first.ends, second.ends) == (1, 2):
-                    middle, last = second.places - first.places, self.goal - second.places
+                    middle, last = second.positions - first.positions, self.goal - second.positions
                     both = first.known & second.known & (middle != 0) & (last != 0)
                     angle = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
                     flexion = np.where(both, angle, flexion)

@@ -104,8 +104,8 @@ def fill_in_last_joints(
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
                 continue
             places = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
-            tips, turns, known = bend.recorded.look_up(places)
-            last = tips - marked.digit.lengths[2] * turns[..., 1]
+            tips, rotations, known = bend.recorded.look_up(places)
+            last = tips - marked.digit.lengths[2] * rotations[..., 1]
             positions[rows, joint[0]] = _to_world(root[..., rows], marked, last)
             weights[rows, joint[0]] = 1.0
             outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~known).sum())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose, joint_frames
-from .rigid_registration import relative_frames
+from ...hand.rotations import nearest_rotation
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -47,28 +47,29 @@ class RecordedTable:
     distance: Floats
     """(20, 28, 24) m from the fingertip to the nearest recorded one."""
 
-    def look_up(self, places: Floats) -> tuple[Floats, Floats, Bools]:
+    def look_up(self, positions: Floats) -> tuple[Floats, Floats, Bools]:
         """Look up positions (N, 3) m: the tip (N, 3) m, its rotation (N, 3, 3), and whether it was recorded there (N,).
 
         Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
-        frames, distance, inside = self._between(places)
-        return places + frames[..., 3], _rotations(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
+        frames, distance, inside = self._between(positions)
+        # Means of rotations are not rotations.
+        return positions + frames[..., 3], nearest_rotation(frames[..., :3]), inside & (distance < KNOWN_DISTANCE)
 
-    def _between(self, places: Floats) -> tuple[Floats, Floats, Bools]:
+    def _between(self, positions: Floats) -> tuple[Floats, Floats, Bools]:
         """Interpolate at positions (N, 3) m: frames (N, 3, 4), distances (N,) m, and which are on the grid (N,)."""
         last = np.array(NODES) - 1
-        wanted = (places - self.corner) / SPACING
-        inside = np.clip(wanted, 0.0, last)
+        coordinates = (positions - self.corner) / SPACING
+        inside = np.clip(coordinates, 0.0, last)
         node = np.minimum(inside.astype(np.intp), last - 1)
         share = inside - node
-        frames, distance = np.zeros((len(places), 3, 4)), np.zeros(len(places))
+        frames, distance = np.zeros((len(positions), 3, 4)), np.zeros(len(positions))
         for side in np.ndindex(2, 2, 2):
             weight = np.where(side, share, 1.0 - share).prod(axis=1)
             at = tuple((node + side).T)
             frames += weight[:, None, None] * self.frames[at]
             distance += weight * self.distance[at]
-        return frames, distance, np.all(wanted == inside, axis=1)
+        return frames, distance, np.all(coordinates == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
         """The table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
@@ -81,9 +82,9 @@ class RecordedTable:
             arms = self._between(tips)[0][..., :3] @ marker
             # Half a step: where rotations change quickly with position, a full step would oscillate.
             tips = (tips + nodes - arms) / 2
-        _, turns, _ = self.look_up(tips)
-        frames = np.concatenate([turns, (tips - nodes)[..., None]], axis=-1)
-        off = np.linalg.norm(tips + turns @ marker - nodes, axis=-1)
+        _, rotations, _ = self.look_up(tips)
+        frames = np.concatenate([rotations, (tips - nodes)[..., None]], axis=-1)
+        off = np.linalg.norm(tips + rotations @ marker - nodes, axis=-1)
         near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
         distance = self.distance[tuple(near.T)] + off
         return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), distance.reshape(NODES))
@@ -114,12 +115,12 @@ def build_table(frames: Floats, whose: str) -> RecordedTable:
     frames = frames[:: -(-len(frames) // MAX_SAMPLES)]
     tips = frames[:, :3, 3]
     corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2
-    turns, distance = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
-    filled = np.concatenate([turns, np.zeros((len(turns), 3, 1))], axis=-1)
+    rotations, distance = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
+    filled = np.concatenate([rotations, np.zeros((len(rotations), 3, 1))], axis=-1)
     return RecordedTable(corner, filled.reshape(*NODES, 3, 4), distance.reshape(NODES))
 
 
-def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Floats]:
+def _filtered(nodes: Floats, tips: Floats, rotations: Floats) -> tuple[Floats, Floats]:
     """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
     filtered, distance = np.empty((len(nodes), 9)), np.empty(len(nodes))
     sizes = (tips * tips).sum(axis=1)
@@ -128,9 +129,9 @@ def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Float
         squared = np.maximum((nodes[part] ** 2).sum(axis=1)[:, None] + sizes - 2 * nodes[part] @ tips.T, 0.0)
         nearest = squared.min(axis=1, keepdims=True)
         weights = np.exp((nearest - squared) / SIGMA**2)
-        filtered[part] = weights @ turns.reshape(-1, 9) / weights.sum(axis=1, keepdims=True)
+        filtered[part] = weights @ rotations.reshape(-1, 9) / weights.sum(axis=1, keepdims=True)
         distance[part] = np.sqrt(nearest[:, 0])
-    return _rotations(filtered.reshape(-1, 3, 3)), distance
+    return nearest_rotation(filtered.reshape(-1, 3, 3)), distance
 
 
 def _grid() -> Floats:
@@ -138,9 +139,11 @@ def _grid() -> Floats:
     return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
 
 
-def _rotations(matrices: Floats) -> Floats:
-    """(N, 3, 3) the rotations nearest to matrices (N, 3, 3), as means of rotations are not rotations."""
-    u, _, vt = np.linalg.svd(matrices)
-    u[..., 2] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[:, None]
-    nearest: Floats = u @ vt
-    return nearest
+def relative_frames(hand: Floats, part: Floats) -> Floats:
+    """(F, 4, 4) a part's frame relative to the hand's: (3.19), (3.20)."""
+    inverse = np.swapaxes(hand[..., :3, :3], -1, -2)
+    result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
+    result[..., :3, :3] = inverse @ part[..., :3, :3]
+    result[..., :3, 3] = np.einsum("...ij,...j->...i", inverse, part[..., :3, 3] - hand[..., :3, 3])
+    result[..., 3, 3] = 1.0
+    return result

@@ -2,8 +2,8 @@
 
 from .bone_list import RestBone, chain, from_bones
 from .goals import Goals, TreePose, TreeState, goals_by_name
-from .skeleton import Skeleton, SkeletonError, SwingTwistLimit, ball, cone, fixed, frames, hinge
 from .tree_fabrik import TreeFabrikSettings, at_rest, solve, solve_from
+from .tree_skeleton import Skeleton, SkeletonError, SwingTwistLimit, ball, cone, fixed, frames, hinge
 
 __all__ = [
     "Goals",

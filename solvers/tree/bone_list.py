@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .skeleton import UNLIMITED, Skeleton, SkeletonError, SwingTwistLimit, Vector
+from .tree_skeleton import UNLIMITED, Skeleton, SkeletonError, SwingTwistLimit, Vector
 
 Floats = NDArray[np.float64]
 

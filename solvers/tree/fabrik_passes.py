@@ -22,10 +22,10 @@ PRESENT_WEIGHT = 1e-6
 def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
     """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S)."""
     count = len(plan.links)
-    wanted = np.concatenate([posed.points[:, :count], rows.goals], axis=1)
-    weights = np.concatenate([np.zeros((len(wanted), count)), rows.weights], axis=1)
+    targets = np.concatenate([posed.points[:, :count], rows.goals], axis=1)
+    weights = np.concatenate([np.zeros((len(targets), count)), rows.weights], axis=1)
     for a, b in plan.loop_pairs + count:
-        wanted[:, a] = wanted[:, b] = _loop_position(plan, posed, a - count, b - count)
+        targets[:, a] = targets[:, b] = _loop_position(plan, posed, a - count, b - count)
     for n in reversed(range(count)):
         link = plan.links[n]
         carried = [*link.children, *(count + s for s in link.sites)]
@@ -35,7 +35,7 @@ def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
             # Only orientation goals below, which do not place the joint.
             continue
         share = share / weights[:, n, None]
-        wanted[:, n] = _target_position(link, posed, n, wanted[:, carried], share)
+        targets[:, n] = _target_position(link, posed, n, targets[:, carried], share)
         if (
             link.parent >= 0
             and plan.position_known[link.parent]
@@ -43,12 +43,12 @@ def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
             and _points_coincide(link)
         ):
             known = _known_position(plan, link.parent, posed, rows)
-            goal = _mean(share, wanted[:, carried])
+            goal = _mean(share, targets[:, carried])
             radius, goal_radius = float(np.linalg.norm(plan.rest_offsets[n])), float(np.abs(link.along[0]))
-            wanted[:, n] = nearest_on_spheres(
+            targets[:, n] = nearest_on_spheres(
                 known, radius, goal, goal_radius, posed.points[:, n], aside=_side(plan, posed, n)
             )
-    return wanted, weights
+    return targets, weights
 
 
 def _points_coincide(link: AffectedJoint) -> bool:
@@ -93,18 +93,18 @@ def _loop_position(plan: TreePlan, posed: TreeFrames, first: int, second: int) -
     )
 
 
-def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, wanted: Floats, share: Floats) -> Floats:
-    """(R, 3) the position of a joint that brings the points on it nearest to their targets `wanted` (R, E, 3).
+def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, targets: Floats, share: Floats) -> Floats:
+    """(R, 3) the position of a joint that brings the points on it nearest to their targets `targets` (R, E, 3).
 
     With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
     sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form
     a rigid body, which is fitted to the targets by least squares.
     """
-    middle = _mean(share * ~link.relative, wanted)
+    middle = _mean(share * ~link.relative, targets)
     if link.direction.any():
         mean = (share * link.along).sum(-1)
         spread = link.along - mean[:, None]
-        direction = _mean(share * spread, wanted - middle[:, None])
+        direction = _mean(share * spread, targets - middle[:, None])
         # The joint's present position decides for a single point and for coincident points.
         direction = direction + PRESENT_WEIGHT * mean[:, None] * (middle - posed.points[:, n])
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
@@ -116,19 +116,21 @@ def _target_position(link: AffectedJoint, posed: TreeFrames, n: int, wanted: Flo
     mean_offset = _mean(share * absolute, link.offsets)
     arms = link.offsets - mean_offset[:, None] * absolute[:, None]
     rotation = joint_alignment.fit_rotation(
-        arms, wanted - middle[:, None] * absolute[:, None], share, PRESENT_WEIGHT, posed.rotations[:, n]
+        arms, targets - middle[:, None] * absolute[:, None], share, PRESENT_WEIGHT, posed.rotations[:, n]
     )
     middle -= (rotation @ mean_offset[..., None])[..., 0]
     return middle
 
 
-def outward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, wanted: Floats, weights: Floats) -> Floats:
+def outward_pass(
+    plan: TreePlan, posed: TreeFrames, rows: TreeProblems, target_points: Floats, weights: Floats
+) -> Floats:
     """The outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its target."""
     result = rows.angles.copy()
     # For joints above, the points of an orientation are around the target position of their joint.
-    centres = np.zeros_like(wanted)
-    centres[:, len(plan.links) :] = wanted[:, plan.site_joints] * plan.relative[:, None]
-    wanted = wanted + centres
+    centres = np.zeros_like(target_points)
+    centres[:, len(plan.links) :] = target_points[:, plan.site_joints] * plan.relative[:, None]
+    target_points = target_points + centres
     points, rotations = np.empty_like(posed.points[:, : len(plan.links)]), np.empty_like(posed.rotations)
     for n, link in enumerate(plan.links):
         if link.parent < 0:
@@ -144,11 +146,11 @@ def outward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, wanted: 
                     continue
                 arms = (posed.points[:, levers] - posed.points[:, n, None]) @ posed.rotations[:, n]
                 near = levers is link.levers
-                targets = wanted[:, levers] - points[:, n, None]
+                targets = target_points[:, levers] - points[:, n, None]
                 if near and link.relative.any():
                     # The joint's own orientation points are around its present position.
                     own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.relative & (plan.site_joints == n)))
-                    targets = targets + ((points - wanted[:, : len(plan.links)])[:, n, None]) * own[:, None]
+                    targets = targets + ((points - target_points[:, : len(plan.links)])[:, n, None]) * own[:, None]
                 result[:, n] = joint_alignment.align(
                     joint, result[:, n], arms, targets @ before, weights[:, levers], swing=near
                 )

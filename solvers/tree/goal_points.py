@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand.rotations import to_matrix
 from .goals import Goals
-from .skeleton import Skeleton
+from .tree_skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .skeleton import Skeleton, SkeletonError
+from .tree_skeleton import Skeleton, SkeletonError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,8 +61,8 @@ def goals_by_name(
     joints whose position has priority. Raises SkeletonError for unknown names, other shapes, or no goal and no root at
     all.
     """
-    turned = orientations or {}
-    given = [np.asarray(values, float) for values in (*positions.values(), *turned.values())]
+    rotations = orientations or {}
+    given = [np.asarray(values, float) for values in (*positions.values(), *rotations.values())]
     if not given and root is None:
         raise SkeletonError("goals: neither a position nor an orientation nor a root, expected one of them")
     frames = len(given[0] if given else np.asarray(root))
@@ -71,9 +71,9 @@ def goals_by_name(
         offsets=np.zeros((len(positions), 3)),
         positions=_stacked(positions, frames, 3),
         weights=_weighted(weights or {}, list(positions), frames),
-        oriented=np.array([skeleton.index(name) for name in turned], int),
-        orientations=_stacked(turned, frames, 4),
-        orientation_weights=_weighted(weights or {}, list(turned), frames),
+        oriented=np.array([skeleton.index(name) for name in rotations], int),
+        orientations=_stacked(rotations, frames, 4),
+        orientation_weights=_weighted(weights or {}, list(rotations), frames),
         root=np.broadcast_to(np.eye(4) if root is None else np.asarray(root, float), (frames, 4, 4)),
         pinned=np.array([name in pinned for name in positions], bool),
     )

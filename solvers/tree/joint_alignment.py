@@ -83,12 +83,12 @@ def rotate_between(vectors: Floats, source: Floats, target: Floats) -> Floats:
     b = target / np.maximum(np.linalg.norm(target, axis=-1, keepdims=True), 1e-300)
     across = swing_twist_limits.cross(a, b)
     cosine = (a * b).sum(-1, keepdims=True)
-    turned = cosine * vectors + swing_twist_limits.cross(across, vectors)
-    turned = turned + across * (across * vectors).sum(-1, keepdims=True) / np.maximum(1 + cosine, 1e-12)
+    rotated = cosine * vectors + swing_twist_limits.cross(across, vectors)
+    rotated = rotated + across * (across * vectors).sum(-1, keepdims=True) / np.maximum(1 + cosine, 1e-12)
     axis = swing_twist_limits.cross(a, np.eye(3)[np.abs(a).argmin(-1)])
     axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-300)
     half = 2 * axis * (axis * vectors).sum(-1, keepdims=True) - vectors
-    result = np.where(cosine < -1 + 1e-10, half, turned)
+    result = np.where(cosine < -1 + 1e-10, half, rotated)
     result = result / np.maximum(np.linalg.norm(result, axis=-1, keepdims=True), 1e-300)
     return np.where(valid, result, vectors)
 

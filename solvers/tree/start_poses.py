@@ -82,10 +82,10 @@ def solve_out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bool
     signs = np.where(np.arange(len(lengths)) == longest, 1.0, -1.0)
     signed = np.where(far[chosen, None], lengths, lengths * signs)
     along = np.concatenate([np.zeros((len(chosen), 1)), np.cumsum(signed, axis=-1)], 1)
-    wanted = selected.root_position[:, None] + along[..., None] * direction[:, None]
-    wanted = np.concatenate([wanted, selected.goals], 1)
+    targets = selected.root_position[:, None] + along[..., None] * direction[:, None]
+    targets = np.concatenate([targets, selected.goals], 1)
     angles = rows.angles.copy()
-    angles[chosen] = outward_pass(plan, posed, selected, wanted, np.ones((len(chosen), count + 1)))
+    angles[chosen] = outward_pass(plan, posed, selected, targets, np.ones((len(chosen), count + 1)))
     return angles, far | near
 
 

@@ -20,10 +20,10 @@ from .fabrik_passes import inward_pass, outward_pass
 from .goal_points import goal_points
 from .goals import Goals, TreePose, TreeState, check
 from .newton_finish import refine
-from .skeleton import Skeleton, frames
 from .start_poses import error_bound, solve_out_of_reach, start_pose
 from .tree_kinematics import TreeFrames, TreeProblems, measure
 from .tree_plan import TreePlan, make_plan
+from .tree_skeleton import Skeleton, frames
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

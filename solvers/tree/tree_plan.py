@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from . import swing_twist_limits
 from .goal_points import GoalPoints
-from .skeleton import Skeleton
+from .tree_skeleton import Skeleton
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

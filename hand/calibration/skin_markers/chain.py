@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
-from .skin_fit import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
+from ...limits import DIGIT_MOVEMENTS
+from .skin_fit import COLUMNS, DOFS, HAS, PALM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SEGMENTS, SLOTS = 3, len(MOVEMENTS)
-JOINT_OF_SLOT = np.array([joint for joint, _ in MOVEMENTS])
+SEGMENTS, SLOTS = 3, len(DIGIT_MOVEMENTS)
+JOINT_OF_SLOT = np.array([joint for joint, _ in DIGIT_MOVEMENTS])
 FLEXION = np.array([2, 4, 5])
 """The slot of each moving joint's flexion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HandShape:
+class ShapeParameters:
     """The parameters of a right hand that all frames of a take share."""
 
     size: float
@@ -58,7 +59,7 @@ class BoneChains:
     """(5, 6, F) rad, zero for movements that the digit does not have."""
 
 
-def bone_chains(shape: HandShape, angles: Floats) -> BoneChains:
+def bone_chains(shape: ShapeParameters, angles: Floats) -> BoneChains:
     """Forward kinematics of the digits at angles (F, D) rad: Rz(abduction) Ry(twist) Rx(−flexion) at each joint."""
     frames = len(angles)
     slots = np.zeros((len(DIGITS), SLOTS, frames))
@@ -108,7 +109,7 @@ class MarkerPositions:
     """(2, N, F) rad for the N markers on digits: flexion at both ends of their bones; zero beyond the last joint."""
 
 
-def marker_positions(shape: HandShape, angles: Floats) -> MarkerPositions:
+def marker_positions(shape: ShapeParameters, angles: Floats) -> MarkerPositions:
     """Compute the markers of a hand at angles (F, D) rad."""
     bones = bone_chains(shape, angles)
     frames, count = len(angles), len(shape.digits)
@@ -131,7 +132,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
     return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def pose_jacobian(shape: HandShape, markers: MarkerPositions) -> Floats:
+def pose_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
     count, frames = markers.positions.shape[1:]
     result = np.zeros((ROOT_DOFS + DOFS, 3, count, frames))
@@ -170,7 +171,7 @@ def parameter_count(markers: int) -> int:
     return MARKERS + 9 * markers
 
 
-def shape_jacobian(shape: HandShape, markers: MarkerPositions) -> Floats:
+def shape_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, S) of the markers by the shape's parameters; digits rotate about the wrist's axes, rad."""
     count, frames = markers.positions.shape[1:]
     result = np.zeros((frames, count, 3, parameter_count(count)))

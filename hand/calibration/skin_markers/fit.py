@@ -14,8 +14,8 @@ from ...limits import DEFAULT_LIMITS, AngleLimits
 from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
 from ...model import AXES
-from ...proportions import PALM_JOINTS, Proportions
-from .chain import HandShape
+from ...proportions import FIRST_JOINT_ROWS, Proportions, build
+from .chain import ShapeParameters
 from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
 from .priors import (
     INDEPENDENT_FRAMES,
@@ -25,7 +25,6 @@ from .priors import (
     mean_shape,
     parameter_digits,
     shape_prior,
-    usual_limits,
     usual_pose_prior,
 )
 from .shape_fit import FittedShape, fit_shape, update_statistics
@@ -207,7 +206,7 @@ def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -
     """
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_pose_prior()
-    limits = usual_limits() + LIMIT_MARGIN * np.array([-1.0, 1.0])
+    limits = build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
     on_digit = digits != PALM
     sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD) * on_digit[:, None]
     pose_model = PoseModel(shape, sharpness, mean, precision, limits)
@@ -268,11 +267,10 @@ def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Si
     return SkinFit(right if side == "right" else right.mirrored(), markers, poses, _limits(state.poses))
 
 
-def proportions(shape: HandShape) -> Proportions:
+def proportions(shape: ShapeParameters) -> Proportions:
     """Proportions of a right hand; the metacarpal bases are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
-    for row, digit in enumerate(DIGITS):
-        palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])] = shape.first_joints[row]
+    palm[FIRST_JOINT_ROWS] = shape.first_joints
     return Proportions("right", palm, shape.lengths, rot.from_matrix(shape.digit_rotations))
 
 

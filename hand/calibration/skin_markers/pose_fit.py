@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
-from .chain import HandShape, MarkerPositions, marker_positions, pose_jacobian
+from .chain import MarkerPositions, ShapeParameters, marker_positions, pose_jacobian
 from .skin_fit import DOFS
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ class VisibleMarkers:
 class PoseModel:
     """A hand's shape, its markers' noise, and the prior of its angles."""
 
-    shape: HandShape
+    shape: ShapeParameters
     sharpness: Floats
     """(M, 3) 1/m, the inverse of the markers' standard deviations; zero for a marker to ignore."""
     mean: Floats

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import rotations as rot
-from ...joints import CHAIN_JOINTS, DIGITS
+from ...joints import DIGITS
 from ...limits import DIP_PER_PIP
-from ...proportions import PALM_JOINTS, adult, build
-from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, HandShape, parameter_count
+from ...proportions import adult
+from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, ShapeParameters, parameter_count
 from .pose_fit import rotation_matrices
 from .skin_fit import COLUMNS, DOFS, PALM, SkinFit
 
@@ -22,8 +22,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 MEAN = adult("right")
-FIRST_JOINT_ROWS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
-MEAN_PALM = MEAN.palm[FIRST_JOINT_ROWS]
+MEAN_PALM = MEAN.first_joints
 MEAN_ROTATIONS = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
@@ -73,7 +72,7 @@ def _angles(thumb: Floats, finger: Floats) -> Floats:
     return result
 
 
-START_ANGLES = np.array([_angles(*held) for held in START_POSES.values()])
+START_ANGLES = np.array([_angles(*digits) for digits in START_POSES.values()])
 """(K, D) rad"""
 
 
@@ -89,18 +88,14 @@ def usual_pose_prior() -> tuple[Floats, Floats]:
     return _angles(THUMB_MEAN, FINGER_MEAN), precision
 
 
-def usual_limits() -> Floats:
-    """The usual limits (D, 2) rad."""
-    return build(MEAN).limits
-
-
-def shape_from_fit(fit: SkinFit) -> HandShape:
+def shape_from_fit(fit: SkinFit) -> ShapeParameters:
     """Convert a fitted hand to its right-hand shape."""
     right = fit.proportions if fit.side == "right" else fit.proportions.mirrored()
     markers = fit.markers
-    palm = right.palm[FIRST_JOINT_ROWS]
     bases = rot.to_matrix(right.digit_rotations)
-    return HandShape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
+    return ShapeParameters(
+        1.0, right.first_joints, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,12 +107,12 @@ class ShapePrior:
     expected: Floats
     """(N,)"""
 
-    def residuals(self, shape: HandShape) -> Floats:
+    def residuals(self, shape: ShapeParameters) -> Floats:
         """Residuals (N,) in standard deviations."""
         return self.matrix @ parameters_of(shape) - self.expected
 
 
-def parameters_of(shape: HandShape) -> Floats:
+def parameters_of(shape: ShapeParameters) -> Floats:
     """Parameters (S,) of a shape; digits' rotations relative to a mean hand's, to first order."""
     relative = shape.digit_rotations @ MEAN_ROTATIONS.swapaxes(1, 2)
     skew = (relative - relative.swapaxes(1, 2)) / 2
@@ -126,7 +121,7 @@ def parameters_of(shape: HandShape) -> Floats:
     return np.concatenate([[shape.size], *(part.ravel() for part in parts)])
 
 
-def apply_step(shape: HandShape, step: Floats) -> HandShape:
+def apply_step(shape: ShapeParameters, step: Floats) -> ShapeParameters:
     """Return the shape after a step (S,) of its parameters; bone lengths stay positive."""
     count = len(shape.digits)
     return replace(
@@ -182,11 +177,11 @@ def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
     return ShapePrior(matrix / spreads[:, None], expected / spreads)
 
 
-def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> HandShape:
+def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> ShapeParameters:
     """Return a mean hand with markers at their expected positions."""
     fixed, scaled, _ = expected_offsets(digits, bones, tips)
     no_slides = np.zeros((len(digits), 2, 3))
-    return HandShape(1.0, MEAN_PALM, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, fixed + scaled, no_slides)
+    return ShapeParameters(1.0, MEAN_PALM, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, fixed + scaled, no_slides)
 
 
 def parameter_digits(digits: Ints) -> Ints:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ....errors import HandError
 from ...joints import CHAIN_JOINTS, DIGITS, Side
-from ...limits import DEFAULT_LIMITS, AngleLimits
+from ...limits import DEFAULT_LIMITS, DIGIT_MOVEMENTS, AngleLimits
 from ...marker_sets import Spot
-from ...model import HandModel, Movement
+from ...model import HandModel
 from ...proportions import Proportions, build
 
 Floats = NDArray[np.float64]
@@ -114,23 +114,12 @@ class SkinFit:
         return result
 
 
-MOVEMENTS: tuple[tuple[int, Movement], ...] = (
-    (0, "abduction"),
-    (0, "twist"),
-    (0, "flexion"),
-    (1, "abduction"),
-    (1, "flexion"),
-    (2, "flexion"),
-)
-"""A digit's movements, six at most: index of the moving joint, and movement."""
-
-
 def _columns() -> Ints:
     """Degree of freedom (5, 6) of each movement of each digit, −1 where the digit does not have it."""
-    columns = np.full((len(DIGITS), len(MOVEMENTS)), -1)
+    columns = np.full((len(DIGITS), len(DIGIT_MOVEMENTS)), -1)
     next_dof = iter(range(len(DEFAULT_LIMITS)))
     for row, digit in enumerate(DIGITS):
-        for slot, (joint, movement) in enumerate(MOVEMENTS):
+        for slot, (joint, movement) in enumerate(DIGIT_MOVEMENTS):
             if (CHAIN_JOINTS[digit][joint], movement) in DEFAULT_LIMITS:
                 columns[row, slot] = next(next_dof)
     return columns

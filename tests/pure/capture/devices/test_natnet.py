@@ -190,7 +190,7 @@ class Multicasting(NatnetSender):
         return super().info()[: -struct.calcsize("<HB4s")] + struct.pack("<HB4s", self.group.port, 1, group)
 
     def send(self, moment: OutgoingFrame) -> None:
-        self._moment = moment
+        self._last_outgoing = moment
         self.data.sendto(self.frame(moment), (self.group.host, self.group.port))
 
 

@@ -2,7 +2,7 @@
 
 import socket
 
-from knuckle.capture.devices.sender_choice import SILENCE_S, SenderChoice
+from knuckle.capture.devices.sender_choice import HANDOVER_S, SenderChoice
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.quest import QuestSender
 
@@ -30,9 +30,9 @@ def test_the_first_is_followed_while_it_sends() -> None:
 def test_another_takes_the_place_of_one_that_is_silent() -> None:
     senders = SenderChoice()
     hear(senders, "a", 0.0)
-    assert not hear(senders, "b", SILENCE_S)
-    assert hear(senders, "b", SILENCE_S + 0.01)
-    assert not hear(senders, "a", SILENCE_S + 0.02)
+    assert not hear(senders, "b", HANDOVER_S)
+    assert hear(senders, "b", HANDOVER_S + 0.01)
+    assert not hear(senders, "a", HANDOVER_S + 0.02)
     assert senders.followed == "b"
 
 

@@ -9,8 +9,7 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_axis_angle, to_matrix
-from knuckle.solvers.table.recorded_table import NODES, build_table, record
-from knuckle.solvers.table.rigid_registration import fit_frames, register, relative_frames
+from knuckle.solvers.table.recorded_table import NODES, build_table, record, relative_frames
 
 HANDS = {side: build(adult(side)) for side in ("left", "right")}
 INDEX = "index-finger"
@@ -124,37 +123,12 @@ def test_clips_of_too_few_frames_are_told():
         build_table(broken, "right hand, thumb")
 
 
-def test_registered_markers_tell_the_frame_they_ride_on():
+def test_relative_frames_are_those_of_the_inverse():
     rng = np.random.default_rng(4)
     place = np.eye(4)
     place[:3, :3] = to_matrix(from_axis_angle([0.0, 0.6, 0.8], 1.1))
     place[:3, 3] = [0.3, 0.1, -0.2]
-    local = rng.normal(0, 0.02, (3, 3))
-    markers = local @ place[:3, :3].T + place[:3, 3]
-    registered = register(markers, place)
-    assert np.abs(registered - local).max() < 1e-12
     moves = np.tile(np.eye(4), (5, 1, 1))
     moves[:, :3, :3] = to_matrix(from_axis_angle([1.0, 0.0, 0.0], np.arange(5.0)))
     moves[:, :3, 3] = rng.normal(0, 1, (5, 3))
-    seen = np.einsum("fij,mj->fmi", moves[:, :3, :3], markers) + moves[:, None, :3, 3]
-    assert np.abs(fit_frames(registered, seen) - moves @ place).max() < 1e-9
     assert np.abs(relative_frames(moves @ place, moves) - np.linalg.inv(place)).max() < 1e-9
-
-
-def test_the_frame_of_the_thesis_is_that_of_three_markers_at_a_right_angle():
-    """(3.15) and (3.16), where they are a rotation: markers 20 mm along x and 15 mm along y from the first."""
-    local = np.array([[0.0, 0.0, 0.0], [0.02, 0.0, 0.0], [0.0, 0.015, 0.0]]) + [0.001, 0.002, 0.003]
-    turn = to_matrix(from_axis_angle([0.36, 0.48, 0.8], 0.7))
-    seen = local @ turn.T + [0.1, 0.2, 0.3]
-    along, aside = seen[1] - seen[0], seen[2] - seen[0]
-    axes = [along, aside, np.cross(along, aside)]
-    basis = np.stack([axis / np.linalg.norm(axis) for axis in axes], -1)
-    found = fit_frames(local, seen[None])[0]
-    assert np.abs(found[:3, :3] - basis).max() < 1e-12
-    assert np.abs(found[:3, 3] - (seen[0] - basis @ local[0])).max() < 1e-12
-
-
-def test_markers_in_a_line_do_not_register():
-    line = np.array([[0.0, 0.0, 0.0], [0.01, 0.0, 0.0], [0.03, 0.0, 0.0]])
-    with pytest.raises(HandError, match="3 markers in a line"):
-        register(line, np.eye(4))

@@ -100,10 +100,13 @@ class Skeleton:
             if pair[0] == pair[1] or not all(0 <= j < count for j in pair):
                 raise SkeletonError(f"skeleton: a loop joins {pair}, expected two different joints below {count}")
         rest = np.array(self.rest, float)
-        turned = rest[:, :3, :3]
+        rotations = rest[:, :3, :3]
         if not np.isfinite(rest).all():
             raise SkeletonError("skeleton: rest holds a value that is not a finite number")
-        if np.abs(np.swapaxes(turned, 1, 2) @ turned - np.eye(3)).max() > 1e-6 or np.linalg.det(turned).min() < 0:
+        if (
+            np.abs(np.swapaxes(rotations, 1, 2) @ rotations - np.eye(3)).max() > 1e-6
+            or np.linalg.det(rotations).min() < 0
+        ):
             raise SkeletonError("skeleton: a rest transform scales or mirrors, expected rotation and translation only")
         for name, array in {"rest": rest, **_limit_arrays(self.joints, self.limits)}.items():
             array.setflags(write=False)
