@@ -15,7 +15,7 @@ from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the capture, its unit and its up axis."""
-    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
+    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH, JSON, FBX, glTF or USD")
     parser.add_argument("--unit", choices=UNITS, help="unit of length, instead of the file's")
     parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
 

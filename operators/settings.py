@@ -83,6 +83,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         type=bpy.types.Object,
         poll=_is_capture,
     )
+    source: PointerProperty(
+        name="Source Armature",
+        description="An animated armature of this scene whose hands are the capture",
+        type=bpy.types.Object,
+        poll=_is_target,
+    )
     unit: unit_property()
     up: up_property()
     rate: rate_property()

@@ -219,7 +219,8 @@ def _last_bones(markers: Markers, digit: str) -> Floats:
     """(F, 3) where the last bone of a finger points."""
     last, tip = (markers.names.index(f"right:{digit}-{part}") for part in ("phalanx-distal", "tip"))
     step: Floats = markers.positions[:, tip] - markers.positions[:, last]
-    return step / np.linalg.norm(step, axis=-1, keepdims=True)
+    directions: Floats = step / np.linalg.norm(step, axis=-1, keepdims=True)
+    return directions
 
 
 def _remove_bones(armature: bpy.types.Object, *endings: str) -> None:
