@@ -63,6 +63,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.prop(chosen, "unit")
             body.prop(chosen, "up")
             body.prop(chosen, "rate")
+            body.prop(chosen, "animation")
             body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"

@@ -32,7 +32,10 @@ def read_capture(recipe: Recipe) -> Steps[Markers]:
     if name is not None:
         recording, source = (yield from _armature_recording(name, bpy.context.scene)), name
     elif is_scene_file(recipe.capture):
-        recording, source = (yield from read_scene_file(Path(recipe.capture))), Path(recipe.capture).name
+        recording, source = (
+            (yield from read_scene_file(Path(recipe.capture), recipe.animation)),
+            Path(recipe.capture).name,
+        )
     else:
         return (yield from read_file(recipe))
     if recipe.unit == "auto":
