@@ -44,8 +44,8 @@ def rig_hands() -> None:
 
 
 def glove() -> None:
-    """A glove's FBX solved onto a character, beside the panel."""
-    write_png(DOCS / "glove.png", read_png(GUI / "glove_solved_1.png"))
+    """The menu that Blender shows where an FBX is dropped, beside the panel."""
+    write_png(DOCS / "glove.png", read_png(GUI / "glove_drop.png")[:905, :1320])
 
 
 def live() -> None:
