@@ -21,7 +21,7 @@ from .sampling import Source, sample
 from .source_hands import source_hands
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Action, Object
 
 
 def _import_fbx(path: str) -> set[str]:
@@ -82,7 +82,7 @@ def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
 
 def _play(animation: str, path: Path) -> None:
     """Let all objects play an action where it has a slot for them, and nothing else. Raises CaptureError."""
-    action = bpy.data.actions.get(animation)
+    action: Action | None = bpy.data.actions.get(animation)
     if action is None:
         names = ", ".join(map(quoted, sorted(bpy.data.actions.keys())[:8]))
         held = f"it holds {names}" if names else "it holds none"
