@@ -15,9 +15,16 @@ from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the capture, its unit and its up axis."""
-    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
+    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH, JSON, FBX, glTF or USD")
     parser.add_argument("--unit", choices=UNITS, help="unit of length, instead of the file's")
     parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
+
+
+def add_animation(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of an animation."""
+    parser.add_argument(
+        "--animation", metavar="NAME", help="animation to read from an FBX or glTF file that holds several"
+    )
 
 
 def add_rate(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +70,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     """Add the options of `info`."""
     add_reading(parser)
     add_rate(parser)
+    add_animation(parser)
     add_hand(parser)
     add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -81,6 +89,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     )
     add_reading(parser)
     add_rate(parser)
+    add_animation(parser)
     add_hands(parser)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
@@ -136,6 +145,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `solve`."""
     add_reading(parser)
     add_rate(parser)
+    add_animation(parser)
     add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
     add_rig(parser)
@@ -208,7 +218,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None)
         for name in (
-            *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
+            *("unit", "up", "animation", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
             *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }

@@ -7,6 +7,7 @@ import bpy
 ROOT = Path(__file__).parents[1]
 
 PAGES = {
+    "how-to/gloves": ("ops.knuckle.capture_armature", "types.knucklesettings.source"),
     "how-to/solve": (
         "ops.knuckle.import_capture", "ops.knuckle.solve", "ops.knuckle.fit_range", "ops.knuckle.export_report",
         "ops.knuckle.load_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",

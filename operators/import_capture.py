@@ -19,7 +19,26 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event
 
 
-class KNUCKLE_OT_import_capture(JobOperator, bpy.types.Operator):
+class CaptureJob(JobOperator):
+    """Mixin of operators that read a capture and show its markers."""
+
+    def read(self, context: "Context", path: str) -> Iterator[Progress]:
+        """Read a capture, see `read_capture`, and find its hands."""
+        self._path = path
+        self._recipe = recipe_for(context.scene, bpy.path.abspath(path))
+        self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
+        self._found = yield from part_of(0.5, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
+
+    def finish(self, context: "Context") -> None:
+        """Show the markers, and the facts in the panel."""
+        chosen = context.scene.knuckle
+        chosen.capture = self._path
+        if not chosen.use_range:
+            chosen.first, chosen.last = 1, len(self._markers.times)
+        select_only(context, show_capture(context, self._markers, self._recipe.capture, self._found))
+
+
+class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
     """Read the recording of a hand and show its markers in the scene"""
 
     bl_idname = "knuckle.import_capture"
@@ -52,18 +71,7 @@ class KNUCKLE_OT_import_capture(JobOperator, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Read the capture and find its hands."""
-        self._path = relative(self.filepath)
-        self._recipe = recipe_for(context.scene, bpy.path.abspath(self._path))
-        self._markers = yield from part_of(0.0, 0.2, "", read_capture(self._recipe))
-        self._found = yield from part_of(0.2, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
-
-    def finish(self, context: "Context") -> None:
-        """Show the markers, and the facts in the panel."""
-        chosen = context.scene.knuckle
-        chosen.capture = self._path
-        if not chosen.use_range:
-            chosen.first, chosen.last = 1, len(self._markers.times)
-        select_only(context, show_capture(context, self._markers, self._recipe.capture, self._found))
+        yield from self.read(context, relative(self.filepath))
 
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
@@ -92,14 +100,29 @@ class KNUCKLE_FH_capture(bpy.types.FileHandler):
         return context.area is not None and context.area.type == "VIEW_3D"
 
 
+class KNUCKLE_FH_scene(bpy.types.FileHandler):
+    """Offers scenes that are dropped on a 3D view as captures: Blender asks which of its importers is meant."""
+
+    bl_idname = "KNUCKLE_FH_scene"
+    bl_label = "Hand Capture"
+    bl_import_operator = "knuckle.import_capture"
+    bl_file_extensions = ";".join(SCENE_SUFFIXES)
+
+    @classmethod
+    def poll_drop(cls, context: "Context") -> bool:
+        """Accept drops on 3D views only."""
+        return context.area is not None and context.area.type == "VIEW_3D"
+
+
 def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
     """Draw the entry in File > Import."""
-    shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".json"))
+    shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".fbx", ".glb", ".usd"))
     self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({shown})")
 
 
 CLASSES = (
     KNUCKLE_OT_import_capture,
     KNUCKLE_FH_capture,
+    KNUCKLE_FH_scene,
 )
 MENUS = ((bpy.types.TOPBAR_MT_file_import, draw_import),)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import EnumProperty, FloatProperty, StringProperty
 
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
@@ -26,6 +26,15 @@ def up_property() -> Any:
         description="Which axis of the file points up",
         items=[("auto", "Auto", "As the file says; otherwise the usual axis of its format")]
         + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],
+        options=set(),
+    )
+
+
+def animation_property() -> Any:
+    """Make the property that chooses an animation of a file."""
+    return StringProperty(
+        name="Animation",
+        description="Animation to read from a file that holds several. If empty, the one that Blender plays",
         options=set(),
     )
 

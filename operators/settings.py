@@ -11,7 +11,7 @@ from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
 from .purposes import purpose_property
-from .reading_properties import rate_property, unit_property, up_property
+from .reading_properties import animation_property, rate_property, unit_property, up_property
 from .setting_properties import NOT_ANIMATED, drive_property
 from .solver_settings import all_settings_property, kind_property
 
@@ -83,9 +83,16 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         type=bpy.types.Object,
         poll=_is_capture,
     )
+    source: PointerProperty(
+        name="Source Armature",
+        description="An animated armature of this scene whose hands are the capture",
+        type=bpy.types.Object,
+        poll=_is_target,
+    )
     unit: unit_property()
     up: up_property()
     rate: rate_property()
+    animation: animation_property()
     use_range: BoolProperty(
         name="Capture Range", description="Solve only a range of the capture's frames", options=NOT_ANIMATED
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..capture.scene_files import armature_name
 from ..errors import RigError
 from ..hand.generators import Progress, run_to_end
 from ..pipeline.job import SolveJob, Take
@@ -57,6 +58,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         armature, recipe = target(context), recipe_of(context.scene)
         self._target = ObjectName.of(armature) if armature else None
         if armature is not None:
+            if armature.name == armature_name(recipe.capture):
+                raise RigError(f"armature '{armature.name}' is the capture's source, choose another as the target")
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             hands = find_hands(armature, ())

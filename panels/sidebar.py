@@ -7,6 +7,7 @@ import bpy
 from bl_ui.utils import PresetPanel
 
 from ..capture.devices.raw_take import SUFFIX as RAW_TAKE
+from ..capture.scene_files import armature_name
 from ..operators.presets import SUBFOLDER, SUFFIX, KNUCKLE_OT_add_preset, KNUCKLE_OT_load_preset
 from ..operators.purposes import ADVANCED, purpose_of
 from ..operators.setting_properties import changed
@@ -34,14 +35,18 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         """Draw the file, its facts, the display of markers, and overrides."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.operator("knuckle.import_capture", text="Import Capture", icon="IMPORT")
+        row = layout.row(align=True)
+        row.prop(chosen, "source", text="", icon="ARMATURE_DATA", placeholder="Animated Armature")
+        row.operator("knuckle.capture_armature", text="", icon="IMPORT")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
         if shown is None:
-            paragraph(layout, context, "Or drop a .c3d, .trc, .csv, .tsv, .bvh or .json file on the view.")
+            paragraph(layout, context, "Or drop a .c3d, .trc, .csv, .tsv, .bvh, .json, .fbx or .glb file on the view.")
             return
         about = shown[markers_object.CAPTURE_PROPERTY]
-        row = layout.row(align=True)
-        row.prop(chosen, "capture", text="")
-        row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = chosen.capture
+        if armature_name(chosen.capture) is None:
+            row = layout.row(align=True)
+            row.prop(chosen, "capture", text="")
+            row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = chosen.capture
         _about_capture(layout.column(align=True), about)
         for warning in about["warnings"]:
             paragraph(layout, context, warning, "ERROR")
@@ -58,6 +63,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.prop(chosen, "unit")
             body.prop(chosen, "up")
             body.prop(chosen, "rate")
+            body.prop(chosen, "animation")
             body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"

@@ -44,13 +44,15 @@ class Recipe:
     """
 
     capture: str
-    """The recording's path."""
+    """The recording's path, or `armature:NAME` for an armature of the open scene."""
     unit: str = "auto"
     """Unit of length: `auto`, `m`, `dm`, `cm` or `mm`. `auto` goes by the file."""
     up: str = "auto"
     """Axis that points up: `auto`, `x`, `y`, `z`, `-x`, `-y` or `-z`. `auto` goes by the file."""
     rate: float | None = None
     """Frames per second of the capture; null goes by the file's times, or its own rate."""
+    animation: str = ""
+    """Animation to read from an FBX, glTF or USD file that holds several; empty reads the one that Blender plays."""
     start: int | None = None
     """First frame to use, counted from 1."""
     end: int | None = None

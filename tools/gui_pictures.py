@@ -24,6 +24,7 @@ def main() -> None:
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
     rig_hands()
+    glove()
     dragged()
     first_hand()
     live()
@@ -40,6 +41,11 @@ def rig_hands() -> None:
     left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "rig_hands_makehuman.png")
     write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
+
+
+def glove() -> None:
+    """The menu that Blender shows where an FBX is dropped, beside the panel."""
+    write_png(DOCS / "glove.png", read_png(GUI / "glove_drop.png")[:905, :1320])
 
 
 def live() -> None:

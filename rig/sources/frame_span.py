@@ -32,7 +32,8 @@ class FrameSpan:
 
     def frames(self) -> Floats:
         """Return the frames (F,)."""
-        return self.first + self.step * np.arange(self._count())
+        frames: Floats = self.first + self.step * np.arange(self._count(), dtype=float)
+        return frames
 
     def _count(self) -> int:
         return int(np.floor((self.last - self.first) / self.step + 1e-3)) + 1
@@ -140,7 +141,7 @@ def _strip_keys(strip: Any) -> Floats:
     """Return the keys (K,) of a strip's action as its scale spreads them."""
     if strip.action is None or strip.action_slot is None:
         return np.empty(0)
-    return strip.scale * _keys(strip.action, strip.action_slot)
+    return float(strip.scale) * _keys(strip.action, strip.action_slot)
 
 
 def _keys(action: Any, slot: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""The program of the Blender that imports a capture's file: `import_process.py FILE RESULT`.
+"""The program of the Blender that imports a capture's file: `import_process.py FILE RESULT ANIMATION`.
 
 Knuckle runs it in a process of its own (`imported_file.py`): the user's file stays as it is, and a file that stops an
 importer stops that process only. It writes a recording, or the sentence that says why there is none.
@@ -21,8 +21,9 @@ def load_package() -> None:
     spec.loader.exec_module(sys.modules[PACKAGE])
 
 
-def main(path: Path, result: Path) -> None:
-    """Import a file and write what its hands do to `result`."""
+def main(file: str, result_file: str, animation: str) -> None:
+    """Import a file and write what its hands do to another; animation: see `import_recording`."""
+    path, result = Path(file), Path(result_file)
     load_package()
     from knuckle.errors import KnuckleError
     from knuckle.hand.generators import run_to_end
@@ -30,7 +31,7 @@ def main(path: Path, result: Path) -> None:
     from knuckle.rig.sources.recording_file import write_problem, write_recording
 
     try:
-        recording = run_to_end(import_recording(path))
+        recording = run_to_end(import_recording(path, animation))
     except KnuckleError as problem:
         write_problem(result, str(problem))
     else:
@@ -38,7 +39,7 @@ def main(path: Path, result: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[-2:]))
+    main(*sys.argv[-3:])
     sys.stdout.flush()
     # Blender's module may hang where Python ends.
     os._exit(0)

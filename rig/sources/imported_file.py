@@ -24,16 +24,17 @@ USUAL_SECONDS = 5.0
 """s: progress is shown as if an import took about this long."""
 
 
-def read_scene_file(path: Path) -> Steps[Recording]:
+def read_scene_file(path: Path, animation: str = "") -> Steps[Recording]:
     """Return what the hands in a scene's file do, in the world of the file.
 
+    animation: the name of one of the file's; empty for the one that Blender plays.
     Closing the generator ends the import. Raises CaptureError if the file cannot be imported or has no animated hand.
     """
     check_scene_file(path)
     with tempfile.TemporaryDirectory(prefix="knuckle-") as folder:
         result = Path(folder) / "recording.npz"
         started = time.monotonic()
-        with _running(_command(path.resolve(), result)) as process:
+        with _running(_command(path.resolve(), result, animation)) as process:
             while process.poll() is None:
                 spent = time.monotonic() - started
                 if spent > LONGEST_SECONDS:
@@ -50,12 +51,12 @@ def read_scene_file(path: Path) -> Steps[Recording]:
         return read_recording(result)
 
 
-def _command(path: Path, result: Path) -> list[str]:
-    files = [str(path), str(result)]
+def _command(path: Path, result: Path, animation: str) -> list[str]:
+    arguments = [str(path), str(result), animation]
     if bpy.app.binary_path:
         options = ["--background", "--factory-startup", "--disable-autoexec", "--offline-mode"]
-        return [bpy.app.binary_path, *options, "--python-exit-code", "1", "--python", str(PROGRAM), "--", *files]
-    return [sys.executable, "-P", str(PROGRAM), *files]
+        return [bpy.app.binary_path, *options, "--python-exit-code", "1", "--python", str(PROGRAM), "--", *arguments]
+    return [sys.executable, "-P", str(PROGRAM), *arguments]
 
 
 @contextmanager

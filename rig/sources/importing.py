@@ -21,7 +21,7 @@ from .sampling import Source, sample
 from .source_hands import source_hands
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Action, Object
 
 
 def _import_fbx(path: str) -> set[str]:
@@ -50,8 +50,10 @@ _IMPORTERS: dict[str, Callable[[str], set[str]]] = {"FBX": _import_fbx, "glTF": 
 """Name of a SceneFormat -> Blender's importer, which returns the result of its operator."""
 
 
-def import_recording(path: Path) -> Steps[Recording]:
+def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
     """Replace the open file by an empty one, import a file and return what its hands do.
+
+    animation: the name of an action that the importer makes; empty for those that play after the import.
 
     Armatures that are animated and have hands are read, all of them. Raises CaptureError for a file that Blender cannot
     import, and for one without such an armature.
@@ -67,6 +69,8 @@ def import_recording(path: Path) -> Steps[Recording]:
         raise CaptureError(f"{path.name}: Blender cannot import it as {scene_format.name}")
     if not bpy.context.scene.objects:
         raise CaptureError(f"{path.name}: Blender finds nothing in it, expected an armature with an animated hand")
+    if animation:
+        _play(animation, path)
     bpy.context.view_layer.update()
     sources, notes = _sources(path)
     try:
@@ -74,6 +78,24 @@ def import_recording(path: Path) -> Steps[Recording]:
     except CaptureError as problem:
         raise CaptureError(f"{path.name}: {problem}") from problem
     return replace(recording, warnings=notes + recording.warnings)
+
+
+def _play(animation: str, path: Path) -> None:
+    """Let all objects play an action where it has a slot for them, and nothing else. Raises CaptureError."""
+    action: Action | None = bpy.data.actions.get(animation)
+    if action is None:
+        names = ", ".join(map(quoted, sorted(bpy.data.actions.keys())[:8]))
+        held = f"it holds {names}" if names else "it holds none"
+        raise CaptureError(f"{path.name}: there is no animation {quoted(animation)} in it, {held}")
+    slots = {slot.identifier: slot for slot in action.slots}
+    for obj in bpy.context.scene.objects:
+        slot = slots.get(f"OB{obj.name}")
+        if slot is not None:
+            data = obj.animation_data or obj.animation_data_create()
+            data.action = action
+            data.action_slot = slot
+        elif obj.animation_data is not None:
+            obj.animation_data.action = None
 
 
 def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
@@ -114,7 +136,4 @@ def _clips(sources: list[Source]) -> tuple[str, ...]:
         return ()
     names = ", ".join(map(quoted, others[:4])) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
     read = ", ".join(map(quoted, sorted(played)))
-    return (
-        f"the file holds several animations: {read} was read, not {names}; to read another, import the file, choose "
-        "its action and capture the armature",
-    )
+    return (f"the file holds several animations: {read} was read, not {names}; choose another by its name",)

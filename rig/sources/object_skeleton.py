@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import bpy
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -46,7 +46,7 @@ def _add_armature(joints: "list[Object]", scene: "Scene") -> "Object":
     bpy.ops.object.mode_set(mode="OBJECT")
     for joint in joints:
         for kind in ("COPY_LOCATION", "COPY_ROTATION"):
-            armature.pose.bones[names[joint.name]].constraints.new(kind).target = joint  # type: ignore[attr-defined]
+            armature.pose.bones[names[joint.name]].constraints.new(kind).target = joint
     bpy.context.view_layer.update()
     return armature
 
@@ -60,5 +60,5 @@ def _length(joint: "Object") -> float:
     return max(reach, LEAST_LENGTH)
 
 
-def _furthest(objects: "Iterable[Object]", place: "object") -> float:
+def _furthest(objects: "Iterable[Object]", place: Vector) -> float:
     return max(((obj.matrix_world.translation - place).length for obj in objects), default=0.0)

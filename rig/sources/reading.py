@@ -20,7 +20,7 @@ from .sampling import Source, sample
 from .source_hands import source_hands
 
 if TYPE_CHECKING:
-    from bpy.types import Scene
+    from bpy.types import Object, Scene
 
 
 def read_capture(recipe: Recipe) -> Steps[Markers]:
@@ -32,16 +32,19 @@ def read_capture(recipe: Recipe) -> Steps[Markers]:
     if name is not None:
         recording, source = (yield from _armature_recording(name, bpy.context.scene)), name
     elif is_scene_file(recipe.capture):
-        recording, source = (yield from read_scene_file(Path(recipe.capture))), Path(recipe.capture).name
+        recording, source = (
+            (yield from read_scene_file(Path(recipe.capture), recipe.animation)),
+            Path(recipe.capture).name,
+        )
     else:
         return (yield from read_file(recipe))
     if recipe.unit == "auto":
         recording = scaled_to_person(recording)
-    return to_markers(recording, source, recipe.unit, recipe.up)
+    return to_markers(recording, source, recipe.unit, recipe.up, recipe.rate)
 
 
 def _armature_recording(name: str, scene: "Scene") -> Steps[Recording]:
-    armature = bpy.data.objects.get(name)
+    armature: Object | None = bpy.data.objects.get(name)
     if not is_armature(armature) or not is_in_scene(armature, scene):
         raise CaptureError(f"there is no armature '{name}' in scene '{scene.name}', choose another")
     source = Source(ObjectName.of(armature), source_hands(armature, tails_known=True))

@@ -33,5 +33,5 @@ def read_recording(path: Path) -> Recording:
         if "problem" in content:
             raise CaptureError(str(content["problem"]))
         texts = json.loads(str(content["texts"]))
-        lists = {name: tuple(texts.pop(name)) for name in ("names", "warnings")}
-        return Recording(**texts, **lists, **{name: content[name] for name in ARRAYS})
+        values: dict[str, Any] = texts | {name: tuple(texts[name]) for name in ("names", "warnings")}
+        return Recording(**values, **{name: content[name] for name in ARRAYS})

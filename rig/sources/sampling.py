@@ -81,14 +81,14 @@ def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[s
         yield name
     finally:
         # The user may have undone something or opened a file since, which removes the scene as well.
-        left = bpy.data.scenes.get(name)
+        left: Scene | None = bpy.data.scenes.get(name)
         if left is not None:
             bpy.data.scenes.remove(left)
 
 
 def _poses(sources: Sequence[Source], scene_name: str, frame: float) -> Floats:
     """Return T_world_bone (M, 4, 4) on a frame, at the joints' offsets. Raises CaptureError if the scene is gone."""
-    scene = bpy.data.scenes.get(scene_name)
+    scene: Scene | None = bpy.data.scenes.get(scene_name)
     if scene is None:
         raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
     whole = int(np.floor(frame))
@@ -104,7 +104,7 @@ def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
     evaluated = armature.evaluated_get(depsgraph)
     joints = [joint for hand in source.hands for joint in hand.joints]
     bones = evaluated.pose.bones
-    poses = np.array(evaluated.matrix_world) @ np.array([bones[joint.bone].matrix for joint in joints])
+    poses: Floats = np.array(evaluated.matrix_world) @ np.array([bones[joint.bone].matrix for joint in joints])
     offsets = np.array([joint.offset for joint in joints])
     poses[:, :3, 3] += (poses[:, :3, :3] @ offsets[..., None])[..., 0]
     return poses

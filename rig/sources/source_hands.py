@@ -142,7 +142,8 @@ def _pairs(chain: "list[Bone]") -> "Iterator[tuple[Bone, Bone]]":
 
 
 def _step(bone: "Bone", after: "Bone") -> Floats:
-    return np.array(after.head_local) - np.array(bone.head_local)
+    step: Floats = np.array(after.head_local) - np.array(bone.head_local)
+    return step
 
 
 def _step_to_tail(bone: "Bone", after: "Bone") -> float:

@@ -230,6 +230,6 @@ def test_rotations_are_those_of_the_bones_in_the_world() -> None:
     assert markers.rotations is not None
     bpy.context.scene.frame_set(20)
     for joint in ("wrist", "middle-finger-phalanx-distal"):
-        seen = (armature.matrix_world @ armature.pose.bones[joint].matrix).to_quaternion()
+        seen = np.array((armature.matrix_world @ armature.pose.bones[joint].matrix).to_quaternion())
         found = markers.rotations[-1, markers.names.index(f"right:{joint}")]
-        assert abs(abs(float(np.dot(found, seen))) - 1.0) < 1e-6
+        assert abs(abs(float(found @ seen)) - 1.0) < 1e-6

@@ -112,6 +112,22 @@ def test_joints_without_a_skin_are_read_as_a_skeleton(tmp_path: Path) -> None:
     assert np.allclose(markers.positions[:, order], truth.positions, atol=NEAREST / 1000)
 
 
+def test_an_animation_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
+    armature = rig("left")
+    for name, last in (("Wave", 10), ("Fist", 20)):
+        armature.animation_data_clear()
+        curl(armature, [1, last], [0.0, 1.0])
+        armature.animation_data.action.name = name
+    path = tmp_path / "several.glb"
+    bpy.ops.export_scene.gltf(filepath=str(path), export_animation_mode="ACTIONS")
+    for name, last in (("Wave", 10), ("Fist", 20)):
+        markers = read(path, animation=name)
+        assert len(markers.times) == last
+        assert any(f"'{name}' was read" in note for note in markers.warnings)
+    with pytest.raises(CaptureError, match=r"there is no animation 'Jump' in it, it holds 'Fist', 'Wave'"):
+        read(path, animation="Jump")
+
+
 def test_two_armatures_are_two_people(tmp_path: Path) -> None:
     for number in range(2):
         armature = rig("right", seed=number)
@@ -219,7 +235,8 @@ def _last_bones(markers: Markers, digit: str) -> Floats:
     """(F, 3) where the last bone of a finger points."""
     last, tip = (markers.names.index(f"right:{digit}-{part}") for part in ("phalanx-distal", "tip"))
     step: Floats = markers.positions[:, tip] - markers.positions[:, last]
-    return step / np.linalg.norm(step, axis=-1, keepdims=True)
+    directions: Floats = step / np.linalg.norm(step, axis=-1, keepdims=True)
+    return directions
 
 
 def _remove_bones(armature: bpy.types.Object, *endings: str) -> None:
