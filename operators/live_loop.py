@@ -39,8 +39,8 @@ TIMER_INTERVAL = 1 / 250
 """s between two checks for frames, which on average wait for half of it. A check without frames costs some µs."""
 WRITE_TIMEOUT = 0.5
 """s that Blender waits for the end of a raw take; a slower disk is written to in the background."""
-MAX_RECORDED_FRAMES = 16
-"""The most frames that are solved at a check while recording, when none may be skipped."""
+RECORDED_FRAMES = 16
+"""Frames that are solved at once while recording, when none may be skipped; more follow if the view is slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,7 @@ class LiveRun:
         """The last one that the device sent."""
         self.scene = DataReference.of(scene)
         self._began_at, self._start, self._missed_before = "", 1, 0
+        self._ended_step = time.perf_counter()
         limited = setup.recipe.rig_limits
         self.rigs = LiveRigs(self.scene, setup.armature, setup.people, limited=limited)
         self._limits = _limits(setup) if limited else {}
@@ -105,9 +106,16 @@ class LiveRun:
     def step(self) -> bool:
         """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
-        most = MAX_RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
+        most = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
         now, came = time.perf_counter(), self.receiver.drain(most)
         self._feed(came)
+        # A view that is slow to draw gets as much time as solving: the frames that are recorded must not pile up.
+        while self.session.take is not None and time.perf_counter() - now < now - self._ended_step:
+            more = self.receiver.drain(most)
+            if not more:
+                break
+            self._feed(more)
+            came = more
         before = len(self.rigs.posed())
         posed = self.pose(now)
         if came and posed:
@@ -115,6 +123,7 @@ class LiveRun:
             # Starting with a new hand takes longer and would distort the latency.
             if len(self.rigs.posed()) == before:
                 self.receiver.stats.latencies.append(time.perf_counter() - came[-1].arrival)
+        self._ended_step = time.perf_counter()
         return posed
 
     def _feed(self, came: list[TimedFrame]) -> None:
@@ -155,13 +164,15 @@ class LiveRun:
 
     def end_recording(self) -> EndedTake | None:
         """End the take with the frames that have arrived; None if none is recorded."""
-        if self.session.take is not None:
-            self._feed(self.receiver.drain())
-        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT), self.session.take
+        # What arrives while these frames are solved is in the raw take no more.
+        unread: list[TimedFrame] = []
+        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT, unread), self.session.take
+        missed = max(0, self.receiver.stats.overrun - self._missed_before)
+        if kept is not None:
+            self._feed(unread)
         self.session.take = None
         if recorder is None or kept is None:
             return None
-        missed = max(0, self.receiver.stats.overrun - self._missed_before)
         return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start, missed)
 
     def _driven(self, hand: str) -> DrivenHand:

@@ -102,7 +102,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
     )
     folder: StringProperty(
         name="Folder",
-        description="Folder for raw takes. If empty, that of the preferences, of the blend file, or Knuckle's own",
+        description="For raw takes. If empty, that of the preferences or blend file, or Knuckle Takes in Documents",
         subtype="DIR_PATH",
         options=NOT_ANIMATED,
     )

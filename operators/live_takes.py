@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event
 
 
+UNSAVED_FOLDER = "Knuckle Takes"
+"""The folder of raw takes of files that are not saved yet, in the home's Documents or in the home itself."""
+
+
 class KeyingOperator(JobOperator):
     """Mixin of operators that may end a take, whose keys are then made in slices. Escape leaves it without keys."""
 
@@ -116,12 +120,12 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
 
 
 def folder_of(context: "Context") -> Path:
-    """Return the folder of raw takes: the scene's, the preferences', the .blend file's, or the extension's own."""
+    """Return the folder of raw takes: the scene's, the preferences', the .blend file's, or one among the documents."""
     chosen = context.scene.knuckle_live.folder or preferences().take_folder
     if chosen or bpy.data.filepath:
         return Path(bpy.path.abspath(chosen or "//"))
-    home = bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True)
-    return Path(home) / "takes"
+    documents = Path.home() / "Documents"
+    return (documents if documents.is_dir() else documents.parent) / UNSAVED_FOLDER
 
 
 CLASSES = (

@@ -58,7 +58,7 @@ DEFAULTS: dict[str, Any] = {
 def _properties() -> dict[str, Any]:
     folder = StringProperty(
         name="Take Folder",
-        description="Folder for raw takes of all files. If empty, the folder of the blend file, or Knuckle's own",
+        description="For raw takes of all files. If empty, that of the blend file, or Knuckle Takes in Documents",
         subtype="DIR_PATH",
     )
     unit = EnumProperty(

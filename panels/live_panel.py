@@ -8,6 +8,7 @@ import bpy
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
 from ..operators.live_loop import LiveRun
+from ..operators.live_takes import folder_of
 from ..operators.online_access import is_on_this_computer, limits
 from ..operators.session import SESSION
 from ..pipeline.live.take_buffer import MAX_FRAMES
@@ -193,6 +194,11 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         column.enabled = recorder is None
         column.prop(chosen, "take_name")
         column.prop(chosen, "folder")
+        takes = folder_of(context)
+        row = layout.row()
+        row.label(text=f"Raw takes: {takes}")
+        if takes.is_dir():
+            row.operator("wm.path_open", text="", icon="FILE_FOLDER").filepath = str(takes)
         row = column.row()
         row.enabled = run is None
         row.prop(chosen, "pre_roll")

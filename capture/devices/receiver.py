@@ -18,8 +18,8 @@ from .stream_stats import StreamStats
 
 QUEUE_LENGTH = 64
 """Length of the queue of frames; when it is full, the oldest are dropped."""
-RECORDING_QUEUE_LENGTH = 1200
-"""The same during a recording, which should get every frame."""
+RECORDING_QUEUE_LENGTH = 20_000
+"""The same during a recording, which should get every frame: 83 s at 240 Hz."""
 SILENCE_S = 3.0
 """s without a packet after which the state reports it."""
 RETRY_DELAYS_S = (0.5, 1.0, 2.0, 5.0)
@@ -94,10 +94,17 @@ class Receiver:
             self._recorder, self._recording_start = recorder, start
             self._frame_queue = deque(self._frame_queue, RECORDING_QUEUE_LENGTH)
 
-    def end_recording(self, timeout: float | None = None) -> Recorder | None:
-        """End the recording and return its recorder, None if there was none. `timeout` is that of Recorder.close."""
+    def end_recording(self, timeout: float | None = None, unread: list[TimedFrame] | None = None) -> Recorder | None:
+        """End the recording and return its recorder, None if there was none.
+
+        timeout: that of Recorder.close. unread: takes the frames that are queued at that moment; later ones are not in
+        the raw take either.
+        """
         with self._lock:
             recorder, self._recorder = self._recorder, None
+            if unread is not None:
+                unread += self._frame_queue
+                self._frame_queue.clear()
             self._frame_queue = deque(self._frame_queue, QUEUE_LENGTH)
         if recorder is not None:
             recorder.close(timeout)

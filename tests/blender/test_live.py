@@ -1,5 +1,6 @@
 """A device that is followed in Blender: bones move, nothing is keyed, and what ends leaves things as they were."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -190,6 +191,40 @@ def test_a_take_has_the_frames_that_still_wait_when_it_ends(followed, port):
     wait_for(lambda: run.receiver.stats.frames == before + 40)
     taken = run.end_recording()
     assert len(taken.kept) == 40 and taken.missed == 0
+
+
+def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
+    """Two looks a second, a device of 240 Hz that goes on while the take ends; the raw take has the same frames."""
+    bpy.context.scene.knuckle_live.pre_roll = 0.0
+    run = followed()
+    play(run, port, moments(60))
+    bpy.ops.knuckle.live_record()
+    seconds, stopped, later = 6.0, threading.Event(), moments(2200)[60:]
+
+    def send() -> None:
+        begun = time.perf_counter()
+        with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
+            for number, moment in enumerate(later):
+                if stopped.is_set():
+                    return
+                time.sleep(max(0.0, begun + number / 240 - time.perf_counter()))
+                sender.send(moment)
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    try:
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            run.step()
+            time.sleep(0.5)
+        taken = run.end_recording()
+    finally:
+        stopped.set()
+        sending.join()
+    recorded = capture.read(taken.recorder.path)
+    assert len(recorded.times) > 0.5 * 240 * seconds
+    assert len(taken.kept) == len(recorded.times) and taken.missed == 0
+    assert taken.kept.seconds == pytest.approx(recorded.duration, abs=0.05)
 
 
 def test_frames_that_came_too_fast_for_keys_are_counted(followed, port, monkeypatch):

@@ -146,6 +146,20 @@ def test_a_devices_port_and_the_take_folder_are_those_of_the_preferences(enabled
     assert folder_of(bpy.context) == tmp_path / "own", "the scene's folder comes first"
 
 
+def test_a_file_that_is_not_saved_records_among_the_documents(
+    enabled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from knuckle.operators.live_takes import folder_of
+
+    bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert folder_of(bpy.context) == tmp_path / "Knuckle Takes"
+    (tmp_path / "Documents").mkdir()
+    assert folder_of(bpy.context) == tmp_path / "Documents" / "Knuckle Takes"
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    assert folder_of(bpy.context) == tmp_path
+
+
 def test_colors_of_the_overlay_follow_the_preferences(enabled: Any) -> None:
     assert color("index-finger") == pytest.approx(COLORS["index_finger"][1])
     enabled.color_index_finger = (0.0, 0.5, 1.0, 1.0)
