@@ -8,7 +8,19 @@ from typing import Any
 
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
-from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MARKERS_ON, SCALES, UNITS, UP_AXES, Recipe, read_json
+from ..pipeline.recipe import (
+    ANGLES,
+    DRIVES,
+    HANDS,
+    KEEPS,
+    LABELS,
+    MARKERS_ON,
+    SCALES,
+    UNITS,
+    UP_AXES,
+    Recipe,
+    read_json,
+)
 from ..rig.mapping import read_preset, to_dict
 from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
@@ -140,9 +152,10 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
     add_rig(parser)
     parser.add_argument(
-        "--arm",
-        action=argparse.BooleanOptionalAction,
-        help="move the rig's arm so that the wrist is where it was recorded",
+        "--drive",
+        choices=DRIVES,
+        help="what the capture moves: the fingers alone, the hand with its wrist, or also the arm, so that the wrist "
+        "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
     )
     parser.add_argument(
         "--rig-limits",
@@ -178,9 +191,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that finds the joint angles")
     parser.add_argument(
-        "--drive",
-        choices=DRIVES,
-        help="for takes of devices: solve from targets (the default), or take the device's joint angles",
+        "--angles",
+        choices=ANGLES,
+        help="for takes of devices: joint angles are solved from positions (the default), or the device's own",
     )
     parser.add_argument(
         "--smoothing",
@@ -209,7 +222,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
-            *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
+            *("rig", "armature", "drive", "rig_limits", "keep", "keep_scale", "solver", "angles", "smoothing", "fps"),
         )
     }
     stated["rate"] = getattr(options, "capture_rate", None)

@@ -12,7 +12,7 @@ from ..pipeline.job import SolveJob, Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.keys.arm_keys import check_arms
+from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import report_of
 from ..rig.keys.take_scene import TakeTiming, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
@@ -59,9 +59,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         if armature is not None:
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
-            hands = find_hands(armature, ())
-            if recipe.arm:
-                check_arms(armature, hands)
+            check_drive(armature, find_hands(armature, ()), recipe.drive)
         self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None, reader=read_capture)
         yield from self._job.steps()
 

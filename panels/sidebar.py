@@ -145,13 +145,14 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
+        layout.row().prop(chosen, "drive", expand=True)
         layout.row().prop(chosen, "markers_on", expand=True)
         layout.row().prop(chosen, "purpose", expand=True)
         advanced = purpose_of(chosen) == ADVANCED
         if advanced:
             layout.prop(chosen, "solver", text="Algorithm")
         if chosen.capture.endswith(RAW_TAKE):
-            layout.row().prop(chosen, "drive", expand=True)
+            layout.row().prop(chosen, "angles", expand=True)
         if advanced:
             layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
@@ -159,7 +160,6 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             layout.prop(chosen, "armature")
             if chosen.armature and (library := library_of(chosen.armature)):
                 paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
-            layout.prop(chosen, "arm")
             layout.prop(chosen, "keep")
             if chosen.keep != "directions":
                 layout.row().prop(chosen, "keep_scale", expand=True)

@@ -28,7 +28,7 @@ from . import assignment
 from .device_frames import to_hand_frames
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
-from .recipe import DriveChoice, Recipe, to_dict
+from .recipe import AnglesChoice, Recipe, to_dict
 from .report import accuracy_warnings, hand_report, rate_doubt
 from .retarget import RetargetedHand, observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
@@ -125,7 +125,7 @@ class SolveJob:
         if recipe.fps is not None:
             markers = resample(markers, recipe.fps)
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
-        methods = SolveMethods(solver, smoothing, recipe.drive)
+        methods = SolveMethods(solver, smoothing, recipe.angles)
         solved = []
         for number, measured in enumerate(performer.hands.values()):
             begin, end = (0.2 + 0.8 * count / len(performer.hands) for count in (number, number + 1))
@@ -165,7 +165,7 @@ class SolveMethods:
 
     solver: Solver[Any]
     smoothing: Smoothing
-    drive: DriveChoice
+    angles: AnglesChoice
 
 
 def _solve_hand(
@@ -193,7 +193,7 @@ def _solve_hand(
     else:
         pose = methods.smoothing.smooth_pose(hand, targets, pose, smoothed.noise[hand.side])
     pose, guessed = estimate_unseen_fingers(pose, np.any(visible_digits(hand, targets), axis=0))
-    pose = apply_target_rotations(hand, targets, pose) if methods.drive == "joints" else pose
+    pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
     return SolvedHand(

@@ -26,7 +26,10 @@ KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
 ScaleChoice = Literal["hand", "world"]
 SCALES: tuple[ScaleChoice, ...] = get_args(ScaleChoice)
 
-DriveChoice = Literal["targets", "joints"]
+AnglesChoice = Literal["solved", "device"]
+ANGLES: tuple[AnglesChoice, ...] = get_args(AnglesChoice)
+
+DriveChoice = Literal["auto", "fingers", "wrist", "arm"]
 DRIVES: tuple[DriveChoice, ...] = get_args(DriveChoice)
 
 UNITS = ("auto", *METRES)
@@ -76,8 +79,8 @@ class Recipe:
     """Name of a solver; `knuckle solvers` lists them."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of the solver; the others keep their defaults."""
-    drive: DriveChoice = "targets"
-    """For takes of devices that send rotations: solve from `targets`, or take the device's own `joints` angles."""
+    angles: AnglesChoice = "solved"
+    """For takes of devices that send rotations: joint angles are `solved` from positions, or the `device`'s own."""
     smoothing: str = "off"
     """Smoothing: `off`, `live` or `whole`."""
     smoothing_settings: dict[str, Any] = field(default_factory=dict)
@@ -88,8 +91,9 @@ class Recipe:
     """Name of the armature object to key; null takes the only one that has hands, or the active one."""
     mappings: dict[str, Any] | None = None
     """Mapping of each of the rig's hands, by side, as a mapping file holds it; takes precedence over detection."""
-    arm: bool = False
-    """Move the rig's arm so that the wrist is where it was recorded."""
+    drive: DriveChoice = "auto"
+    """What the capture moves: the `fingers` alone, the hand with its `wrist`, or also the `arm`, so that the wrist is
+    where it was recorded. `auto` moves the fingers of a hand on an arm, and the wrist of a hand without one."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
@@ -102,6 +106,7 @@ class Recipe:
     def __post_init__(self) -> None:
         _check_choice("hand", self.hand, HANDS)
         _check_choice("labels", self.labels, LABELS)
+        _check_choice("angles", self.angles, ANGLES)
         _check_choice("drive", self.drive, DRIVES)
         _check_choice("markers_on", self.markers_on, MARKERS_ON)
         _check_choice("keep", self.keep, KEEPS)
@@ -127,12 +132,30 @@ def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:
 
 def from_dict(data: object, where: str) -> Recipe:
     """Build a recipe from decoded JSON. Raises RecipeError naming `where` and what is wrong."""
+    _check_renamed(data, where)
     values = _check_fields(data, Recipe, where)
     if "capture" not in values:
         raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
     if "cleaning" in values:
         values["cleaning"] = Cleaning(**_check_fields(values["cleaning"], Cleaning, f"{where}, cleaning"))
     return Recipe(**values)
+
+
+_RENAMED = {
+    '"arm": true': '"drive": "arm"',
+    '"arm": false': '"drive": "wrist"',
+    '"drive": "targets"': '"angles": "solved"',
+    '"drive": "joints"': '"angles": "device"',
+}
+"""A field of recipes of early versions -> what says the same now."""
+
+
+def _check_renamed(data: object, where: str) -> None:
+    """Raise RecipeError for a field that has another name now."""
+    for name in ("arm", "drive"):
+        before = f'"{name}": {json.dumps(data.get(name))}' if isinstance(data, dict) else ""
+        if before in _RENAMED:
+            raise RecipeError(f"{where}: {before} is of an early version, expected {_RENAMED[before]}")
 
 
 def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:

@@ -14,13 +14,13 @@ import bpy
 from ..errors import RigError
 from ..files import FileError, written_whole
 from ..pipeline.job import Take
-from ..pipeline.recipe import Recipe
+from ..pipeline.recipe import DriveChoice, Recipe
 from ..pipeline.rig_constraints import Rig
 from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
-from .keys.arm_keys import check_arms
+from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.keying_notes import keying_notes
 from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
@@ -110,15 +110,15 @@ def _add_camera_and_light(take: Take, scene: "Scene", collection: "Collection", 
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str, arm: bool = False, wanted: RigChoice = DEFAULT_CHOICE) -> Rig | None:
+def check_rig(rig: str, drive: DriveChoice = "auto", wanted: RigChoice = DEFAULT_CHOICE) -> Rig | None:
     """Check before solving that a take can be keyed on a rig; return its interface for a job, None for Knuckle's hand.
 
-    Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or if `arm`
-    is requested and it has none.
+    Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or lacks the
+    arm that is to be driven.
     """
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
-    if armature is not None and arm:
-        check_arms(armature, find_hands(armature, ()))
+    if armature is not None:
+        check_drive(armature, find_hands(armature, ()), drive)
     return RigQuery.of(armature) if armature else None
 
 

@@ -58,17 +58,19 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
         rig_hand, pose = take.rig_hands[hand], take.poses[hand]
         armature = rig_hand.find_armature()
         if armature is not None:
-            binding = replace(rig_hand.binding, armature=armature.name)
+            assert rig_hand.mover is not None, "apply_pose.begin made it"
+            keyed = rig_hand.mover.keyed
+            binding = replace(keyed.binding, armature=armature.name)
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
-            armatures.setdefault(armature, []).append(KeyedHand(binding, rig_hand.hand, live_pose))
+            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose))
     span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
-    for number, (armature, keyed) in enumerate(armatures.items()):
+    for number, (armature, keyed_hands) in enumerate(armatures.items()):
         begin, end = number / len(armatures), (number + 1) / len(armatures)
-        bones = {str(bone) for each in keyed for bone in each.binding.bones if bone}
+        bones = {bone for each in keyed_hands for bone in each.bones}
         strip, reference = push_down(armature, bones, span), DataReference.of(armature)
         try:
-            work = key_hands_stepwise(armature, keyed, frames, take.name)
+            work = key_hands_stepwise(armature, keyed_hands, frames, take.name)
             action = yield from part_of(begin, end, f"Keying {armature.name}", work)
         except BaseException:
             present = reference.among(bpy.data.objects)

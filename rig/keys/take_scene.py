@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import JOINT_INDEX, JOINTS, SIDES
+from ...hand.joints import JOINTS, SIDES
 from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.job import SolvedHand, Take
-from ..armature_hands import FoundHand, find_hands
+from ..armature_hands import find_hands
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
-from .arm_keys import find_arm
+from .drive import driven
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
 from .keyframes import check_keyable, key_hands
@@ -83,22 +83,12 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     limited = take.recipe.rig_limits
     bindings = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in matched]
     keyed = [_keyed(*pair) for pair in zip(matched, bindings, strict=True)]
-    return [with_arm(armature, found[one.binding.side], one) for one in keyed] if take.recipe.arm else keyed
+    return [driven(armature, found[one.binding.side], one, take.recipe.drive) for one in keyed]
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
     pose = solved.pose if solved.retargeted is None else solved.retargeted.pose
     return KeyedHand(binding, pose.hand, pose)
-
-
-def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
-    """Return a keyed hand whose wrist reaches its captured position. Raises RigError if there is no arm."""
-    arm = find_arm(armature, found)
-    if arm is not None:
-        return replace(keyed, arm=arm)
-    location_keyed = keyed.binding.location_keyed.copy()
-    location_keyed[JOINT_INDEX["wrist"]] = True
-    return replace(keyed, binding=replace(keyed.binding, location_keyed=location_keyed))
 
 
 def write_take(
@@ -120,7 +110,7 @@ def write_take(
         notes = tuple(note for pair in existing if pair for note in playing_notes(pair[0]))
         for solved, pair in zip(ordered, existing, strict=True):
             target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
-            hands.append((target, [_keyed(solved, binding)]))
+            hands.append((target, [replace(_keyed(solved, binding), wrist=take.recipe.drive != "fingers")]))
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for target, keyed in hands:
         action = key_hands(target, keyed, frames, take_name(take))

@@ -46,7 +46,7 @@ def test_the_panel_tells_of_a_bad_rig_in_one_sentence_and_changes_nothing(
     chosen = bpy.context.scene.knuckle
     bpy.ops.knuckle.import_capture(filepath=TAP)
     chosen.use_range, chosen.last = True, 5
-    chosen.rig, chosen.armature, chosen.arm = "ARMATURE", make(), "--arm" in options
+    chosen.rig, chosen.armature, chosen.drive = "ARMATURE", make(), options[1] if options else "auto"
     bpy.context.view_layer.update()
     before = snapshot()
     with pytest.raises(RuntimeError) as told:
@@ -61,12 +61,12 @@ def test_an_arm_that_is_not_there_is_told_before_the_capture_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen = bpy.context.scene.knuckle
-    chosen.rig, chosen.armature, chosen.arm, chosen.capture = "ARMATURE", rig("right"), True, "/nowhere/hand.c3d"
+    chosen.rig, chosen.armature, chosen.drive, chosen.capture = "ARMATURE", rig("right"), "arm", "/nowhere/hand.c3d"
     with pytest.raises(RuntimeError, match="has no arm above its right wrist"):
         bpy.ops.knuckle.solve()
     file = tmp_path / "rig.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
-    command = ["solve", "/nowhere/hand.c3d", "--rig", str(file), "--out", str(tmp_path / "out.blend"), "--arm"]
+    command = ["solve", "/nowhere/hand.c3d", "--rig", str(file), "--out", str(tmp_path / "out.blend"), "--drive", "arm"]
     assert main(command) == 1
     assert "has no arm above its right wrist" in capsys.readouterr().err
 
