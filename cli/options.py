@@ -8,6 +8,7 @@ from typing import Any
 
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
+from ..pipeline.capture_transform import CaptureTransform
 from ..pipeline.recipe import (
     ANGLES,
     DRIVES,
@@ -158,6 +159,21 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
     )
     parser.add_argument(
+        "--location",
+        type=float,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="where the capture's origin is in the scene, in m",
+    )
+    parser.add_argument(
+        "--rotation",
+        type=float,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="rotation of the capture in the scene about X, then Y, then Z, in degrees",
+    )
+    parser.add_argument("--scale", type=float, metavar="S", help="scale of the capture in the scene")
+    parser.add_argument(
         "--rig-limits",
         action=argparse.BooleanOptionalAction,
         help="obey the rig's rotation limits (the default)",
@@ -216,6 +232,13 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
 
 
+def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
+    """The transform that a command line describes. Raises RecipeError."""
+    stated = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
+    parts = {name: tuple(part) if isinstance(part, list) else part for name, part in stated.items() if part is not None}
+    return replace(base, **parts)
+
+
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """The recipe that a command line describes. Raises RecipeError if a file or value is not understood."""
     stated = {
@@ -237,6 +260,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
+    chosen = replace(chosen, transform=_transform(options, base.transform))
     # Settings in the recipe belong to its own solver and smoothing.
     solver_settings = base.settings if chosen.solver == base.solver else {}
     smoothing_settings = base.smoothing_settings if chosen.smoothing == base.smoothing else {}

@@ -269,6 +269,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         description="Hand mappings of that armature, as JSON",
         options=NOT_ANIMATED,
     )
+    transform: StringProperty(
+        name="Transform",
+        description="Where a loaded recipe has a capture that is not imported yet, as JSON",
+        options=NOT_ANIMATED,
+    )
     result: PointerProperty(
         name="Result", description="Armature that the last take was applied to", type=bpy.types.Object, poll=_is_target
     )

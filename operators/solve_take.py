@@ -77,10 +77,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             self.report({"INFO"}, told)
-        shown = capture_object(context, take.recipe.capture)
-        if shown is None:
-            found = run_to_end(found_hands(take.recipe, take.markers))
-            shown = show_capture(context, take.markers, take.recipe.capture, found)
+        shown = markers_of_take(context, take)
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]
@@ -114,6 +111,15 @@ def keying_warnings(armature: "Object", take: Take) -> list[str]:
     report = report_of(armature) or take.report
     notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
     return notes
+
+
+def markers_of_take(context: "Context", take: Take) -> "Object":
+    """Return the object with the markers that a take was made of, shown if it was not yet."""
+    shown = capture_object(context, take.recipe.capture)
+    if shown is None:
+        found = run_to_end(found_hands(take.recipe, take.markers))
+        shown = show_capture(context, take.markers, take.recipe.capture, found)
+    return shown
 
 
 def take_timing(context: "Context", take: Take) -> TakeTiming:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import solvers
 from ..capture.cleaning import resample
 from ..capture.markers import Markers
-from ..hand import mirror
+from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joint_rotations import apply_target_rotations
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
@@ -25,6 +25,7 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
+from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
@@ -68,7 +69,7 @@ class Take:
 
     recipe: Recipe
     markers: Markers
-    """The cleaned markers at the rate of the solved frames. Never mirrored, even if the hands are."""
+    """The cleaned markers at the rate of the solved frames. Neither mirrored nor moved, even if the hands are."""
     times: Floats
     """(F,) s, times of the solved frames on the capture's clock."""
     hands: tuple[SolvedHand, ...]
@@ -132,6 +133,8 @@ class SolveJob:
             solved.append((yield from part_of(begin, end, "", _solve_hand(measured, markers, smoothed, methods))))
         if recipe.mirror:
             solved = [_mirror_hand(hand) for hand in reversed(solved)]
+        if recipe.transform != NO_TRANSFORM:
+            solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
         for number, hand in enumerate(solved):
             if self.rig is not None:
                 yield Progress(1.0, f"Retargeting to the rig's {hand.side} hand")
@@ -156,6 +159,20 @@ def _mirror_hand(solved: SolvedHand) -> SolvedHand:
         targets=mirror.targets(solved.targets),
         smoothed_targets=mirror.targets(solved.smoothed_targets),
         pose=mirror.pose(solved.pose, hand),
+    )
+
+
+def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
+    """Move a solved hand by a similarity (4, 4). Angles stay the same; lengths and errors are scaled."""
+    factor, _ = similarity.factor_and_rotation(matrix)
+    hand = similarity.model(solved.hand, factor)
+    return replace(
+        solved,
+        hand=hand,
+        proportions=solved.proportions.scaled(factor),
+        targets=similarity.targets(solved.targets, matrix),
+        smoothed_targets=similarity.targets(solved.smoothed_targets, matrix),
+        pose=similarity.pose(solved.pose, hand, matrix),
     )
 
 

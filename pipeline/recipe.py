@@ -10,6 +10,7 @@ from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
 from ..errors import RecipeError
+from .capture_transform import NO_TRANSFORM, CaptureTransform
 
 HandChoice = Literal["auto", "left", "right", "both"]
 HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
@@ -100,6 +101,8 @@ class Recipe:
     """What to keep on a rig of other proportions: `directions` of bones, positions of `fingertips`, or `pinches`."""
     keep_scale: ScaleChoice = "hand"
     """Scale of positions and distances that are kept: of the rig's `hand`, or metres of the `world`."""
+    transform: CaptureTransform = NO_TRANSFORM
+    """Where the capture stands in the scene; it is mirrored first."""
     fps: float | None = None
     """Frames per second of the keys; null takes the capture's own frames."""
 
@@ -138,6 +141,11 @@ def from_dict(data: object, where: str) -> Recipe:
         raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
     if "cleaning" in values:
         values["cleaning"] = Cleaning(**_check_fields(values["cleaning"], Cleaning, f"{where}, cleaning"))
+    if "transform" in values:
+        parts = _check_fields(values["transform"], CaptureTransform, f"{where}, transform")
+        values["transform"] = CaptureTransform(
+            **{name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
+        )
     return Recipe(**values)
 
 
@@ -178,6 +186,9 @@ def _matches_type(value: object, hint: Any) -> bool:
         return any(_matches_type(value, part) for part in get_args(hint))
     if origin is Literal:
         return value in get_args(hint)
+    if origin is tuple:
+        parts = get_args(hint)
+        return isinstance(value, list | tuple) and len(value) == len(parts) and all(map(_matches_type, value, parts))
     if is_dataclass(hint) or origin is dict:
         return isinstance(value, dict)
     if isinstance(value, bool):

@@ -26,7 +26,7 @@ from .keys.keying_notes import keying_notes
 from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
 from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
-from .markers_object import add_markers, object_name, show_mirrored
+from .markers_object import add_markers, object_name, set_transform
 from .rig_query import RigQuery
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     seconds = time.perf_counter() - started
     name = f"{object_name(take.markers)} markers"
     markers = add_markers(take.markers, name, collection, start=timing.start, rate=scene_rate(scene))
-    show_mirrored(markers, take.recipe.mirror)
+    set_transform(markers, take.recipe.transform, mirror=take.recipe.mirror)
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
