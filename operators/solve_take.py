@@ -13,7 +13,7 @@ from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.drive import check_drive
-from ..rig.keys.take_report import report_of
+from ..rig.keys.take_report import notes_of_keying
 from ..rig.keys.take_scene import TakeTiming, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
@@ -71,7 +71,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         armature = self._armature(scene)
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
-        if armature is not None and (notes := keying_warnings(own, take)):
+        if armature is not None and (notes := notes_of_keying(own, take)):
             self.report({"WARNING"}, "; ".join(notes))
         if own != armature:
             scene.knuckle.armature = own
@@ -104,13 +104,6 @@ def target(context: "Context") -> "Object | None":
     if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature
-
-
-def keying_warnings(armature: "Object", take: Take) -> list[str]:
-    """Return the warnings that keying has added to the report of a take."""
-    report = report_of(armature) or take.report
-    notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
-    return notes
 
 
 def markers_of_take(context: "Context", take: Take) -> "Object":

@@ -22,7 +22,7 @@ from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
-from .keys.keying_notes import keying_notes
+from .keys.take_report import notes_of_keying
 from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
 from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
@@ -85,8 +85,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     timing = TakeTiming()
     started = time.perf_counter()
     with editable(rig_armature, scene, bpy.context.view_layer) if rig_armature else nullcontext() as armature:
-        notes = (*rig_notes, *keying_notes(armature, take)) if armature else ()
         armatures = write_take(take, armature, scene, collection, timing)
+        notes = (*rig_notes, *notes_of_keying(armatures[0], take))
     seconds = time.perf_counter() - started
     name = f"{object_name(take.markers)} markers"
     markers = add_markers(take.markers, name, collection, start=timing.start, rate=scene_rate(scene))

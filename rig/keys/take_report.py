@@ -3,6 +3,8 @@
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ...pipeline.job import Take
+
 if TYPE_CHECKING:
     from bpy.types import Object
 
@@ -31,6 +33,13 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return report if _is_report(report) else None
+
+
+def notes_of_keying(armature: "Object", take: Take) -> list[str]:
+    """Return the warnings that keying has added to the report of a take, which the armature plays."""
+    report = report_of(armature) or take.report
+    notes: list[str] = report["warnings"][len(take.report.get("warnings", ())) :]
+    return notes
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:

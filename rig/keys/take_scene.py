@@ -23,9 +23,11 @@ from ..rest_frames import rest_world
 from .drive import driven
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
-from .keyframes import check_keyable, key_hands
-from .keying_notes import keying_notes, playing_notes
+from .keyframes import check_keyable
+from .keying_notes import keying_notes, playing_notes, pushed_note
+from .layered_keys import key_above
 from .parent_motion import is_evaluated
+from .played_action import played_action
 from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, report_of
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ def write_take(
     """
     frames = take_frames(take, scene, timing)
     hands: list[tuple[Object, list[KeyedHand]]] = []
+    notes: tuple[str, ...] = ()
     if armature is not None:
         hands.append((armature, bind_hands(armature, take)))
         notes = keying_notes(armature, take)
@@ -107,13 +110,16 @@ def write_take(
         ordered = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
         # All are checked before any is built, because one that cannot be keyed is an error.
         existing = [_existing_hand(take, solved, scene) for solved in ordered]
-        notes = tuple(note for pair in existing if pair for note in playing_notes(pair[0]))
         for solved, pair in zip(ordered, existing, strict=True):
             target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
             hands.append((target, [replace(_keyed(solved, binding), wrist=take.recipe.drive != "fingers")]))
-    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+    actions = []
     for target, keyed in hands:
-        action = key_hands(target, keyed, frames, take_name(take))
+        played = played_action(target)
+        actions.append(key_above(target, keyed, frames, take_name(take), scene))
+        notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+    for action in actions:
         action[REPORT_PROPERTY] = json.dumps(report)
         if take.markers.timecode and take.recipe.start in (None, 1):
             action[TIMECODE_PROPERTY] = take.markers.timecode
