@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..hand.joints import DIGITS
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
 from ..pipeline.capture_transform import CaptureTransform
@@ -13,6 +14,7 @@ from ..pipeline.recipe import (
     ANGLES,
     DRIVES,
     HANDS,
+    INTOS,
     KEEPS,
     LABELS,
     MARKERS_ON,
@@ -159,6 +161,19 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
     )
     parser.add_argument(
+        "--digits", nargs="+", choices=DIGITS, help="digits to key; unless all are, wrist and arm stay; by default all"
+    )
+    parser.add_argument(
+        "--into",
+        choices=INTOS,
+        help="key a new take (the default), or replace these frames of this take, which the rig's armature plays",
+    )
+    for option, way in (
+        ("--blend-in", "this take's keys go over to the new"),
+        ("--blend-out", "the new go over to them"),
+    ):
+        parser.add_argument(option, type=int, metavar="N", help=f"frames over which {way}; 5 by default")
+    parser.add_argument(
         "--location",
         type=float,
         nargs=3,
@@ -234,8 +249,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
 
 def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
     """The transform that a command line describes. Raises RecipeError."""
-    stated = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
-    parts = {name: tuple(part) if isinstance(part, list) else part for name, part in stated.items() if part is not None}
+    stated: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
+    parts = {name: part for name, part in stated.items() if part is not None}
+    parts |= {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
     return replace(base, **parts)
 
 
@@ -245,7 +261,22 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
-            *("rig", "armature", "drive", "rig_limits", "keep", "keep_scale", "solver", "angles", "smoothing", "fps"),
+            *(
+                "rig",
+                "armature",
+                "drive",
+                "digits",
+                "into",
+                "blend_in",
+                "blend_out",
+                "rig_limits",
+                "keep",
+                "keep_scale",
+                "solver",
+                "angles",
+                "smoothing",
+                "fps",
+            ),
         )
     }
     stated["rate"] = getattr(options, "capture_rate", None)

@@ -9,7 +9,7 @@ from bpy.props import EnumProperty
 
 from ..errors import RigError
 from ..hand.generators import Progress
-from ..pipeline.alignment import aligned, forearm_frames, wrist_frames
+from ..pipeline.alignment import Frames, aligned, forearm_frames, wrist_frames
 from ..pipeline.capture_transform import CaptureTransform, transform_of
 from ..pipeline.job import SolveJob, Take
 from ..rig import character_frames
@@ -80,9 +80,7 @@ class KNUCKLE_OT_align_capture(JobOperator, bpy.types.Operator):
         shown = markers_of_take(context, take)
         set_transform(shown, transform_of(matrix, "the alignment"), mirror=take.recipe.mirror)
 
-    def _frames(
-        self, context: "Context", take: Take, armature: "Object"
-    ) -> tuple[character_frames.Frames, character_frames.Frames]:
+    def _frames(self, context: "Context", take: Take, armature: "Object") -> tuple[Frames, Frames]:
         """Return what of the capture is to come to what of the character. Raises KnuckleError."""
         if self.method == "POINTS":
             return wrist_frames(take), character_frames.between_points(take, *_points(context))

@@ -151,7 +151,12 @@ class LiveRigs:
             )
             return None
         begun = apply_pose.begin(
-            armature, found, one.pose.hand, limited=self._recipe.rig_limits, drive=self._recipe.drive
+            armature,
+            found,
+            one.pose.hand,
+            limited=self._recipe.rig_limits,
+            drive=self._recipe.drive,
+            digits=self._recipe.digits,
         )
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
@@ -167,7 +172,7 @@ class LiveRigs:
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
         built[HAND_PROPERTY] = one.name
         self.made = True
-        return apply_pose.begin(built, None, one.pose.hand, drive=self._recipe.drive)
+        return apply_pose.begin(built, None, one.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
 
 
 def _placed(pose: Pose, place: Floats | None) -> Pose:

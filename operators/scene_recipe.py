@@ -9,6 +9,7 @@ import bpy
 from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
 from ..hand import marker_sets
+from ..hand.joints import DIGITS
 from ..pipeline import performer
 from ..pipeline.capture_transform import NO_TRANSFORM, CaptureTransform
 from ..pipeline.recipe import Recipe, decode_json, from_dict
@@ -37,8 +38,8 @@ def recipe_of(scene: "Scene") -> Recipe:
 
 def _markers_of(scene: "Scene", capture: str) -> "Object | None":
     """Return the object with the markers of a capture, None if it is not imported."""
-    shown = scene.knuckle.markers
-    return shown if is_markers(shown) and shown[CAPTURE_PROPERTY].get("path") == capture else None
+    shown: Object | None = scene.knuckle.markers
+    return shown if shown is not None and is_markers(shown) and shown[CAPTURE_PROPERTY].get("path") == capture else None
 
 
 def _kept_transform(scene: "Scene") -> CaptureTransform:
@@ -86,6 +87,10 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         armature=chosen.rig_armature or None,
         mappings=_decoded(chosen.rig_mappings, "rig's mappings"),
         drive=chosen.drive,
+        digits=None if chosen.digits == set(DIGITS) else [digit for digit in DIGITS if digit in chosen.digits],
+        into=chosen.into,
+        blend_in=chosen.blend_in,
+        blend_out=chosen.blend_out,
         rig_limits=chosen.rig_limits,
         keep=chosen.keep,
         keep_scale=chosen.keep_scale,
@@ -158,6 +163,10 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "armature": ("rig_armature", recipe.armature or ""),
         "mappings": ("rig_mappings", _encoded(recipe.mappings)),
         "drive": ("drive", recipe.drive),
+        "digits": ("digits", set(recipe.digits or DIGITS)),
+        "into": ("into", recipe.into),
+        "blend_in": ("blend_in", recipe.blend_in),
+        "blend_out": ("blend_out", recipe.blend_out),
         "rig_limits": ("rig_limits", recipe.rig_limits),
         "keep": ("keep", recipe.keep),
         "keep_scale": ("keep_scale", recipe.keep_scale),
@@ -173,7 +182,7 @@ def _encoded(data: Any) -> str:
 
 def _check(prop: Any, value: Any, what: str) -> None:
     """Raise RecipeError for a value that a property would refuse or change."""
-    if prop.type == "ENUM" and value not in prop.enum_items:
+    if prop.type == "ENUM" and not prop.is_enum_flag and value not in prop.enum_items:
         raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
     if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:
         raise RecipeError(f"{what} is {value}, the panel takes {prop.hard_min:.10g} to {prop.hard_max:.10g}")

@@ -6,7 +6,8 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from ..capture.cleaning import Cleaning
-from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, Recipe
+from ..hand.joints import DIGITS, digit_label
+from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MAX_BLEND, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
@@ -240,6 +241,43 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         name="Drive",
         description="What the capture moves",
         items=[(choice, *_DRIVE_WORDS[choice]) for choice in DRIVES],
+        options=NOT_ANIMATED,
+    )
+    digits: EnumProperty(
+        name="Digits",
+        description="Digits to key. Unless all are, the wrist and the arm stay",
+        items=[
+            (digit, digit_label(digit).split()[0].capitalize(), f"Key the {digit_label(digit)}", 2**bit)
+            for bit, digit in enumerate(DIGITS)
+        ],
+        options={"ENUM_FLAG"},
+        default=set(DIGITS),
+    )
+    into: EnumProperty(
+        name="Into",
+        description="Where the keys go",
+        items=[
+            ("new", "New Take", "A new action; a take of the same bones is replaced, and keeps its keys"),
+            ("this", "This Take", "The take that the armature plays: its keys on the solved frames are replaced"),
+        ],
+        options=NOT_ANIMATED,
+    )
+    blend_in: IntProperty(
+        name="Blend In",
+        description="Frames over which this take's keys go over to the new ones",
+        default=Recipe("").blend_in,
+        min=0,
+        max=MAX_BLEND,
+        soft_max=50,
+        options=NOT_ANIMATED,
+    )
+    blend_out: IntProperty(
+        name="Blend Out",
+        description="Frames over which the new keys go over to this take's",
+        default=Recipe("").blend_out,
+        min=0,
+        max=MAX_BLEND,
+        soft_max=50,
         options=NOT_ANIMATED,
     )
     rig_limits: BoolProperty(

@@ -14,7 +14,7 @@ from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
-from ..rig.keys.take_scene import TakeTiming, write_take
+from ..rig.keys.take_scene import TakeTiming, check_plays_take, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
@@ -60,6 +60,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             check_drive(armature, find_hands(armature, ()), recipe.drive)
+        if recipe.into == "this":
+            check_plays_take(armature)
         self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None, reader=read_capture)
         yield from self._job.steps()
 
@@ -100,7 +102,8 @@ def target(context: "Context") -> "Object | None":
     """Return the armature to key, None for new hands. Raises RigError if the chosen one is not in the scene."""
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
-        return None
+        # A hand that was solved is an armature like others when its take is changed.
+        return chosen.result if chosen.into == "this" and is_armature(chosen.result) else None
     if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature

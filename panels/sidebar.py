@@ -175,6 +175,12 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
         for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
+        layout.row().prop(chosen, "digits", expand=True)
+        layout.row().prop(chosen, "into", expand=True)
+        if chosen.into == "this":
+            row = layout.row(align=True)
+            row.prop(chosen, "blend_in")
+            row.prop(chosen, "blend_out")
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
         if body:

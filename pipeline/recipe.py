@@ -10,6 +10,7 @@ from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
 from ..errors import RecipeError
+from ..hand.joints import DIGITS
 from .capture_transform import NO_TRANSFORM, CaptureTransform
 
 HandChoice = Literal["auto", "left", "right", "both"]
@@ -33,8 +34,14 @@ ANGLES: tuple[AnglesChoice, ...] = get_args(AnglesChoice)
 DriveChoice = Literal["auto", "fingers", "wrist", "arm"]
 DRIVES: tuple[DriveChoice, ...] = get_args(DriveChoice)
 
+IntoChoice = Literal["new", "this"]
+INTOS: tuple[IntoChoice, ...] = get_args(IntoChoice)
+
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
+
+MAX_BLEND = 10_000
+"""The most frames that blending may take."""
 
 MarkerMap = dict[str, dict[str, Any]]
 """side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
@@ -95,6 +102,14 @@ class Recipe:
     drive: DriveChoice = "auto"
     """What the capture moves: the `fingers` alone, the hand with its `wrist`, or also the `arm`, so that the wrist is
     where it was recorded. `auto` moves the fingers of a hand on an arm, and the wrist of a hand without one."""
+    digits: list[str] | None = None
+    """Digits to key, such as `thumb` and `index-finger`; null keys all. Unless all are keyed, wrist and arm stay."""
+    into: IntoChoice = "new"
+    """Key a `new` take, or replace these frames of `this` take, which the rig plays."""
+    blend_in: int = 5
+    """Frames of the scene over which this take's keys go over to the new ones."""
+    blend_out: int = 5
+    """Frames of the scene over which the new keys go over to this take's."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
@@ -112,6 +127,7 @@ class Recipe:
         _check_choice("angles", self.angles, ANGLES)
         _check_choice("drive", self.drive, DRIVES)
         _check_choice("markers_on", self.markers_on, MARKERS_ON)
+        _check_choice("into", self.into, INTOS)
         _check_choice("keep", self.keep, KEEPS)
         _check_choice("keep_scale", self.keep_scale, SCALES)
         _check_choice("unit", self.unit, UNITS)
@@ -124,6 +140,13 @@ class Recipe:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
         if self.rate is not None and not 0 < self.rate <= MAX_RATE_HZ:
             raise RecipeError(f"rate is {self.rate}, it must be above 0 and at most {MAX_RATE_HZ:g} Hz")
+        for name, frames in (("blend_in", self.blend_in), ("blend_out", self.blend_out)):
+            if not 0 <= frames <= MAX_BLEND:
+                raise RecipeError(f"{name} is {frames}, expected 0 to {MAX_BLEND} frames")
+        if self.digits is not None and not self.digits:
+            raise RecipeError(f"digits is empty, expected some of {', '.join(DIGITS)}")
+        for digit in self.digits or ():
+            _check_choice("digit", digit, DIGITS)
         if self.fps is not None and not 0 < self.fps <= 10_000:
             raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
 
@@ -142,10 +165,9 @@ def from_dict(data: object, where: str) -> Recipe:
     if "cleaning" in values:
         values["cleaning"] = Cleaning(**_check_fields(values["cleaning"], Cleaning, f"{where}, cleaning"))
     if "transform" in values:
-        parts = _check_fields(values["transform"], CaptureTransform, f"{where}, transform")
-        values["transform"] = CaptureTransform(
-            **{name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
-        )
+        parts: dict[str, Any] = _check_fields(values["transform"], CaptureTransform, f"{where}, transform")
+        parts |= {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+        values["transform"] = CaptureTransform(**parts)
     return Recipe(**values)
 
 
@@ -186,14 +208,20 @@ def _matches_type(value: object, hint: Any) -> bool:
         return any(_matches_type(value, part) for part in get_args(hint))
     if origin is Literal:
         return value in get_args(hint)
-    if origin is tuple:
-        parts = get_args(hint)
-        return isinstance(value, list | tuple) and len(value) == len(parts) and all(map(_matches_type, value, parts))
+    if origin in (list, tuple):
+        return _matches_items(value, get_args(hint), any_number=origin is list)
     if is_dataclass(hint) or origin is dict:
         return isinstance(value, dict)
     if isinstance(value, bool):
         return hint is bool
     return isinstance(value, (int, float) if hint is float else hint)
+
+
+def _matches_items(value: object, hints: tuple[Any, ...], *, any_number: bool) -> bool:
+    """Whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
+    if not isinstance(value, list | tuple) or not (any_number or len(value) == len(hints)):
+        return False
+    return all(_matches_type(item, hint) for item, hint in zip(value, hints * len(value), strict=False))
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:

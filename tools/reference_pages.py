@@ -151,6 +151,8 @@ def type_name(hint: Any) -> str:
     if dataclasses.is_dataclass(hint) or getattr(hint, "__origin__", None) is dict:
         return "object"
     parts = getattr(hint, "__args__", ())
+    if getattr(hint, "__origin__", None) is list:
+        return f"list of {type_name(parts[0])}s"
     if getattr(hint, "__origin__", None) is tuple:
         return f"list of {len(parts)} numbers"
     return ", ".join(f"`{part}`" if isinstance(part, str) else type_name(part) for part in parts)

@@ -1,9 +1,11 @@
 """What a take moves on a rig: the fingers alone, the hand with its wrist, or also the arm."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import RigError
+from ...hand.joints import DIGITS
 from ...pipeline.recipe import DriveChoice
 from ..armature_hands import FoundHand
 from ..binding import RigBinding
@@ -25,18 +27,29 @@ def check_drive(armature: "Object", hands: "Iterable[FoundHand]", drive: DriveCh
         check_arms(armature, hands)
 
 
-def driven(armature: "Object", found: FoundHand, keyed: KeyedHand, drive: DriveChoice) -> KeyedHand:
-    """Return a keyed hand that moves what is driven. Raises RigError if the rig does not allow that."""
-    if drive == "arm":
+def driven(
+    armature: "Object",
+    found: FoundHand | None,
+    keyed: KeyedHand,
+    drive: DriveChoice,
+    digits: Collection[str] | None = None,
+) -> KeyedHand:
+    """Return a keyed hand that moves what is driven; found: None for one that add_hand built, which has no arm.
+
+    digits: those to key, None for all; unless all are keyed, the wrist and the arm stay. Raises RigError if the rig
+    does not allow that.
+    """
+    some = digits is not None and not set(DIGITS) <= set(digits)
+    if drive == "arm" and found is not None and not some:
         return with_arm(armature, found, keyed)
     follows = digits_follow_wrist(keyed.binding)
-    if drive == "fingers" and not follows:
+    if (some or drive == "fingers") and not follows:
         raise RigError(
-            f"armature '{armature.name}': not all bones of its {found.side} hand hang on its wrist and turn with it, "
-            "so the fingers cannot move without the wrist: choose Wrist"
+            f"armature '{armature.name}': not all bones of its {keyed.hand.side} hand hang on its wrist and turn with "
+            "it, so the fingers cannot move without the wrist: choose Wrist and all digits"
         )
-    on_arm = drive == "auto" and is_on_arm(armature, keyed.binding)
-    return replace(keyed, wrist=not (follows and (on_arm or drive == "fingers")))
+    fingers = some or drive == "fingers" or (drive == "auto" and follows and is_on_arm(armature, keyed.binding))
+    return replace(keyed, wrist=not fingers, digits=DIGITS if digits is None else digits)
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:

@@ -1,6 +1,6 @@
 """The motion of the bones of an armature's hands in pieces: a long take at once would stop Blender for a minute."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import JOINT_INDEX
+from ...hand.joints import DIGITS, JOINT_INDEX, JOINTS, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ..binding import RigBinding
@@ -40,13 +40,19 @@ class KeyedHand:
     """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
     offsets: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
+    digits: Collection[str] = DIGITS
+    """The digits that are keyed."""
     wrist: bool = True
     """Whether the wrist is keyed. If not, the digits move relative to the wrist, wherever the character has it."""
 
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are keyed, parents first."""
-        return tuple(joint for joint in self.binding.mapped if self.wrist or joint != WRIST)
+        return tuple(
+            joint
+            for joint in self.binding.mapped
+            if (self.wrist if joint == WRIST else digit_of(JOINTS[joint]) in self.digits)
+        )
 
     @property
     def arm_bones(self) -> list[str]:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 REPORT_PROPERTY = "knuckle_result"
 """Custom property of a take's action that holds its report, as JSON; not of the armature, because a library override
 keeps no new properties."""
+TIMING_PROPERTY = "knuckle_timing"
+"""Custom property of a take's action: a frame, and the capture's time in s that falls on it."""
 TIMECODE_PROPERTY = "knuckle_timecode"
 """Custom property of an action that holds the timecode of its first key, if the capture or the device has one."""
 

@@ -1,6 +1,6 @@
 """Pose hands of rigs without keys, as live solving does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -36,6 +36,7 @@ def begin(
     *,
     limited: bool = True,
     drive: DriveChoice = "wrist",
+    digits: Collection[str] | None = None,
 ) -> RigHand:
     """Return a hand of an armature that a device drives; found: None for one that add_hand built.
 
@@ -43,7 +44,7 @@ def begin(
     """
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
     keyed = KeyedHand(binding, hand, Pose(hand, np.eye(4)[None], hand.neutral[None]))
-    keyed = driven(armature, found, keyed, drive) if found else replace(keyed, wrist=drive != "fingers")
+    keyed = driven(armature, found, keyed, drive, digits)
     begun = begin_bound(armature, keyed.binding, hand)
     arm = {name: armature.pose.bones[name].matrix_basis.copy() for name in keyed.arm_bones}
     return replace(begun, before=begun.before | arm, mover=HandMover(armature, keyed))

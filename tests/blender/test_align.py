@@ -19,7 +19,7 @@ from knuckle.pipeline.capture_transform import CaptureTransform
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.character_frames import forearms
 from knuckle.rig.keys.arm_keys import arm_of
-from knuckle.rig.markers_object import transform_in_scene
+from knuckle.rig.markers_object import is_markers, transform_in_scene
 from knuckle.tests.blender.making import evaluated, find_hand, take
 from knuckle.tests.blender.rigs import RIGS
 
@@ -166,7 +166,7 @@ def test_a_shell_places_hand_and_markers(tmp_path: Path) -> None:
     typed = ["--location", "1", "-2", "0.5", "--rotation", "0", "0", "90", "--scale", "2"]
     assert main(["solve", str(DEMO_CAPTURE), "--out", out, "--end", "5", *typed]) == 0
     hand = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-    markers = next(obj for obj in bpy.context.scene.objects if obj.type == "MESH" and "knuckle_capture" in obj)
+    markers: Any = next(obj for obj in bpy.context.scene.objects if is_markers(obj))
     bpy.context.scene.frame_set(1)
     posed = markers.evaluated_get(bpy.context.evaluated_depsgraph_get())
     assert np.allclose(posed.matrix_world.to_scale(), 2.0)

@@ -16,6 +16,7 @@ from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.rig.live_take import LiveTake, key_live
 from knuckle.rig.posing import apply_pose
+from knuckle.rig.posing.rig_hand import RigHand
 from knuckle.tests.blender.making import evaluated, find_hand, motion, rig, take
 from knuckle.tests.blender.rigs import RIGS
 
@@ -110,7 +111,7 @@ def test_fingers_that_do_not_hang_on_the_wrist_are_told_and_auto_takes_the_wrist
         bind_hands(armature, take(("left",), frames=2, drive="fingers"))
 
 
-def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, apply_pose.RigHand]:
+def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, RigHand]:
     """A pose of a device on a left hand: the pose, where the bones are in the world (J, 4, 4), and the hand."""
     hand = proportions.build(proportions.adult("left"))
     found = find_hand(armature, "left")

@@ -7,7 +7,7 @@ from knuckle.api import joints
 from knuckle.cli.main import DEMO_CAPTURE, command_parser
 from knuckle.cli.options import recipe_of
 from knuckle.errors import RecipeError
-from knuckle.pipeline.alignment import aligned
+from knuckle.pipeline.alignment import Frames, aligned
 from knuckle.pipeline.capture_transform import CaptureTransform, transform_of
 from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, from_dict, to_dict
@@ -58,9 +58,9 @@ def test_it_is_kept_by_a_recipe_and_typed_in_a_shell():
 
 
 def test_one_hand_is_aligned_exactly_and_two_as_near_as_can_be():
-    frames = {
-        side: CaptureTransform((x, 0.0, 1.0), (0.0, 20.0 * x, 70.0)).matrix()
-        for side, x in (("left", 1), ("right", -1))
+    frames: Frames = {
+        "left": CaptureTransform((1.0, 0.0, 1.0), (0.0, 20.0, 70.0)).matrix(),
+        "right": CaptureTransform((-1.0, 0.0, 1.0), (0.0, -20.0, 70.0)).matrix(),
     }
     moved = {side: SOMEWHERE.matrix() @ frame / [1.5, 1.5, 1.5, 1.0] for side, frame in frames.items()}
     for side, frame in frames.items():
