@@ -16,6 +16,7 @@ from ..rig import character_frames
 from ..rig.binding import is_armature
 from ..rig.markers_object import set_transform
 from ..rig.rig_query import RigQuery
+from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
 from .scene_recipe import recipe_of
 from .solve_take import markers_of_take, target
@@ -62,7 +63,9 @@ class KNUCKLE_OT_align_capture(JobOperator, bpy.types.Operator):
         assert armature is not None, "poll has seen it"
         recipe = recipe_of(context.scene)
         self._job = SolveJob(
-            replace(recipe, transform=CaptureTransform(scale=recipe.transform.scale)), RigQuery.of(armature)
+            replace(recipe, transform=CaptureTransform(scale=recipe.transform.scale)),
+            RigQuery.of(armature),
+            reader=read_capture,
         )
         yield from self._job.steps()
 

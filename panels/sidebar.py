@@ -175,12 +175,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
         for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
-        layout.row().prop(chosen, "digits", expand=True)
-        layout.row().prop(chosen, "into", expand=True)
-        if chosen.into == "this":
-            row = layout.row(align=True)
-            row.prop(chosen, "blend_in")
-            row.prop(chosen, "blend_out")
+        _keys(layout, chosen)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
         if body:
@@ -219,6 +214,16 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
     reset.operator("knuckle.reset_settings", text="", icon="LOOP_BACK", emboss=False).what = what
     for name in known if body else ():
         body.prop(group, name)
+
+
+def _keys(layout: "UILayout", chosen: Any) -> None:
+    """Draw what is keyed, and in which take."""
+    layout.row().prop(chosen, "digits", expand=True)
+    layout.row().prop(chosen, "into", expand=True)
+    if chosen.into == "this":
+        column = layout.column(align=True)
+        column.prop(chosen, "blend_in")
+        column.prop(chosen, "blend_out")
 
 
 def _frames(layout: "UILayout", chosen: Any) -> None:
