@@ -226,7 +226,9 @@ def _matches_items(value: object, hints: tuple[Any, ...], *, any_number: bool) -
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
     """Encode a recipe as JSON."""
-    return asdict(recipe)
+    data = asdict(recipe)
+    data["transform"] |= {name: list(part) for name, part in data["transform"].items() if isinstance(part, tuple)}
+    return data
 
 
 MAX_JSON_BYTES = 16 * 2**20
