@@ -93,7 +93,7 @@ def _rig(recipe: Recipe) -> Rig | None:
     expect_blender()
     from .rig import blend_file
 
-    return blend_file.check_rig(recipe.rig, recipe.arm, blend_file.RigChoice.of(recipe))
+    return blend_file.check_rig(recipe.rig, recipe.drive, blend_file.RigChoice.of(recipe), recipe.into)
 
 
 def joints(take: Take) -> dict[str, NDArray[Any]]:

@@ -170,7 +170,7 @@ def _solve(options: argparse.Namespace) -> None:
     from ..rig import blend_file
 
     rig_choice = blend_file.RigChoice.of(recipe)
-    rig = blend_file.check_rig(recipe.rig, recipe.arm, rig_choice)
+    rig = blend_file.check_rig(recipe.rig, recipe.drive, rig_choice, recipe.into)
     with progress_bar() as update_progress:
         take = _run(recipe, update_progress, rig)
         update_progress(0.9, "Keying")

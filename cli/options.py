@@ -6,9 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..hand.joints import DIGITS
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
-from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MARKERS_ON, SCALES, UNITS, UP_AXES, Recipe, read_json
+from ..pipeline.capture_transform import CaptureTransform
+from ..pipeline.recipe import (
+    ANGLES,
+    DRIVES,
+    HANDS,
+    INTOS,
+    KEEPS,
+    LABELS,
+    MARKERS_ON,
+    SCALES,
+    UNITS,
+    UP_AXES,
+    Recipe,
+    read_json,
+)
 from ..rig.mapping import read_preset, to_dict
 from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
@@ -150,10 +165,39 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
     add_rig(parser)
     parser.add_argument(
-        "--arm",
-        action=argparse.BooleanOptionalAction,
-        help="move the rig's arm so that the wrist is where it was recorded",
+        "--drive",
+        choices=DRIVES,
+        help="what the capture moves: the fingers alone, the hand with its wrist, or also the arm, so that the wrist "
+        "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
     )
+    parser.add_argument(
+        "--digits", nargs="+", choices=DIGITS, help="digits to key; unless all are, wrist and arm stay; by default all"
+    )
+    parser.add_argument(
+        "--into",
+        choices=INTOS,
+        help="key a new take (the default), or replace these frames of this take, which the rig's armature plays",
+    )
+    for option, way in (
+        ("--blend-in", "this take's keys go over to the new"),
+        ("--blend-out", "the new go over to them"),
+    ):
+        parser.add_argument(option, type=int, metavar="N", help=f"frames over which {way}; 5 by default")
+    parser.add_argument(
+        "--location",
+        type=float,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="where the capture's origin is in the scene, in m",
+    )
+    parser.add_argument(
+        "--rotation",
+        type=float,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="rotation of the capture in the scene about X, then Y, then Z, in degrees",
+    )
+    parser.add_argument("--scale", type=float, metavar="S", help="scale of the capture in the scene")
     parser.add_argument(
         "--rig-limits",
         action=argparse.BooleanOptionalAction,
@@ -188,9 +232,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that finds the joint angles")
     parser.add_argument(
-        "--drive",
-        choices=DRIVES,
-        help="for takes of devices: solve from targets (the default), or take the device's joint angles",
+        "--angles",
+        choices=ANGLES,
+        help="for takes of devices: joint angles are solved from positions (the default), or the device's own",
     )
     parser.add_argument(
         "--smoothing",
@@ -213,13 +257,36 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
 
 
+def _transform(options: argparse.Namespace, base: CaptureTransform) -> CaptureTransform:
+    """The transform that a command line describes. Raises RecipeError."""
+    stated: dict[str, Any] = {name: getattr(options, name, None) for name in ("location", "rotation", "scale")}
+    parts = {name: part for name, part in stated.items() if part is not None}
+    parts |= {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+    return replace(base, **parts)
+
+
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """The recipe that a command line describes. Raises RecipeError if a file or value is not understood."""
     stated = {
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "animation", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
-            *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
+            *(
+                "rig",
+                "armature",
+                "drive",
+                "digits",
+                "into",
+                "blend_in",
+                "blend_out",
+                "rig_limits",
+                "keep",
+                "keep_scale",
+                "solver",
+                "angles",
+                "smoothing",
+                "fps",
+            ),
         )
     }
     stated["rate"] = getattr(options, "capture_rate", None)
@@ -234,6 +301,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
+    chosen = replace(chosen, transform=_transform(options, base.transform))
     # Settings in the recipe belong to its own solver and smoothing.
     solver_settings = base.settings if chosen.solver == base.solver else {}
     smoothing_settings = base.smoothing_settings if chosen.smoothing == base.smoothing else {}

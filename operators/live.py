@@ -8,6 +8,7 @@ from ..errors import KnuckleError
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
+from ..rig.keys.drive import check_drive
 from ..rig.keys.keyframes import check_keyable
 from .live_device import WhileFollowing, begin, end, people_of, redraw
 from .live_loop import EndedTake, LiveRun, LiveSetup
@@ -28,15 +29,15 @@ def setup_of(context: "Context") -> LiveSetup:
     address beyond this computer without online access."""
     chosen = context.scene.knuckle_live
     check_online_access(address_of(chosen))
-    armature = target(context)
+    armature, recipe = target(context), recipe_for(context.scene, chosen.device)
     for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
         check_keyable(driven)
-        find_hands(driven, ())
+        check_drive(driven, find_hands(driven, ()), recipe.drive)
     return LiveSetup(
         device=chosen.device,
         address=address_of(chosen),
-        recipe=recipe_for(context.scene, chosen.device),
-        drive=chosen.drive,
+        recipe=recipe,
+        angles=chosen.angles,
         pre_roll=chosen.pre_roll,
         armature=DataReference.of(armature) if armature else None,
         people=people_of(chosen),

@@ -51,7 +51,7 @@ class LiveSetup:
     """A key of DEVICES."""
     address: Address
     recipe: Recipe
-    drive: Any = "targets"
+    angles: Any = "solved"
     pre_roll: float = 2.0
     armature: DataReference | None = None
     """The armature that the first performer drives; None for new hands."""
@@ -97,9 +97,9 @@ class LiveRun:
         self._began_at, self._start, self._missed_before = "", 1, 0
         self._ended_step = time.perf_counter()
         limited = setup.recipe.rig_limits
-        self.rigs = LiveRigs(self.scene, setup.armature, setup.people, limited=limited)
+        self.rigs = LiveRigs(self.scene, setup.armature, setup.people, recipe=setup.recipe)
         self._limits = _limits(setup) if limited else {}
-        self.session = Session(setup.recipe, setup.drive, self._driven)
+        self.session = Session(setup.recipe, setup.angles, self._driven)
         self.receiver = Receiver(setup.device, DEVICES[setup.device], setup.address, setup.pre_roll)
         self.receiver.start()
 

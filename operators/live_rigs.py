@@ -13,6 +13,7 @@ from ..hand.kinematics import Pose
 from ..hand.marker_sets import subject_of
 from ..pipeline.live.live_hand import LiveHand
 from ..pipeline.live.session import DisplayedHand
+from ..pipeline.recipe import Recipe
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
@@ -33,7 +34,7 @@ class LiveRigs:
     """The armatures that the performers' hands drive. Holds references, not Blender's objects, to survive undo."""
 
     def __init__(
-        self, scene: DataReference, first: DataReference | None, people: Mapping[str, DataReference], *, limited: bool
+        self, scene: DataReference, first: DataReference | None, people: Mapping[str, DataReference], *, recipe: Recipe
     ) -> None:
         """first: armature of the performer seen first, None for new hands; people: performer -> armature."""
         self.problems: dict[str, str] = {}
@@ -42,7 +43,7 @@ class LiveRigs:
         """In order of appearance; '' if the device names none."""
         self.made = False
         """Whether hands were added to the scene since this was last set to False."""
-        self._scene, self._first, self._people, self._limited = scene, first, dict(people), limited
+        self._scene, self._first, self._people, self._recipe = scene, first, dict(people), recipe
         self._posed: dict[str, RigHand | None] = {}
         self._shown: dict[str, Pose] = {}
         self._edited: set[str] = set()
@@ -149,7 +150,14 @@ class LiveRigs:
                 f"armature '{armature.name}' has no {one.side} hand, so that the performer's is not shown"
             )
             return None
-        begun = apply_pose.begin(armature, found, one.pose.hand, limited=self._limited)
+        begun = apply_pose.begin(
+            armature,
+            found,
+            one.pose.hand,
+            limited=self._recipe.rig_limits,
+            drive=self._recipe.drive,
+            digits=self._recipe.digits,
+        )
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
     def _build_hand(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
@@ -164,7 +172,7 @@ class LiveRigs:
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
         built[HAND_PROPERTY] = one.name
         self.made = True
-        return apply_pose.begin(built, None, one.pose.hand)
+        return apply_pose.begin(built, None, one.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
 
 
 def _placed(pose: Pose, place: Floats | None) -> Pose:

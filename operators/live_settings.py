@@ -17,7 +17,7 @@ from ..capture.devices.device_table import DEVICES
 from ..capture.network.transport import LOCAL, Address
 from ..rig.binding import is_armature
 from .preferences import port_setting, preferences
-from .setting_properties import NOT_ANIMATED, drive_property
+from .setting_properties import NOT_ANIMATED, angles_property
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -82,7 +82,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
         "IP addresses and localhost are always allowed, other names are refused",
         options=NOT_ANIMATED,
     )
-    drive: drive_property()
+    angles: angles_property()
     people: CollectionProperty(
         type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
     )

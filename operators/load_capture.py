@@ -13,6 +13,7 @@ from ..pipeline.labelling import describe_labels
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.keys.frame_times import scene_rate
+from .scene_recipe import place_capture
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object
@@ -33,6 +34,7 @@ def show_capture(context: "Context", markers: captures.Markers, path: str, found
             start=scene.knuckle.start,
             rate=scene_rate(scene),
         )
+        place_capture(scene, shown)
     else:
         markers_object.set_markers(shown, markers)
         markers_object.set_timing(shown, scene.knuckle.start, scene_rate(scene))

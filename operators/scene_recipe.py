@@ -1,6 +1,7 @@
 """Make a recipe from a scene's settings, and apply a recipe to them."""
 
 import json
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -8,25 +9,50 @@ import bpy
 from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
 from ..hand import marker_sets
+from ..hand.joints import DIGITS
 from ..pipeline import performer
-from ..pipeline.recipe import Recipe, decode_json
+from ..pipeline.capture_transform import NO_TRANSFORM, CaptureTransform
+from ..pipeline.recipe import Recipe, decode_json, from_dict
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_storable
 from ..rig.keys.frame_times import scene_rate
+from ..rig.markers_object import CAPTURE_PROPERTY, is_markers, set_transform, transform_in_scene
 from ..solvers import make, make_smoothing
 from .setting_properties import assign, changed, plain
 from .settings import LAST_FRAME
 from .solver_settings import chosen_settings
 
 if TYPE_CHECKING:
-    from bpy.types import Scene
+    from bpy.types import Object, Scene
 
 
 def recipe_of(scene: "Scene") -> Recipe:
     """Return the recipe of a scene's settings. Raises RecipeError if there is no capture."""
     if not scene.knuckle.capture:
         raise RecipeError("there is no capture yet, import one")
-    return recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
+    recipe = recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
+    shown = _markers_of(scene, recipe.capture)
+    transform = _kept_transform(scene) if shown is None else transform_in_scene(shown)
+    return replace(recipe, transform=transform)
+
+
+def _markers_of(scene: "Scene", capture: str) -> "Object | None":
+    """Return the object with the markers of a capture, None if it is not imported."""
+    shown: Object | None = scene.knuckle.markers
+    return shown if shown is not None and is_markers(shown) and shown[CAPTURE_PROPERTY].get("path") == capture else None
+
+
+def _kept_transform(scene: "Scene") -> CaptureTransform:
+    """Return the transform that a loaded recipe has for a capture that is not imported yet."""
+    data = _decoded(scene.knuckle.transform, "transform")
+    return NO_TRANSFORM if data is None else from_dict({"capture": "", "transform": data}, "the scene").transform
+
+
+def place_capture(scene: "Scene", shown: "Object") -> None:
+    """Place the markers of a capture that was imported where a loaded recipe has it, if one was."""
+    if scene.knuckle.transform:
+        set_transform(shown, _kept_transform(scene), mirror=scene.knuckle.mirror)
+        scene.knuckle.transform = ""
 
 
 def recipe_for(scene: "Scene", capture: str) -> Recipe:
@@ -55,13 +81,17 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         ),
         solver=chosen.solver,
         settings=changed(*chosen_settings(chosen, "solver")),
-        drive=chosen.drive,
+        angles=chosen.angles,
         smoothing=chosen.smoothing,
         smoothing_settings=changed(*chosen_settings(chosen, "smoothing")),
         rig=chosen.rig_file or DEFAULT_RIG,
         armature=chosen.rig_armature or None,
         mappings=_decoded(chosen.rig_mappings, "rig's mappings"),
-        arm=chosen.arm,
+        drive=chosen.drive,
+        digits=None if chosen.digits == set(DIGITS) else [digit for digit in DIGITS if digit in chosen.digits],
+        into=chosen.into,
+        blend_in=chosen.blend_in,
+        blend_out=chosen.blend_out,
         rig_limits=chosen.rig_limits,
         keep=chosen.keep,
         keep_scale=chosen.keep_scale,
@@ -98,6 +128,9 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
         setattr(chosen, setting, value)
     assign(*chosen_settings(chosen, "solver"), recipe.settings)
     assign(*chosen_settings(chosen, "smoothing"), recipe.smoothing_settings)
+    shown = _markers_of(scene, bpy.path.abspath(recipe.capture))
+    if shown is not None:
+        place_capture(scene, shown)
     chosen.use_range = recipe.start is not None or recipe.end is not None
     chosen.use_cutoff = recipe.cleaning.cutoff is not None
     chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
@@ -126,15 +159,20 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "spikes": ("spikes", cleaning.spikes),
         "cutoff": ("cutoff", cleaning.cutoff),
         "solver": ("solver", recipe.solver),
-        "drive": ("drive", recipe.drive),
+        "angles": ("angles", recipe.angles),
         "smoothing": ("smoothing", recipe.smoothing),
         "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
         "armature": ("rig_armature", recipe.armature or ""),
         "mappings": ("rig_mappings", _encoded(recipe.mappings)),
-        "arm": ("arm", recipe.arm),
+        "drive": ("drive", recipe.drive),
+        "digits": ("digits", set(recipe.digits or DIGITS)),
+        "into": ("into", recipe.into),
+        "blend_in": ("blend_in", recipe.blend_in),
+        "blend_out": ("blend_out", recipe.blend_out),
         "rig_limits": ("rig_limits", recipe.rig_limits),
         "keep": ("keep", recipe.keep),
         "keep_scale": ("keep_scale", recipe.keep_scale),
+        "transform": ("transform", _encoded(asdict(recipe.transform))),
         "fps": ("fps", recipe.fps),
     }
     return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}
@@ -146,7 +184,7 @@ def _encoded(data: Any) -> str:
 
 def _check(prop: Any, value: Any, what: str) -> None:
     """Raise RecipeError for a value that a property would refuse or change."""
-    if prop.type == "ENUM" and value not in prop.enum_items:
+    if prop.type == "ENUM" and not prop.is_enum_flag and value not in prop.enum_items:
         raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
     if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:
         raise RecipeError(f"{what} is {value}, the panel takes {prop.hard_min:.10g} to {prop.hard_max:.10g}")

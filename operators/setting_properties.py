@@ -22,14 +22,14 @@ MIN_DISPLAYED = 1e-4
 MAX_INT = 2**31 - 1
 
 
-def drive_property() -> Any:
+def angles_property() -> Any:
     """Make the property that chooses where joint angles come from, for devices that send rotations."""
     return EnumProperty(
-        name="Follow",
+        name="Joint Angles",
         description="How joint angles are found",
         items=[
-            ("targets", "Solve", "The chosen solver finds them from the positions of joints and markers"),
-            ("joints", "Device", "The device's own angles, within the limits"),
+            ("solved", "Solve", "The chosen solver finds them from the positions of joints and markers"),
+            ("device", "Device", "The device's own angles, within the limits"),
         ],
         options=set(),
     )

@@ -6,13 +6,14 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from ..capture.cleaning import Cleaning
-from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
+from ..hand.joints import DIGITS, digit_label
+from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MAX_BLEND, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
 from .purposes import purpose_property
 from .reading_properties import animation_property, rate_property, unit_property, up_property
-from .setting_properties import NOT_ANIMATED, drive_property
+from .setting_properties import NOT_ANIMATED, angles_property
 from .solver_settings import all_settings_property, kind_property
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ _LABEL_WORDS = {
     "shape": ("Shape", "By the shape and motion of the hand, ignoring labels"),
 }
 
+
+_DRIVE_WORDS = {
+    "auto": ("Auto", "The fingers of a hand on an arm; fingers and wrist of a hand without one"),
+    "fingers": ("Fingers", "The fingers move relative to the wrist; wrist and arm keep the character's own motion"),
+    "wrist": ("Wrist", "The hand also turns as it was captured. A hand without an arm is also where it was captured"),
+    "arm": ("Arm", "The arm also moves, so that the wrist is where it was captured"),
+}
 
 _KEEP_WORDS = {
     "directions": ("Match Rotations", "Bones point in the same directions as the performer's"),
@@ -197,7 +205,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     solver: kind_property("solver", "How the joint angles are found", Recipe("").solver)
     solvers: all_settings_property("solver")
-    drive: drive_property()
+    angles: angles_property()
     smoothing: kind_property("smoothing", "How noise is removed before solving", Recipe("").smoothing)
     smoothings: all_settings_property("smoothing")
     keys: EnumProperty(
@@ -236,10 +244,47 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     armature: PointerProperty(
         name="Armature", description="Armature whose hand bones are keyed", type=bpy.types.Object, poll=_is_target
     )
-    arm: BoolProperty(
-        name="Arm",
-        description="Move the arm so that the wrist is where it was captured",
-        default=False,
+    drive: EnumProperty(
+        name="Drive",
+        description="What the capture moves",
+        items=[(choice, *_DRIVE_WORDS[choice]) for choice in DRIVES],
+        options=NOT_ANIMATED,
+    )
+    digits: EnumProperty(
+        name="Digits",
+        description="Digits to key. Unless all are, the wrist and the arm stay",
+        items=[
+            (digit, digit_label(digit).split()[0].capitalize(), f"Key the {digit_label(digit)}", 2**bit)
+            for bit, digit in enumerate(DIGITS)
+        ],
+        options={"ENUM_FLAG"},
+        default=set(DIGITS),
+    )
+    into: EnumProperty(
+        name="Into",
+        description="Where the keys go",
+        items=[
+            ("new", "New Take", "A new action; a take of the same bones is replaced, and keeps its keys"),
+            ("this", "This Take", "The take that the armature plays: its keys on the solved frames are replaced"),
+        ],
+        options=NOT_ANIMATED,
+    )
+    blend_in: IntProperty(
+        name="Blend In",
+        description="Frames over which this take's keys go over to the new ones",
+        default=Recipe("").blend_in,
+        min=0,
+        max=MAX_BLEND,
+        soft_max=50,
+        options=NOT_ANIMATED,
+    )
+    blend_out: IntProperty(
+        name="Blend Out",
+        description="Frames over which the new keys go over to this take's",
+        default=Recipe("").blend_out,
+        min=0,
+        max=MAX_BLEND,
+        soft_max=50,
         options=NOT_ANIMATED,
     )
     rig_limits: BoolProperty(
@@ -267,6 +312,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     rig_mappings: StringProperty(
         name="Target Mappings",
         description="Hand mappings of that armature, as JSON",
+        options=NOT_ANIMATED,
+    )
+    transform: StringProperty(
+        name="Transform",
+        description="Where a loaded recipe has a capture that is not imported yet, as JSON",
         options=NOT_ANIMATED,
     )
     result: PointerProperty(

@@ -13,9 +13,9 @@ from ..pipeline.job import SolveJob, Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.keys.arm_keys import check_arms
-from ..rig.keys.take_report import report_of
-from ..rig.keys.take_scene import TakeTiming, write_take
+from ..rig.keys.drive import check_drive
+from ..rig.keys.take_report import notes_of_keying
+from ..rig.keys.take_scene import TakeTiming, check_plays_take, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
@@ -62,9 +62,9 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
                 raise RigError(f"armature '{armature.name}' is the capture's source, choose another as the target")
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
-            hands = find_hands(armature, ())
-            if recipe.arm:
-                check_arms(armature, hands)
+            check_drive(armature, find_hands(armature, ()), recipe.drive)
+        if recipe.into == "this":
+            check_plays_take(armature)
         self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None, reader=read_capture)
         yield from self._job.steps()
 
@@ -76,16 +76,13 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         armature = self._armature(scene)
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
-        if armature is not None and (notes := keying_warnings(own, take)):
+        if armature is not None and (notes := notes_of_keying(own, take)):
             self.report({"WARNING"}, "; ".join(notes))
         if own != armature:
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             self.report({"INFO"}, told)
-        shown = capture_object(context, take.recipe.capture)
-        if shown is None:
-            found = run_to_end(found_hands(take.recipe, take.markers))
-            shown = show_capture(context, take.markers, take.recipe.capture, found)
+        shown = markers_of_take(context, take)
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]
@@ -108,17 +105,20 @@ def target(context: "Context") -> "Object | None":
     """Return the armature to key, None for new hands. Raises RigError if the chosen one is not in the scene."""
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
-        return None
+        # A hand that was solved is an armature like others when its take is changed.
+        return chosen.result if chosen.into == "this" and is_armature(chosen.result) else None
     if not is_armature(chosen.armature) or not is_in_scene(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature
 
 
-def keying_warnings(armature: "Object", take: Take) -> list[str]:
-    """Return the warnings that keying has added to the report of a take."""
-    report = report_of(armature) or take.report
-    notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
-    return notes
+def markers_of_take(context: "Context", take: Take) -> "Object":
+    """Return the object with the markers that a take was made of, shown if it was not yet."""
+    shown = capture_object(context, take.recipe.capture)
+    if shown is None:
+        found = run_to_end(found_hands(take.recipe, take.markers))
+        shown = show_capture(context, take.markers, take.recipe.capture, found)
+    return shown
 
 
 def take_timing(context: "Context", take: Take) -> TakeTiming:

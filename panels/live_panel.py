@@ -67,11 +67,12 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
         paragraph(layout, context, sentence(limited), "INFO" if is_on_this_computer(chosen.host) else "ERROR")
     if device.serves_page:
         layout.prop(chosen, "page_names")
-    layout.row().prop(chosen, "drive", expand=True)
+    layout.row().prop(chosen, "angles", expand=True)
 
 
 def _driven(layout: "UILayout", chosen: Any) -> None:
     """Draw what the first performer drives: the same setting as for a capture."""
+    layout.row().prop(chosen, "drive", expand=True)
     layout.prop(chosen, "rig")
     if chosen.rig == "ARMATURE":
         layout.prop(chosen, "armature")

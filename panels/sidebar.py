@@ -151,13 +151,14 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
+        layout.row().prop(chosen, "drive", expand=True)
         layout.row().prop(chosen, "markers_on", expand=True)
         layout.row().prop(chosen, "purpose", expand=True)
         advanced = purpose_of(chosen) == ADVANCED
         if advanced:
             layout.prop(chosen, "solver", text="Algorithm")
         if chosen.capture.endswith(RAW_TAKE):
-            layout.row().prop(chosen, "drive", expand=True)
+            layout.row().prop(chosen, "angles", expand=True)
         if advanced:
             layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
@@ -165,7 +166,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             layout.prop(chosen, "armature")
             if chosen.armature and (library := library_of(chosen.armature)):
                 paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
-            layout.prop(chosen, "arm")
+            if chosen.drive in ("wrist", "arm"):
+                layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
             layout.prop(chosen, "keep")
             if chosen.keep != "directions":
                 layout.row().prop(chosen, "keep_scale", expand=True)
@@ -179,6 +181,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
         for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
+        _keys(layout, chosen)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
         if body:
@@ -217,6 +220,16 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
     reset.operator("knuckle.reset_settings", text="", icon="LOOP_BACK", emboss=False).what = what
     for name in known if body else ():
         body.prop(group, name)
+
+
+def _keys(layout: "UILayout", chosen: Any) -> None:
+    """Draw what is keyed, and in which take."""
+    layout.row().prop(chosen, "digits", expand=True)
+    layout.row().prop(chosen, "into", expand=True)
+    if chosen.into == "this":
+        column = layout.column(align=True)
+        column.prop(chosen, "blend_in")
+        column.prop(chosen, "blend_out")
 
 
 def _frames(layout: "UILayout", chosen: Any) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import solvers
 from ..capture.cleaning import resample
 from ..capture.markers import Markers
-from ..hand import mirror
+from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joint_rotations import apply_target_rotations
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
@@ -25,10 +25,11 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
+from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
-from .recipe import DriveChoice, Recipe, to_dict
+from .recipe import AnglesChoice, Recipe, to_dict
 from .report import accuracy_warnings, hand_report, rate_doubt
 from .retarget import RetargetedHand, observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
@@ -68,7 +69,7 @@ class Take:
 
     recipe: Recipe
     markers: Markers
-    """The cleaned markers at the rate of the solved frames. Never mirrored, even if the hands are."""
+    """The cleaned markers at the rate of the solved frames. Neither mirrored nor moved, even if the hands are."""
     times: Floats
     """(F,) s, times of the solved frames on the capture's clock."""
     hands: tuple[SolvedHand, ...]
@@ -125,13 +126,15 @@ class SolveJob:
         if recipe.fps is not None:
             markers = resample(markers, recipe.fps)
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
-        methods = SolveMethods(solver, smoothing, recipe.drive)
+        methods = SolveMethods(solver, smoothing, recipe.angles)
         solved = []
         for number, measured in enumerate(performer.hands.values()):
             begin, end = (0.2 + 0.8 * count / len(performer.hands) for count in (number, number + 1))
             solved.append((yield from part_of(begin, end, "", _solve_hand(measured, markers, smoothed, methods))))
         if recipe.mirror:
             solved = [_mirror_hand(hand) for hand in reversed(solved)]
+        if recipe.transform != NO_TRANSFORM:
+            solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
         for number, hand in enumerate(solved):
             if self.rig is not None:
                 yield Progress(1.0, f"Retargeting to the rig's {hand.side} hand")
@@ -159,13 +162,27 @@ def _mirror_hand(solved: SolvedHand) -> SolvedHand:
     )
 
 
+def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
+    """Move a solved hand by a similarity (4, 4). Angles stay the same; lengths and errors are scaled."""
+    factor, _ = similarity.factor_and_rotation(matrix)
+    hand = similarity.model(solved.hand, factor)
+    return replace(
+        solved,
+        hand=hand,
+        proportions=solved.proportions.scaled(factor),
+        targets=similarity.targets(solved.targets, matrix),
+        smoothed_targets=similarity.targets(solved.smoothed_targets, matrix),
+        pose=similarity.pose(solved.pose, hand, matrix),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SolveMethods:
     """The methods that a hand is solved with."""
 
     solver: Solver[Any]
     smoothing: Smoothing
-    drive: DriveChoice
+    angles: AnglesChoice
 
 
 def _solve_hand(
@@ -193,7 +210,7 @@ def _solve_hand(
     else:
         pose = methods.smoothing.smooth_pose(hand, targets, pose, smoothed.noise[hand.side])
     pose, guessed = estimate_unseen_fingers(pose, np.any(visible_digits(hand, targets), axis=0))
-    pose = apply_target_rotations(hand, targets, pose) if methods.drive == "joints" else pose
+    pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
     return SolvedHand(

@@ -10,6 +10,8 @@ from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
 from ..errors import RecipeError
+from ..hand.joints import DIGITS
+from .capture_transform import NO_TRANSFORM, CaptureTransform
 
 HandChoice = Literal["auto", "left", "right", "both"]
 HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
@@ -26,11 +28,20 @@ KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
 ScaleChoice = Literal["hand", "world"]
 SCALES: tuple[ScaleChoice, ...] = get_args(ScaleChoice)
 
-DriveChoice = Literal["targets", "joints"]
+AnglesChoice = Literal["solved", "device"]
+ANGLES: tuple[AnglesChoice, ...] = get_args(AnglesChoice)
+
+DriveChoice = Literal["auto", "fingers", "wrist", "arm"]
 DRIVES: tuple[DriveChoice, ...] = get_args(DriveChoice)
+
+IntoChoice = Literal["new", "this"]
+INTOS: tuple[IntoChoice, ...] = get_args(IntoChoice)
 
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
+
+MAX_BLEND = 10_000
+"""The most frames that blending may take."""
 
 MarkerMap = dict[str, dict[str, Any]]
 """side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
@@ -78,8 +89,8 @@ class Recipe:
     """Name of a solver; `knuckle solvers` lists them."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Settings of the solver; the others keep their defaults."""
-    drive: DriveChoice = "targets"
-    """For takes of devices that send rotations: solve from `targets`, or take the device's own `joints` angles."""
+    angles: AnglesChoice = "solved"
+    """For takes of devices that send rotations: joint angles are `solved` from positions, or the `device`'s own."""
     smoothing: str = "off"
     """Smoothing: `off`, `live` or `whole`."""
     smoothing_settings: dict[str, Any] = field(default_factory=dict)
@@ -90,22 +101,35 @@ class Recipe:
     """Name of the armature object to key; null takes the only one that has hands, or the active one."""
     mappings: dict[str, Any] | None = None
     """Mapping of each of the rig's hands, by side, as a mapping file holds it; takes precedence over detection."""
-    arm: bool = False
-    """Move the rig's arm so that the wrist is where it was recorded."""
+    drive: DriveChoice = "auto"
+    """What the capture moves: the `fingers` alone, the hand with its `wrist`, or also the `arm`, so that the wrist is
+    where it was recorded. `auto` moves the fingers of a hand on an arm, and the wrist of a hand without one."""
+    digits: list[str] | None = None
+    """Digits to key, such as `thumb` and `index-finger`; null keys all. Unless all are keyed, wrist and arm stay."""
+    into: IntoChoice = "new"
+    """Key a `new` take, or replace these frames of `this` take, which the rig plays."""
+    blend_in: int = 5
+    """Frames of the scene over which this take's keys go over to the new ones."""
+    blend_out: int = 5
+    """Frames of the scene over which the new keys go over to this take's."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
     """What to keep on a rig of other proportions: `directions` of bones, positions of `fingertips`, or `pinches`."""
     keep_scale: ScaleChoice = "hand"
     """Scale of positions and distances that are kept: of the rig's `hand`, or metres of the `world`."""
+    transform: CaptureTransform = NO_TRANSFORM
+    """Where the capture stands in the scene; it is mirrored first."""
     fps: float | None = None
     """Frames per second of the keys; null takes the capture's own frames."""
 
     def __post_init__(self) -> None:
         _check_choice("hand", self.hand, HANDS)
         _check_choice("labels", self.labels, LABELS)
+        _check_choice("angles", self.angles, ANGLES)
         _check_choice("drive", self.drive, DRIVES)
         _check_choice("markers_on", self.markers_on, MARKERS_ON)
+        _check_choice("into", self.into, INTOS)
         _check_choice("keep", self.keep, KEEPS)
         _check_choice("keep_scale", self.keep_scale, SCALES)
         _check_choice("unit", self.unit, UNITS)
@@ -118,6 +142,13 @@ class Recipe:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
         if self.rate is not None and not 0 < self.rate <= MAX_RATE_HZ:
             raise RecipeError(f"rate is {self.rate}, it must be above 0 and at most {MAX_RATE_HZ:g} Hz")
+        for name, frames in (("blend_in", self.blend_in), ("blend_out", self.blend_out)):
+            if not 0 <= frames <= MAX_BLEND:
+                raise RecipeError(f"{name} is {frames}, expected 0 to {MAX_BLEND} frames")
+        if self.digits is not None and not self.digits:
+            raise RecipeError(f"digits is empty, expected some of {', '.join(DIGITS)}")
+        for digit in self.digits or ():
+            _check_choice("digit", digit, DIGITS)
         if self.fps is not None and not 0 < self.fps <= 10_000:
             raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
 
@@ -129,12 +160,34 @@ def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:
 
 def from_dict(data: object, where: str) -> Recipe:
     """Build a recipe from decoded JSON. Raises RecipeError naming `where` and what is wrong."""
+    _check_renamed(data, where)
     values = _check_fields(data, Recipe, where)
     if "capture" not in values:
         raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
     if "cleaning" in values:
         values["cleaning"] = Cleaning(**_check_fields(values["cleaning"], Cleaning, f"{where}, cleaning"))
+    if "transform" in values:
+        parts: dict[str, Any] = _check_fields(values["transform"], CaptureTransform, f"{where}, transform")
+        parts |= {name: tuple(part) for name, part in parts.items() if isinstance(part, list)}
+        values["transform"] = CaptureTransform(**parts)
     return Recipe(**values)
+
+
+_RENAMED = {
+    '"arm": true': '"drive": "arm"',
+    '"arm": false': '"drive": "wrist"',
+    '"drive": "targets"': '"angles": "solved"',
+    '"drive": "joints"': '"angles": "device"',
+}
+"""A field of recipes of early versions -> what says the same now."""
+
+
+def _check_renamed(data: object, where: str) -> None:
+    """Raise RecipeError for a field that has another name now."""
+    for name in ("arm", "drive"):
+        before = f'"{name}": {json.dumps(data.get(name))}' if isinstance(data, dict) else ""
+        if before in _RENAMED:
+            raise RecipeError(f"{where}: {before} is of an early version, expected {_RENAMED[before]}")
 
 
 def _check_fields(data: object, kind: type, where: str) -> dict[str, Any]:
@@ -157,6 +210,8 @@ def _matches_type(value: object, hint: Any) -> bool:
         return any(_matches_type(value, part) for part in get_args(hint))
     if origin is Literal:
         return value in get_args(hint)
+    if origin in (list, tuple):
+        return _matches_items(value, get_args(hint), any_number=origin is list)
     if is_dataclass(hint) or origin is dict:
         return isinstance(value, dict)
     if isinstance(value, bool):
@@ -164,9 +219,18 @@ def _matches_type(value: object, hint: Any) -> bool:
     return isinstance(value, (int, float) if hint is float else hint)
 
 
+def _matches_items(value: object, hints: tuple[Any, ...], *, any_number: bool) -> bool:
+    """Whether a decoded JSON value is a list of items of these types, or of any number of the only type."""
+    if not isinstance(value, list | tuple) or not (any_number or len(value) == len(hints)):
+        return False
+    return all(_matches_type(item, hint) for item, hint in zip(value, hints * len(value), strict=False))
+
+
 def to_dict(recipe: Recipe) -> dict[str, Any]:
     """Encode a recipe as JSON."""
-    return asdict(recipe)
+    data = asdict(recipe)
+    data["transform"] |= {name: list(part) for name, part in data["transform"].items() if isinstance(part, tuple)}
+    return data
 
 
 MAX_JSON_BYTES = 16 * 2**20

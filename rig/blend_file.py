@@ -14,19 +14,19 @@ import bpy
 from ..errors import RigError
 from ..files import FileError, written_whole
 from ..pipeline.job import Take
-from ..pipeline.recipe import Recipe
+from ..pipeline.recipe import DriveChoice, IntoChoice, Recipe
 from ..pipeline.rig_constraints import Rig
 from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
-from .keys.arm_keys import check_arms
+from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
-from .keys.keying_notes import keying_notes
-from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
+from .keys.take_report import notes_of_keying
+from .keys.take_scene import TakeTiming, check_plays_take, take_frames, take_name, timing_of, write_take
 from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
-from .markers_object import add_markers, object_name, show_mirrored
+from .markers_object import add_markers, object_name, set_transform
 from .rig_query import RigQuery
 
 if TYPE_CHECKING:
@@ -85,12 +85,13 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     timing = TakeTiming()
     started = time.perf_counter()
     with editable(rig_armature, scene, bpy.context.view_layer) if rig_armature else nullcontext() as armature:
-        notes = (*rig_notes, *keying_notes(armature, take)) if armature else ()
         armatures = write_take(take, armature, scene, collection, timing)
+        notes = (*rig_notes, *notes_of_keying(armatures[0], take))
     seconds = time.perf_counter() - started
+    first = float(take_frames(take, scene, timing_of(take, armatures[0], timing))[0])
     name = f"{object_name(take.markers)} markers"
-    markers = add_markers(take.markers, name, collection, start=timing.start, rate=scene_rate(scene))
-    show_mirrored(markers, take.recipe.mirror)
+    markers = add_markers(take.markers, name, collection, start=first, rate=scene_rate(scene))
+    set_transform(markers, take.recipe.transform, mirror=take.recipe.mirror)
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
@@ -110,15 +111,19 @@ def _add_camera_and_light(take: Take, scene: "Scene", collection: "Collection", 
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str, arm: bool = False, wanted: RigChoice = DEFAULT_CHOICE) -> Rig | None:
+def check_rig(
+    rig: str, drive: DriveChoice = "auto", wanted: RigChoice = DEFAULT_CHOICE, into: IntoChoice = "new"
+) -> Rig | None:
     """Check before solving that a take can be keyed on a rig; return its interface for a job, None for Knuckle's hand.
 
-    Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or if `arm`
-    is requested and it has none.
+    Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or lacks the
+    arm that is to be driven or the take that is to be changed.
     """
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
-    if armature is not None and arm:
-        check_arms(armature, find_hands(armature, ()))
+    if armature is not None:
+        check_drive(armature, find_hands(armature, ()), drive)
+    if into == "this":
+        check_plays_take(armature)
     return RigQuery.of(armature) if armature else None
 
 

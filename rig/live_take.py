@@ -4,18 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.generators import Steps, part_of
 from ..hand.kinematics import Pose
 from ..hand.pose_interpolation import interpolated
-from .data_reference import DataReference
 from .keys.frame_times import scene_frames, scene_rate
 from .keys.hand_motion import KeyedHand
-from .keys.keyframes import key_hands_stepwise
-from .keys.nla_layers import TAKE_PROPERTY, pull_up, push_down
+from .keys.layered_keys import key_above_stepwise
 from .keys.take_report import TIMECODE_PROPERTY
 from .posing.rig_hand import RigHand
 
@@ -58,23 +55,15 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
         rig_hand, pose = take.rig_hands[hand], take.poses[hand]
         armature = rig_hand.find_armature()
         if armature is not None:
-            binding = replace(rig_hand.binding, armature=armature.name)
+            assert rig_hand.mover is not None, "apply_pose.begin made it"
+            keyed = rig_hand.mover.keyed
+            binding = replace(keyed.binding, armature=armature.name)
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
-            armatures.setdefault(armature, []).append(KeyedHand(binding, rig_hand.hand, live_pose))
-    span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
-    for number, (armature, keyed) in enumerate(armatures.items()):
+            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose))
+    for number, (armature, keyed_hands) in enumerate(armatures.items()):
         begin, end = number / len(armatures), (number + 1) / len(armatures)
-        bones = {str(bone) for each in keyed for bone in each.binding.bones if bone}
-        strip, reference = push_down(armature, bones, span), DataReference.of(armature)
-        try:
-            work = key_hands_stepwise(armature, keyed, frames, take.name)
-            action = yield from part_of(begin, end, f"Keying {armature.name}", work)
-        except BaseException:
-            present = reference.among(bpy.data.objects)
-            if present is not None:
-                pull_up(present, strip)
-            raise
-        action[TAKE_PROPERTY] = True
+        work = key_above_stepwise(armature, keyed_hands, frames, take.name, scene)
+        action = yield from part_of(begin, end, f"Keying {armature.name}", work)
         if take.timecode:
             action[TIMECODE_PROPERTY] = take.timecode

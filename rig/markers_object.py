@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ..capture.markers import Markers
+from ..pipeline.capture_transform import CaptureTransform, transform_of
 from .marker_nodes import NAME, input_identifiers, marker_nodes, shows_markers
 from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 
@@ -84,6 +86,22 @@ def set_timing(obj: "Object", start: float, rate: float) -> None:
 def show_mirrored(obj: "Object", mirror: bool) -> None:
     """Show the capture mirrored in X or not, to match its solved hands; the data do not change."""
     obj.scale.x = abs(obj.scale.x) * (-1.0 if mirror else 1.0)
+
+
+def set_transform(obj: "Object", transform: CaptureTransform, *, mirror: bool) -> None:
+    """Place a markers object in the scene, and show it mirrored or not."""
+    obj.matrix_world = Matrix(transform.matrix().tolist())
+    show_mirrored(obj, mirror)
+
+
+def transform_in_scene(obj: "Object") -> CaptureTransform:
+    """Return where a markers object is on the scene's frame. Raises RecipeError if it is scaled unevenly."""
+    # What was moved since the last redraw, by a script or by an operator, is not evaluated yet.
+    bpy.context.view_layer.update()
+    matrix = np.array(obj.matrix_world, float)
+    if np.linalg.det(matrix[:3, :3]) < 0:  # it is shown mirrored
+        matrix[:, 0] *= -1.0
+    return transform_of(matrix, f"the markers '{obj.name}'")
 
 
 def is_markers(obj: "Object | None") -> bool:

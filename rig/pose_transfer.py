@@ -172,6 +172,13 @@ def bone_poses(
     return poses, bases, rig.static
 
 
+def resting_wrist(binding: RigBinding, matrix_world: Floats) -> Floats:
+    """Return T_world_wrist (..., 4, 4) at rest of an armature with T_world_armature (..., 4, 4)."""
+    wrist = np.array(matrix_world @ binding.rest[0])
+    wrist[..., :3, :3] = rot.transformed(matrix_world[..., :3, :3], binding.rest[0, :3, :3])
+    return wrist
+
+
 def points_to_armature(matrix_world: Floats, points: Floats) -> Floats:
     """Map points (F, 3) from the world to armature space."""
     to_armature = np.linalg.inv(matrix_world)

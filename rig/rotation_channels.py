@@ -26,6 +26,18 @@ def channel_values(rotations: Floats, mode: str) -> Floats:
     return eulers(rot.to_matrix(rotations), mode)
 
 
+def rotations(values: Floats, mode: str) -> Floats:
+    """Return unit quaternions (F, 4) of channel values (F, 4) or (F, 3). Zeros stand for no rotation, as in Blender."""
+    if mode == "QUATERNION":
+        length = np.linalg.norm(values, axis=-1, keepdims=True)
+        return np.where(length > 1e-9, values / np.maximum(length, 1e-9), rot.IDENTITY)
+    if mode == "AXIS_ANGLE":
+        length = np.linalg.norm(values[:, 1:], axis=-1, keepdims=True)
+        axes = np.where(length > 1e-9, values[:, 1:] / np.maximum(length, 1e-9), [0.0, 1.0, 0.0])
+        return rot.from_axis_angle(axes, values[:, 0])
+    return rot.from_matrix(from_eulers(values, mode))
+
+
 def nearest_values(rotation: Floats, mode: str, now: Floats) -> Floats:
     """Return channel values (4,) or (3,) for a unit quaternion (4,): of all equivalent ones, the nearest to `now`.
 

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 
 from knuckle.capture.cleaning import Cleaning
 from knuckle.cli.main import command_parser
+from knuckle.pipeline.capture_transform import CaptureTransform
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SMOOTHING, SOLVER
 from knuckle.solvers.registry import Registry
@@ -92,7 +93,8 @@ def value_of(action: argparse.Action) -> list[str]:
         return []
     if action.choices:
         return ["|".join(map(str, action.choices))]
-    return [str(action.metavar or action.dest.upper())]
+    name = action.metavar or action.dest.upper()
+    return list(name) if isinstance(name, tuple) else [name]
 
 
 def recipe_page() -> str:
@@ -115,7 +117,12 @@ def recipe_page() -> str:
     cleaning = (
         "## cleaning\n\nHow markers are cleaned before they are solved ([file formats](captures.md#cleaning)).\n\n"
     )
-    return "\n\n".join([textwrap.dedent(intro).strip(), fields_table(Recipe), cleaning + fields_table(Cleaning)]) + "\n"
+    transform = (
+        "## transform\n\nWhere the capture stands in the scene: the transform of its markers, and of what is solved "
+        "from them.\n\n"
+    )
+    tables = [fields_table(Recipe), cleaning + fields_table(Cleaning), transform + fields_table(CaptureTransform)]
+    return "\n\n".join([textwrap.dedent(intro).strip(), *tables]) + "\n"
 
 
 def fields_table(kind: type[Any]) -> str:
@@ -144,6 +151,10 @@ def type_name(hint: Any) -> str:
     if dataclasses.is_dataclass(hint) or getattr(hint, "__origin__", None) is dict:
         return "object"
     parts = getattr(hint, "__args__", ())
+    if getattr(hint, "__origin__", None) is list:
+        return f"list of {type_name(parts[0])}s"
+    if getattr(hint, "__origin__", None) is tuple:
+        return f"list of {len(parts)} numbers"
     return ", ".join(f"`{part}`" if isinstance(part, str) else type_name(part) for part in parts)
 
 

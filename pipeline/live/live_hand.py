@@ -14,7 +14,7 @@ from ...hand.targets import Targets, assign
 from ...solvers import Solver, State, initial_state
 from ...solvers.smoothing.observability import visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
-from ..recipe import DriveChoice
+from ..recipe import AnglesChoice
 from .measuring_buffer import MeasuringResult
 
 Floats = NDArray[np.float64]
@@ -23,15 +23,15 @@ Floats = NDArray[np.float64]
 class LiveHand:
     """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames."""
 
-    def __init__(self, result: MeasuringResult, solver: Solver[Any], drive: DriveChoice, limits: RigLimits) -> None:
-        """drive: 'joints' takes angles from the device's rotations where it sends them, 'targets' solves all angles."""
+    def __init__(self, result: MeasuringResult, solver: Solver[Any], angles: AnglesChoice, limits: RigLimits) -> None:
+        """angles: 'device' takes those of the device's rotations where it sends them, 'solved' solves all."""
         measured = result.measured.with_rig_limits(limits.limits) if limits.limits else result.measured
         self.side = result.side
         self.labels = result.labels
         self.skin: Surface | None = None
         """The skin mesh of a new hand; None if the hand drives a rig."""
         self.measured = measured
-        self._solver, self._drive = solver, drive
+        self._solver, self._angles = solver, angles
         self.hand, self._targets = assign(measured.model, measured.spots, result.times, result.positions)
         self._seen_digits = np.any(visible_digits(self.hand, self._targets), axis=0)
         self._state: State | None = initial_state(solver, measured)
@@ -53,4 +53,4 @@ class LiveHand:
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = estimate_unseen_fingers(pose, self._seen_digits)
-        return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._drive == "joints" else pose
+        return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._angles == "device" else pose

@@ -18,7 +18,7 @@ from ...hand.marker_sets import Groups, from_json, subject_of, suggest
 from ...hand.mesh.surface import surface
 from ...solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothing
 from ...solvers.smoothing.smoothing_kinds import NoSmoothing
-from ..recipe import DriveChoice, Recipe
+from ..recipe import AnglesChoice, Recipe
 from .dropout_blend import DropoutBlend
 from .live_hand import LiveHand
 from .measuring_buffer import MeasuringBuffer
@@ -97,13 +97,13 @@ class _TrackedHand:
 class Session:
     """The hands of a device's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
-    def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = no_rig) -> None:
+    def __init__(self, recipe: Recipe, angles: AnglesChoice = "solved", rig: RigOf = no_rig) -> None:
         """Of the recipe, solver, settings, smoothing, markers, performer and hand are used; any smoothing becomes live.
 
         rig: called with a hand's name before the hand is measured. Raises RecipeError for an unknown solver, smoothing
         or setting.
         """
-        self._recipe, self._drive, self._rig = recipe, drive, rig
+        self._recipe, self._angles, self._rig = recipe, angles, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         if not isinstance(smoothing, NoSmoothing):
@@ -246,7 +246,7 @@ class Session:
     def _measure(self, driven: DrivenHand, buffer: MeasuringBuffer) -> LiveHand:
         """Measure a hand. Runs in the worker thread: reads only attributes of the session that never change."""
         result = buffer.measure(self._recipe)
-        live = LiveHand(result, self._solver, self._drive, driven.limits.get(result.side, RigLimits({})))
+        live = LiveHand(result, self._solver, self._angles, driven.limits.get(result.side, RigLimits({})))
         if driven.needs_skin:
             live.skin = surface(live.measured.proportions)
         return live

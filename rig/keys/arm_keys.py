@@ -75,6 +75,11 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
     return None
 
 
+def arm_of(armature: "Object", found: FoundHand) -> ArmBones | None:
+    """Return the arm above a hand, whether keys move it or it follows the wrist's control; None if there is none."""
+    return _arm_ending_at(armature, found, armature.data.bones[found.bones["wrist"]]) or arm_following(armature, found)
+
+
 def arm_following(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm that follows the wrist's control, as one in IK does; None if there is none."""
     if found.carrier is None or found.carrier == found.bones["wrist"]:

@@ -1,6 +1,6 @@
 """The motion of the bones of an armature's hands in pieces: a long take at once would stop Blender for a minute."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
+from ...hand.joints import DIGITS, JOINT_INDEX, JOINTS, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ..binding import RigBinding
 from ..data_reference import DataReference
 from ..intermediate_bones import bones_between
-from ..pose_transfer import BoneMotion, rig_hierarchy, transfer
+from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
 from .played_action import playing_no_action
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FRAMES_PER_PIECE = 500
+WRIST = JOINT_INDEX["wrist"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +40,29 @@ class KeyedHand:
     """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
     offsets: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
     """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
+    digits: Collection[str] = DIGITS
+    """The digits that are keyed."""
+    wrist: bool = True
+    """Whether the wrist is keyed. If not, the digits move relative to the wrist, wherever the character has it."""
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """The joints whose bones are keyed, parents first."""
+        return tuple(
+            joint
+            for joint in self.binding.mapped
+            if (self.wrist if joint == WRIST else digit_of(JOINTS[joint]) in self.digits)
+        )
+
+    @property
+    def arm_bones(self) -> list[str]:
+        """The bones of the arm that are keyed."""
+        return [self.arm.upper, self.arm.fore] if self.arm else []
+
+    @property
+    def bones(self) -> list[str]:
+        """The bones that are keyed."""
+        return [*self.arm_bones, *(str(self.binding.bones[joint]) for joint in self.joints)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,17 +85,21 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
     the armature is deleted meanwhile.
     """
     reference = DataReference.of(armature)
-    movers = [_HandMover(armature, keyed) for keyed in hands]
+    movers = [HandMover(armature, keyed) for keyed in hands]
     bones = [name for mover in movers for name in mover.evaluated_bones]
-    moving = parent_motion.carriers_move(armature)
+    carried = any(mover.is_carried for mover in movers)
+    moving = carried and parent_motion.carriers_move(armature)
     with playing_no_action(armature):
-        world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
+        if carried:
+            world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
+        else:
+            world, rests = parent_motion.standing_now(armature, bones)
     for start in range(0, len(frames), FRAMES_PER_PIECE):
         rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.standing(present, bones, frames[rows])
-        yield [values for mover in movers for values in mover.piece(present, rows, world, rests)]
+        yield [values for mover in movers for values in mover.values(present, mover.pose(rows), world, rests)]
 
 
 def still_there(armature: DataReference) -> "Object":
@@ -95,8 +124,8 @@ def _locations(piece: BoneValues) -> Floats:
     return piece.locations
 
 
-class _HandMover:
-    """Moves the bones of one hand, and of its arm."""
+class HandMover:
+    """Moves the bones of one hand, and of its arm. Keeps the arm's state from one piece to the next."""
 
     def __init__(self, armature: "Object", keyed: KeyedHand) -> None:
         rest, binding = armature.data.bones, keyed.binding
@@ -104,6 +133,7 @@ class _HandMover:
         self._between = bones_between(armature, binding)
         self._on_forearm: dict[int, Floats] = {}
         """joint -> the rest matrix of its bone, which the forearm carries."""
+        location_keyed = binding.location_keyed.copy()
         if keyed.arm:
             forearm = rest[keyed.arm.fore]
             self._on_forearm = {
@@ -111,51 +141,67 @@ class _HandMover:
                 for joint, name in self._outside.items()
                 if forearm in rest[name].parent_recursive
             }
-            location_keyed = binding.location_keyed.copy()
             location_keyed[list(self._on_forearm)] = False
-            binding = replace(binding, location_keyed=location_keyed)
-        self._keyed = replace(keyed, binding=binding)
-        self._hierarchy = rig_hierarchy(binding, keyed.hand)
+        limits = binding.limits
+        if not keyed.wrist:
+            # The wrist is taken to be at rest: keys of the bones that hang on it are the same wherever it is.
+            self._outside.pop(WRIST, None)
+            location_keyed[WRIST] = False
+            limits = {joint: of_bone for joint, of_bone in limits.items() if joint != WRIST}
+        self.keyed = replace(keyed, binding=replace(binding, location_keyed=location_keyed, limits=limits))
+        self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
 
     @property
     def evaluated_bones(self) -> list[str]:
         """The bones whose rest transforms are needed as their parents move them."""
         between = [name for pair in self._between.values() for name in pair]
-        return [*self._outside.values(), *between, *([self._keyed.arm.upper] if self._keyed.arm else [])]
+        return [*self._outside.values(), *between, *([self.keyed.arm.upper] if self.keyed.arm else [])]
 
-    def piece(
-        self, armature: "Object", rows: slice, world: Floats, rests: Mapping[str, Floats]
+    @property
+    def is_carried(self) -> bool:
+        """Whether the keys depend on the motion of what carries the hand."""
+        return self.keyed.wrist or bool(self.evaluated_bones)
+
+    def pose(self, rows: slice) -> Pose:
+        """Return the hand's pose in some of the frames."""
+        pose = self.keyed.pose
+        return Pose(pose.hand, pose.root[rows], pose.angles[rows])
+
+    def values(
+        self, armature: "Object", pose: Pose, world: Floats, rests: Mapping[str, Floats]
     ) -> Iterator[BoneValues]:
-        """Yield the values of the bones in some of the frames; world, rests: see parent_motion.standing."""
-        keyed = self._keyed
-        pose = Pose(keyed.pose.hand, keyed.pose.root[rows], keyed.pose.angles[rows])
+        """Yield the values of the bones for a pose of some frames; world, rests: see parent_motion.standing."""
+        keyed = self.keyed
         held_rests = {joint: rests[name] for joint, name in self._outside.items()}
         held_rests |= parent_motion.rests_between(armature, self._between, rests)
         if keyed.arm:
             arm = self._move_arm(armature, keyed.arm, pose, world, rests)
             held_rests |= {joint: arm.forearm @ rest for joint, rest in self._on_forearm.items()}
             yield from (BoneValues(name, rotations) for name, rotations in arm.rotations.items())
+        if not keyed.wrist:
+            at_rest = np.broadcast_to(resting_wrist(keyed.binding, world), pose.root.shape)
+            pose = Pose(pose.hand, at_rest, pose.angles)
         motion = transfer(keyed.binding, keyed.hand, pose, world, held_rests, hierarchy=self._hierarchy)
-        yield from _bone_values(keyed.binding, motion.with_offsets(keyed.offsets))
+        yield from _bone_values(keyed, motion.with_offsets(keyed.offsets))
 
     def _move_arm(
         self, armature: "Object", arm: ArmBones, pose: Pose, world: Floats, rests: Mapping[str, Floats]
     ) -> ArmMotion:
         """Move the arm, continuing the motion of the piece before."""
         shoulder = rests.get(arm.upper, np.array(armature.data.bones[arm.upper].matrix_local))
-        binding, before = self._keyed.binding, self._arm_motion
+        binding, before = self.keyed.binding, self._arm_motion
         self._arm_motion = move_arm(armature, arm, binding, pose, world=world, shoulder_rest=shoulder, before=before)
         return self._arm_motion
 
 
-def _bone_values(binding: RigBinding, motion: BoneMotion) -> Iterator[BoneValues]:
-    for joint in binding.mapped:
+def _bone_values(keyed: KeyedHand, motion: BoneMotion) -> Iterator[BoneValues]:
+    for joint in keyed.joints:
         static = bool(motion.static[joint])
         # Copies: a view would keep the whole piece in memory.
         rows = slice(0, 1) if static else slice(None)
-        locations = motion.locations[rows, joint].copy() if binding.location_keyed[joint] else None
-        yield BoneValues(str(binding.bones[joint]), motion.rotations[rows, joint].copy(), locations, static)
+        locations = motion.locations[rows, joint].copy() if keyed.binding.location_keyed[joint] else None
+        yield BoneValues(str(keyed.binding.bones[joint]), motion.rotations[rows, joint].copy(), locations, static)
 
 
 def bones_with_outside_parents(armature: "Object", binding: RigBinding) -> dict[int, str]:

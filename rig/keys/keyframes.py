@@ -94,7 +94,7 @@ def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
     for curve in curves:
         if curve.group and curve.group not in groups:
-            groups[curve.group] = channelbag.groups.new(curve.group)
+            groups[curve.group] = channelbag.groups.get(curve.group) or channelbag.groups.new(curve.group)
         for index, column in enumerate(curve.values.T):
             fcurve = channelbag.fcurves.new(curve.data_path, index=index)
             if curve.group:

@@ -7,17 +7,13 @@ from ...hand.joints import DIGITS, digit_label, digit_of
 from ...pipeline.job import Take
 from ...pipeline.retarget import FINGERS, is_mitten
 from ..armature_hands import FoundHand, find_hands
-from .take_report import REPORT_PROPERTY
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Action, Object
 
 
 def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
-    """Return notes on what will not be keyed, what is ambiguous and which action will no longer play.
-
-    Call it before the take is keyed. Raises RigError as find_hands does.
-    """
+    """Return notes on what will not be keyed and what is ambiguous. Raises RigError as find_hands does."""
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     notes: list[str] = []
     for solved in take.hands:
@@ -25,20 +21,24 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
             notes += _hand_notes(found[solved.side])
         else:
             notes.append(f"the rig has no {solved.side} hand: it was solved and is not keyed")
+    return tuple(notes)
+
+
+def pushed_note(armature: "Object", played: "Action | None") -> tuple[str, ...]:
+    """Return what became of the action that an armature played before it was keyed, if it plays on below the take."""
     animation = armature.animation_data
-    played = animation.action if animation else None
-    if played is not None and played.get(REPORT_PROPERTY) is None:
-        notes.append(
-            f"the armature played its action '{played.name}' until now: it keeps its keys, push it down to the NLA to "
-            "play it together with the take"
-        )
-    return (*notes, *playing_notes(armature))
+    below = [strip.action for track in animation.nla_tracks for strip in track.strips] if animation else []
+    if played is None or played not in below:
+        return ()
+    off = "" if animation.use_nla else "; its NLA is switched off, switch it on to see that"
+    return (f"action '{played.name}' was pushed down to the NLA and plays on below the take{off}",)
 
 
 def playing_notes(armature: "Object") -> tuple[str, ...]:
     """Return a note, with a remedy, on each setting of an armature that keeps the take from playing as solved.
 
-    Blender blends an armature's action with NLA strips only if there are strips that play.
+    To be called when the take is keyed. Blender blends an armature's action with NLA strips only if there are strips
+    that play.
     """
     animation = armature.animation_data
     tracks = animation.nla_tracks if animation and animation.use_nla else ()

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object
 
 
+def played_action(obj: "Object") -> "Action | None":
+    """Return the action that an object plays besides its NLA strips, None without one."""
+    return obj.animation_data.action if obj.animation_data else None
+
+
 def empty_action(name: str, slot_name: str) -> "tuple[Action, Any, Any]":
     """Return a new action, its slot, and the channelbag of its curves."""
     action = bpy.data.actions.new(name)

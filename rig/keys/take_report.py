@@ -3,12 +3,16 @@
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ...pipeline.job import Take
+
 if TYPE_CHECKING:
     from bpy.types import Object
 
 REPORT_PROPERTY = "knuckle_result"
 """Custom property of a take's action that holds its report, as JSON; not of the armature, because a library override
 keeps no new properties."""
+TIMING_PROPERTY = "knuckle_timing"
+"""Custom property of a take's action: a frame, and the capture's time in s that falls on it."""
 TIMECODE_PROPERTY = "knuckle_timecode"
 """Custom property of an action that holds the timecode of its first key, if the capture or the device has one."""
 
@@ -31,6 +35,13 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return report if _is_report(report) else None
+
+
+def notes_of_keying(armature: "Object", take: Take) -> list[str]:
+    """Return the warnings that keying has added to the report of a take, which the armature plays."""
+    report = report_of(armature) or take.report
+    notes: list[str] = report["warnings"][len(take.report.get("warnings", ())) :]
+    return notes
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:

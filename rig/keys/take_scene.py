@@ -1,7 +1,7 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,27 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import JOINT_INDEX, JOINTS, SIDES
+from ...hand.joints import JOINTS, SIDES
 from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.job import SolvedHand, Take
-from ..armature_hands import FoundHand, find_hands
+from ..armature_hands import find_hands
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
-from .arm_keys import find_arm
+from .drive import driven
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
-from .keyframes import check_keyable, key_hands
-from .keying_notes import keying_notes, playing_notes
+from .keyframes import check_keyable
+from .keying_notes import keying_notes, playing_notes, pushed_note
+from .layered_keys import key_above
 from .parent_motion import is_evaluated
-from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, report_of
+from .played_action import played_action
+from .spliced_keys import Blend, played_take, splice_keys
+from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, TIMING_PROPERTY, report_of
 
 if TYPE_CHECKING:
-    from bpy.types import Collection, Object, Scene
+    from bpy.types import Action, Collection, Object, Scene
 
 Floats = NDArray[np.float64]
 
@@ -83,22 +86,12 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     limited = take.recipe.rig_limits
     bindings = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in matched]
     keyed = [_keyed(*pair) for pair in zip(matched, bindings, strict=True)]
-    return [with_arm(armature, found[one.binding.side], one) for one in keyed] if take.recipe.arm else keyed
+    return [driven(armature, found[one.binding.side], one, take.recipe.drive, take.recipe.digits) for one in keyed]
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
     pose = solved.pose if solved.retargeted is None else solved.retargeted.pose
     return KeyedHand(binding, pose.hand, pose)
-
-
-def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
-    """Return a keyed hand whose wrist reaches its captured position. Raises RigError if there is no arm."""
-    arm = find_arm(armature, found)
-    if arm is not None:
-        return replace(keyed, arm=arm)
-    location_keyed = keyed.binding.location_keyed.copy()
-    location_keyed[JOINT_INDEX["wrist"]] = True
-    return replace(keyed, binding=replace(keyed.binding, location_keyed=location_keyed))
 
 
 def write_take(
@@ -108,26 +101,64 @@ def write_take(
 
     If it raises RigError, nothing has been written.
     """
-    frames = take_frames(take, scene, timing)
-    hands: list[tuple[Object, list[KeyedHand]]] = []
+    if take.recipe.into == "this":
+        check_plays_take(armature)
     if armature is not None:
-        hands.append((armature, bind_hands(armature, take)))
-        notes = keying_notes(armature, take)
-    else:
-        ordered = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
-        # All are checked before any is built, because one that cannot be keyed is an error.
-        existing = [_existing_hand(take, solved, scene) for solved in ordered]
-        notes = tuple(note for pair in existing if pair for note in playing_notes(pair[0]))
-        for solved, pair in zip(ordered, existing, strict=True):
-            target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
-            hands.append((target, [_keyed(solved, binding)]))
-    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+        timing = timing_of(take, armature, timing)
+    frames = take_frames(take, scene, timing)
+    notes = () if armature is None else keying_notes(armature, take)
+    hands = _new_hands(take, scene, collection) if armature is None else [(armature, bind_hands(armature, take))]
+    actions = []
     for target, keyed in hands:
-        action = key_hands(target, keyed, frames, take_name(take))
+        played = played_action(target)
+        actions.append(_key(target, keyed, frames, take, scene))
+        notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+    for action in actions:
         action[REPORT_PROPERTY] = json.dumps(report)
-        if take.markers.timecode and take.recipe.start in (None, 1):
-            action[TIMECODE_PROPERTY] = take.markers.timecode
+        if take.recipe.into == "new":
+            action[TIMING_PROPERTY] = [timing.start, float(take.times[0]) if timing.origin is None else timing.origin]
+            if take.markers.timecode and take.recipe.start in (None, 1):
+                action[TIMECODE_PROPERTY] = take.markers.timecode
     return tuple(target for target, _ in hands)
+
+
+def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, scene: "Scene") -> "Action":
+    """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
+    recipe = take.recipe
+    if recipe.into == "this":
+        return splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
+    return key_above(target, hands, frames, take_name(take), scene)
+
+
+def check_plays_take(armature: "Object | None") -> None:
+    """Raise RigError unless an armature plays a take that can be changed."""
+    if armature is None:
+        raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
+    played_take(armature)
+
+
+def timing_of(take: Take, armature: "Object", timing: TakeTiming) -> TakeTiming:
+    """Return when a take starts: one that went into the take that an armature plays, as that does."""
+    if take.recipe.into == "new":
+        return timing
+    kept = played_take(armature).get(TIMING_PROPERTY)
+    if timing.origin is not None or kept is None:
+        return timing
+    return TakeTiming(float(kept[0]), float(kept[1]))
+
+
+def _new_hands(take: Take, scene: "Scene", collection: "Collection") -> "list[tuple[Object, list[KeyedHand]]]":
+    """Return Knuckle's own hands, left before right, built unless there are those of an earlier take."""
+    ordered = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
+    # All are checked before any is built, because one that cannot be keyed is an error.
+    existing = [_existing_hand(take, solved, scene) for solved in ordered]
+    hands = []
+    for solved, pair in zip(ordered, existing, strict=True):
+        target, binding = pair or new_hand(solved.proportions, solved.hand, collection)
+        keyed = driven(target, None, _keyed(solved, binding), take.recipe.drive, take.recipe.digits)
+        hands.append((target, [keyed]))
+    return hands
 
 
 def _existing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Object, RigBinding] | None":

@@ -1,6 +1,7 @@
 """Pose hands of rigs without keys, as live solving does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,14 +11,17 @@ from ...hand import rotations as rot
 from ...hand.joints import DIGITS, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
+from ...pipeline.recipe import DriveChoice
 from ..armature_hands import FoundHand
 from ..binding import RigBinding, default_binding
 from ..bound_hand import bound_hand
 from ..data_reference import DataReference
 from ..intermediate_bones import bones_between
-from ..keys.hand_motion import bones_with_outside_parents
+from ..keys import parent_motion
+from ..keys.drive import driven
+from ..keys.hand_motion import BoneValues, HandMover, KeyedHand, bones_with_outside_parents
 from ..pose_transfer import rig_hierarchy
-from .rig_hand import RigHand
+from .rig_hand import RigHand, write_basis
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -25,10 +29,25 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def begin(armature: "Object", found: FoundHand | None, hand: HandModel, *, limited: bool = True) -> RigHand:
-    """Return a hand of an armature; found: None for one that add_hand built. Raises RigError as bound_hand does."""
+def begin(
+    armature: "Object",
+    found: FoundHand | None,
+    hand: HandModel,
+    *,
+    limited: bool = True,
+    drive: DriveChoice = "wrist",
+    digits: Collection[str] | None = None,
+) -> RigHand:
+    """Return a hand of an armature that a device drives; found: None for one that add_hand built.
+
+    Raises RigError as bound_hand does, and if the rig does not allow what is to be driven.
+    """
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
-    return begin_bound(armature, binding, hand)
+    keyed = KeyedHand(binding, hand, Pose(hand, np.eye(4)[None], hand.neutral[None]))
+    keyed = driven(armature, found, keyed, drive, digits)
+    begun = begin_bound(armature, keyed.binding, hand)
+    arm = {name: armature.pose.bones[name].matrix_basis.copy() for name in keyed.arm_bones}
+    return replace(begun, before=begun.before | arm, mover=HandMover(armature, keyed))
 
 
 def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits: tuple[str, ...] = DIGITS) -> RigHand:
@@ -57,10 +76,18 @@ def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
         armature = posed.find_armature()
         # In Edit Mode Blender shows no pose.
         if armature is not None and not armature.data.is_editmode:
-            motions.append((armature, posed, posed.motion(armature, solved)))
-    for armature, posed, motion in motions:
-        posed.write_motion(armature, motion, posed.binding.mapped)
+            motions.append((armature, _values(armature, posed, solved)))
+    for armature, values in motions:
+        for of_bone in values:
+            location = None if of_bone.locations is None else of_bone.locations[0]
+            write_basis(armature.pose.bones[of_bone.bone], location, of_bone.rotations[0])
     return bool(motions)
+
+
+def _values(armature: "Object", posed: RigHand, solved: Pose) -> list[BoneValues]:
+    assert posed.mover is not None, "begin made it"
+    world, rests = parent_motion.standing_now(armature, posed.mover.evaluated_bones)
+    return list(posed.mover.values(armature, solved, world, rests))
 
 
 def state(posed: RigHand) -> Literal["there", "edited", "gone"]:

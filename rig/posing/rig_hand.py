@@ -19,6 +19,7 @@ from .. import rotation_channels
 from ..binding import RigBinding, posed_frames
 from ..data_reference import DataReference
 from ..keys import parent_motion
+from ..keys.hand_motion import HandMover
 from ..pose_transfer import BoneMotion, RigHierarchy, transfer
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class RigHand:
     """The joints whose bones `write` poses, parents first."""
     digits: tuple[str, ...] = DIGITS
     """Those that the rig has, thumb first."""
+    mover: HandMover | None = None
+    """Moves the bones of a hand that a device drives; None for others."""
 
     @property
     def side(self) -> Side:
@@ -198,14 +201,8 @@ class RigHand:
         """Pose the bones of mapped joints, without keys."""
         bones = armature.pose.bones
         for joint in joints:
-            bone = bones[str(self.binding.bones[joint])]
-            if self.binding.location_keyed[joint]:
-                bone.location = motion.locations[0, joint]
-            channel = rotation_channels.channel(bone.rotation_mode)
-            now = np.array(getattr(bone, channel))
-            setattr(
-                bone, channel, rotation_channels.nearest_values(motion.rotations[0, joint], bone.rotation_mode, now)
-            )
+            location = motion.locations[0, joint] if self.binding.location_keyed[joint] else None
+            write_basis(bones[str(self.binding.bones[joint])], location, motion.rotations[0, joint])
 
     def put_back(self) -> None:
         """Restore the bones to `before`, where they are still there."""
@@ -213,6 +210,15 @@ class RigHand:
         if armature is not None:
             for name, basis in self.before.items():
                 armature.pose.bones[name].matrix_basis = basis
+
+
+def write_basis(bone: "PoseBone", location: Floats | None, rotation: Floats) -> None:
+    """Pose a bone, without keys: its location (3,), unless None, and its rotation (4,) wxyz."""
+    if location is not None:
+        bone.location = location.tolist()
+    channel = rotation_channels.channel(bone.rotation_mode)
+    now = np.array(getattr(bone, channel))
+    setattr(bone, channel, rotation_channels.nearest_values(rotation, bone.rotation_mode, now))
 
 
 def _seen_basis(bone: "PoseBone", limited: bool) -> Matrix:

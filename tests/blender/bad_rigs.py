@@ -124,7 +124,17 @@ BAD: tuple[tuple[str, Callable[[], Object | None], tuple[str, ...], str], ...] =
     ("limits the wrong way round", opposite_limits, (), "limits X to 57..-57 degrees, the first must be the smaller"),
     ("scaled to nothing", scaled_to_nothing, (), "is scaled to nothing, give it a size along all axes"),
     ("disabled in viewports", put_aside, (), "is excluded from this view layer or disabled in viewports"),
-    ("an arm asked for, none there", no_arm, ("--arm",), "has no arm above its right wrist, expected bones from"),
-    ("an arm asked for, in IK", arm_in_ik, ("--arm",), "constraints or drivers rotate 'upper', so keys have no effect"),
+    (
+        "an arm asked for, none there",
+        no_arm,
+        ("--drive", "arm"),
+        "has no arm above its right wrist, expected bones from",
+    ),
+    (
+        "an arm asked for, in IK",
+        arm_in_ik,
+        ("--drive", "arm"),
+        "constraints or drivers rotate 'upper', so keys have no effect",
+    ),
 )
 """What it is, how to make it, the options of `solve`, and a part of the sentence."""

@@ -67,8 +67,8 @@ def headset_clip(path: Path, clip: Path) -> Path:
 
 
 def bake(armature: bpy.types.Object, capture: Path, **recipe: Any) -> Take:
-    """Solves a capture within what the rig lets a hand do, and keys the rig."""
-    job = SolveJob(Recipe(str(capture), **recipe), RigQuery.of(armature), reader=read_capture)
+    """Solves a capture within what the rig lets a hand do, and keys the rig, by default with its wrist."""
+    job = SolveJob(Recipe(str(capture), **{"drive": "wrist"} | recipe), RigQuery.of(armature), reader=read_capture)
     for _ in job.steps():
         pass
     assert job.take is not None

@@ -45,7 +45,10 @@ def motion(hand: HandModel, frames: int, seed: int = 0, corners: bool = True) ->
 def take(
     sides: tuple[Side, ...] = ("left", "right"), frames: int = 60, rate: float = 60.0, first: float = 2.0, **recipe: Any
 ) -> Take:
-    """Hands that close and open, with a marker on each joint, as a solver would have solved them."""
+    """Hands that close and open, with a marker on each joint, as a solver would have solved them.
+
+    recipe: its fields; the wrist is driven unless they say otherwise.
+    """
     times = first + np.arange(frames) / rate
     hands, positions, names = [], [], []
     for side in sides:
@@ -65,7 +68,7 @@ def take(
         names += [f"{side} {joint}" for joint in JOINTS]
     markers = Markers(tuple(names), times, np.concatenate(positions, axis=1), "clap.c3d", rate, "m", "C3D")
     report = {"capture": "/captures/clap.c3d", "hands": {side: {"fingers": {}} for side in sides}}
-    return Take(Recipe("/captures/clap.c3d", **recipe), markers, times, tuple(hands), report)
+    return Take(Recipe("/captures/clap.c3d", **{"drive": "wrist"} | recipe), markers, times, tuple(hands), report)
 
 
 def evaluated(armature: bpy.types.Object, bones: Mapping[str, str] | None = None) -> Floats:

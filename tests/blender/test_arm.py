@@ -12,9 +12,10 @@ from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.arm_keys import ArmBones, find_arm
+from knuckle.rig.keys.drive import with_arm
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands
-from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, with_arm, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.tests.blender.making import evaluated, motion, take
 from knuckle.tests.blender.rigs import RIGS, strange
 
@@ -150,7 +151,7 @@ def test_an_arm_that_is_not_asked_for_is_not_keyed(armature: Object) -> None:
 
 def test_a_take_whose_recipe_asks_for_the_arm_keys_it_and_no_more(armature: Object) -> None:
     scene = bpy.context.scene
-    solved = take(("left",), frames=3, arm=True)
+    solved = take(("left",), frames=3, drive="arm")
     write_take(solved, armature, scene, scene.collection, TakeTiming())
     wrist, bones = hand_of(armature, "left").bones["wrist"], ARMS[armature["rig"]] or ()
     for name in bones:
@@ -164,7 +165,7 @@ def test_a_take_whose_recipe_asks_for_the_arm_keys_it_and_no_more(armature: Obje
 def test_a_hand_without_an_arm_is_told_in_a_sentence() -> None:
     bare, _ = RIGS["WebXR, left"]()
     with pytest.raises(RigError, match="has no arm above its left wrist"):
-        bind_hands(bare, take(("left",), frames=2, arm=True))
+        bind_hands(bare, take(("left",), frames=2, drive="arm"))
 
 
 def test_an_arm_without_length_is_told_in_a_sentence() -> None:

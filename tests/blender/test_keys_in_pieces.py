@@ -13,10 +13,10 @@ from knuckle.hand.kinematics import Pose
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.data_reference import DataReference
 from knuckle.rig.keys import hand_motion
+from knuckle.rig.keys.drive import with_arm
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands, key_hands_stepwise
 from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
-from knuckle.rig.keys.take_scene import with_arm
 from knuckle.rig.live_take import LiveTake, key_live
 from knuckle.rig.posing import apply_pose
 from knuckle.tests.blender.making import evaluated, everything, find_hand, motion, rig

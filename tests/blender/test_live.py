@@ -60,6 +60,7 @@ def makehuman(shared: Path) -> bpy.types.Object:
     scene = bpy.context.scene
     armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
     scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    scene.knuckle.drive = "wrist"  # the fingers are compared with what was sent, in the world
     return armature
 
 

@@ -102,6 +102,7 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
     scene = bpy.context.scene
     armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
     scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    scene.knuckle.drive = "wrist"  # the fingers are compared with what was sent, in the world
     run, port = followed(device)
     with sender(port) as send:
         for number in range(FRAMES):

@@ -1,6 +1,7 @@
 """Hands of other proportions than the performer's, measured where Blender's evaluated armature has their fingertips."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import bpy
@@ -37,7 +38,8 @@ def gestures(shared: Path, tmp_path: Path) -> Recipe:
 
 
 def baked(armature: bpy.types.Object, recipe: Recipe) -> Take:
-    job = SolveJob(recipe, RigQuery.of(armature))
+    # The fingertips are measured against the captured wrist.
+    job = SolveJob(replace(recipe, drive="wrist"), RigQuery.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None

@@ -47,7 +47,7 @@ def keyed_bones(armature: bpy.types.Object) -> set[str]:
 @pytest.mark.parametrize("name", ["MakeHuman", "MakeHuman for games", "Rigify metarig", "Rigify generated"])
 def test_both_hands_go_to_their_own_sides(shared: Path, name: str) -> None:
     armature, truth = RIGS[name]()
-    take = onto(armature, Recipe(str(shared / GLOVE), start=200, end=240))
+    take = onto(armature, Recipe(str(shared / GLOVE), start=200, end=240, drive="wrist"))
     assert keyed_bones(armature) <= {bone for bones in truth.values() for bone in bones.values()}
     report = report_of(armature)
     assert report is not None and list(report["hands"]) == ["left", "right"]
@@ -73,7 +73,7 @@ def test_both_hands_go_to_their_own_sides(shared: Path, name: str) -> None:
 @pytest.mark.parametrize("mirror", [False, True])
 def test_of_a_capture_of_one_hand_that_hand_alone_is_keyed(name: str, mirror: bool) -> None:
     armature, truth = RIGS[name]()
-    take = onto(armature, replace(Recipe(str(DEMO_CAPTURE), end=5), mirror=mirror))
+    take = onto(armature, replace(Recipe(str(DEMO_CAPTURE), end=5, drive="wrist"), mirror=mirror))
     side: Side = "left" if mirror else "right"
     assert [solved.side for solved in take.hands] == [side]
     assert keyed_bones(armature) <= set(truth[side].values())
@@ -89,7 +89,7 @@ def test_both_arms_bring_their_wrists_to_where_they_were_recorded(shared: Path, 
             armature.pose.bones[f"upper_arm_parent.{side}"]["IK_FK"] = 1.0
         armature.update_tag()
         bpy.context.view_layer.update()
-    recipe = Recipe(str(shared / GLOVE), start=200, end=210, arm=True)
+    recipe = Recipe(str(shared / GLOVE), start=200, end=210, drive="arm")
     # The performer stood elsewhere in the room: the armature is put where the hands are in front of it, in its reach.
     middle = np.mean([solved.pose.root[0, :3, 3] for solved in pipeline.run(recipe).hands], axis=0)
     hands = {hand.side: hand for hand in find_hands(armature)}

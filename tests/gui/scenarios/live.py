@@ -167,6 +167,7 @@ def held(screen: "Screen", sender: str) -> Iterator[float]:
 def choose_makehuman(screen: "Screen") -> Any:
     armature = next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
     screen.scene.knuckle.rig, screen.scene.knuckle.armature = "ARMATURE", armature
+    screen.scene.knuckle.drive = "wrist"  # the phalanges are compared with what was sent, in the world
     return armature
 
 

@@ -123,13 +123,14 @@ def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("kept", "typed", "keyed"), [(False, ["--arm"], True), (True, [], True), (True, ["--no-arm"], False)]
+    ("kept", "typed", "driven"),
+    [("wrist", ["--drive", "arm"], "arm"), ("arm", [], "arm"), ("arm", ["--drive", "fingers"], "fingers")],
 )
-def test_the_arm_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, keyed):
+def test_what_is_driven_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, driven):
     path = tmp_path / "recipe.json"
-    path.write_text(json.dumps({"capture": "a", "arm": kept}))
+    path.write_text(json.dumps({"capture": "a", "drive": kept}))
     options = command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])
-    assert recipe_of(options).arm is keyed
+    assert recipe_of(options).drive == driven
 
 
 @pytest.mark.parametrize(
@@ -148,14 +149,13 @@ def test_what_is_kept_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, w
 
 
 @pytest.mark.parametrize(
-    ("kept", "typed", "how"), [("joints", [], "joints"), ("joints", ["--drive", "targets"], "targets")]
+    ("kept", "typed", "how"), [("device", [], "device"), ("device", ["--angles", "solved"], "solved")]
 )
 def test_what_tells_the_angles_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, how):
     path = tmp_path / "recipe.json"
-    path.write_text(json.dumps({"capture": "a", "drive": kept}))
-    assert (
-        recipe_of(command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])).drive == how
-    )
+    path.write_text(json.dumps({"capture": "a", "angles": kept}))
+    options = command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])
+    assert recipe_of(options).angles == how
 
 
 def test_what_is_read_is_never_written_over(tmp_path, capsys):

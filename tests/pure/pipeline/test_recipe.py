@@ -1,6 +1,7 @@
 """Recipes: every choice in one JSON."""
 
 import json
+import re
 
 import pytest
 
@@ -114,3 +115,18 @@ def test_files_that_are_no_settings_are_told(tmp_path):
         path.write_bytes(content)
         with pytest.raises(RecipeError, match=sentence):
             read_json(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "sentence"),
+    [
+        ({"arm": True}, 'r.json: "arm": true is of an early version, expected "drive": "arm"'),
+        ({"arm": False}, 'r.json: "arm": false is of an early version, expected "drive": "wrist"'),
+        ({"drive": "targets"}, 'expected "angles": "solved"'),
+        ({"drive": "joints"}, 'expected "angles": "device"'),
+        ({"drive": "elbow"}, "'drive' is 'elbow', which is not of the kind it takes"),
+    ],
+)
+def test_fields_of_early_recipes_are_told_by_their_new_names(field, sentence):
+    with pytest.raises(RecipeError, match=re.escape(sentence)):
+        from_dict({"capture": "a.c3d", **field}, "r.json")

@@ -21,7 +21,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.pipeline import job
 from knuckle.pipeline.assignment import assign_hands
-from knuckle.pipeline.recipe import DRIVES, Recipe
+from knuckle.pipeline.recipe import ANGLES, Recipe
 from knuckle.tests.pure.capture.devices.moments import moments
 
 
@@ -82,7 +82,7 @@ def test_turns_tell_what_places_do_not(
 @pytest.mark.parametrize("smoothing", ["off", "whole"])
 def test_a_solver_of_places_takes_the_devices_angles_where_asked(recorded: Path, smoothing: str) -> None:
     solved, told = (
-        last_joints(Recipe(capture=str(recorded), smoothing=smoothing, drive=drive, hand="both")) for drive in DRIVES
+        last_joints(Recipe(capture=str(recorded), smoothing=smoothing, angles=angles, hand="both")) for angles in ANGLES
     )
     assert solved > 2.0 and told < 1.0, f"{solved:.1f} degrees solved, {told:.1f} as told"
 

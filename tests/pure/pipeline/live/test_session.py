@@ -66,10 +66,10 @@ def joints_of(pose: Pose) -> np.ndarray:
     return kinematics.joint_frames(pose.hand, pose)[0, :, :3, 3]
 
 
-@pytest.mark.parametrize("drive", ["targets", "joints"])
-def test_both_hands_are_where_the_device_has_them(drive):
+@pytest.mark.parametrize("angles", ["solved", "device"])
+def test_both_hands_are_where_the_device_has_them(angles):
     sent = moments(80)
-    session = fed(Session(Recipe("quest"), drive), [frame(moment) for moment in sent])
+    session = fed(Session(Recipe("quest"), angles), [frame(moment) for moment in sent])
     shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert set(shown) == {"left", "right"}
     for side, joints in sent[-1].hands.items():
@@ -93,7 +93,7 @@ def closed(joints: list[str]) -> list[float]:
 def test_joints_of_the_device_are_taken_as_they_are():
     """Where a device has solved the hand, its angles are the hand's: DIP and PIP uncoupled."""
     sent = moments(80)
-    session = fed(Session(Recipe("quest"), "joints"), [frame(moment) for moment in sent])
+    session = fed(Session(Recipe("quest"), "device"), [frame(moment) for moment in sent])
     pose = next(hand for hand in session.displayed(sent[-1].time) if hand.name == "right").pose
     bends = [f"index-finger-phalanx-{part}" for part in ("intermediate", "distal")]
     assert np.rad2deg(bent(pose.hand, pose.angles[0], bends)) == pytest.approx(closed(bends), abs=1.5)
@@ -105,7 +105,7 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
     sender, parser = VmcSender(Address()), VmcParser()
     sent = moments(80)
     frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
-    session = fed(Session(Recipe("vmc"), "joints"), frames)
+    session = fed(Session(Recipe("vmc"), "device"), frames)
     for shown in session.displayed(sent[-1].time):
         bends = ["index-finger-phalanx-distal", "thumb-phalanx-distal"]
         angles = np.rad2deg(bent(shown.pose.hand, shown.pose.angles[0], bends))

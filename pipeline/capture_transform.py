@@ -1,0 +1,72 @@
+"""Where a capture stands in the scene: the location, rotation and scale of its markers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RecipeError
+from ..hand import rotations as rot
+from ..hand.similarity import factor_and_rotation
+
+Floats = NDArray[np.float64]
+
+UNEVEN = 1e-3
+"""A scale whose axes differ by more than this share is uneven."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureTransform:
+    """The transform of a capture in the scene, in Blender's terms. A mirrored capture is mirrored first.
+
+    Raises RecipeError for a value that is not finite, or a scale that is not above zero.
+    """
+
+    location: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where the capture's origin is, in metres."""
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Rotation about X, then Y, then Z, in degrees."""
+    scale: float = 1.0
+    """Scale along all axes."""
+
+    def __post_init__(self) -> None:
+        if not np.isfinite([*self.location, *self.rotation, self.scale]).all() or not 1e-6 <= self.scale <= 1e6:
+            raise RecipeError(
+                f"transform is {self.location}, {self.rotation}, {self.scale}, expected finite numbers and a scale "
+                "from 0.000001 to 1000000"
+            )
+
+    def matrix(self) -> Floats:
+        """Return T_scene_capture (4, 4)."""
+        about = [rot.from_axis_angle(axis, np.deg2rad(a)) for axis, a in zip(np.eye(3), self.rotation, strict=True)]
+        result = np.eye(4)
+        rotation = rot.to_matrix(rot.multiply(about[2], rot.multiply(about[1], about[0])))
+        result[:3, :3], result[:3, 3] = self.scale * rotation, self.location
+        return result
+
+
+NO_TRANSFORM = CaptureTransform()
+
+
+def transform_of(matrix: Floats, where: str) -> CaptureTransform:
+    """Return the transform of T_scene_capture (4, 4), which does not mirror.
+
+    Raises RecipeError naming `where` for one that is uneven: a hand that is stretched is no hand.
+    """
+    lengths = np.linalg.norm(matrix[:3, :3], axis=0)
+    factor, rotation = factor_and_rotation(matrix) if np.linalg.det(matrix[:3, :3]) > 0 else (0.0, np.eye(3))
+    if not factor > 0 or np.ptp(lengths) > UNEVEN * factor or np.abs(rotation.T @ rotation - np.eye(3)).max() > UNEVEN:
+        scales = ", ".join(f"{length:.3g}" for length in lengths)
+        raise RecipeError(f"{where}: scaled by {scales} along its axes, expected the same scale along all of them")
+    x, y, z = (float(value) for value in matrix[:3, 3])
+    return CaptureTransform((x, y, z), _eulers(rotation), factor)
+
+
+def _eulers(rotation: Floats) -> tuple[float, float, float]:
+    """Return the angles about X, Y and Z in degrees of Rz · Ry · Rx (3, 3); where Y is at a right angle, Z is zero."""
+    across = float(np.hypot(rotation[0, 0], rotation[1, 0]))
+    y = np.arctan2(-rotation[2, 0], across)
+    if across < 1e-7:
+        return float(np.rad2deg(np.arctan2(-rotation[1, 2], rotation[1, 1]))), float(np.rad2deg(y)), 0.0
+    x, z = np.arctan2(rotation[2, 1], rotation[2, 2]), np.arctan2(rotation[1, 0], rotation[0, 0])
+    return float(np.rad2deg(x)), float(np.rad2deg(y)), float(np.rad2deg(z))

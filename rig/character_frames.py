@@ -1,0 +1,81 @@
+"""Where the hands and forearms of a character are, to place a performer at them."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand import rotations as rot
+from ..pipeline.alignment import Frames, forearm_frame, pointing
+from ..pipeline.job import Take
+from .armature_hands import FoundHand, find_hands
+from .binding import RigBinding
+from .bound_hand import bound_hand
+from .keys.arm_keys import arm_of
+from .pose_transfer import resting_wrist
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+
+def wrists(armature: "Object", take: Take, *, at_rest: bool) -> Frames:
+    """Return T_scene_wrist (4, 4) of a rig's hands that a take has, at rest or as evaluated on the scene's frame."""
+    frames = _resting if at_rest else _posed
+    return {binding.side: frames(armature, binding) for _, binding in _bound(armature, take)}
+
+
+def forearms(armature: "Object", take: Take) -> Frames:
+    """Return the frames (4, 4) of the forearms above them as evaluated on the scene's frame. Raises RigError."""
+    frames: Frames = {}
+    for found, binding in _bound(armature, take):
+        arm = arm_of(armature, found)
+        if arm is None:
+            raise RigError(
+                f"armature '{armature.name}' has no arm above its {found.side} wrist: align by another method"
+            )
+        frames[found.side] = forearm_frame(_evaluated(armature, arm.fore)[:3, 3], _posed(armature, binding))
+    return frames
+
+
+def between_points(take: Take, start: "Object", end: "Object") -> Frames:
+    """Return the frame (4, 4) of a wrist at an object that points to another. Raises RigError for two hands."""
+    if len(take.hands) > 1:
+        raise RigError("two hands are captured, two points align one: choose the hand")
+    first, last = (np.array(obj.matrix_world.translation) for obj in (start, end))
+    if np.linalg.norm(last - first) < 1e-6:
+        raise RigError(f"'{start.name}' and '{end.name}' are in the same place, expected two points apart")
+    (hand,) = take.hands
+    return {hand.side: pointing(hand.pose.root[0], first, last - first)}
+
+
+def _bound(armature: "Object", take: Take) -> list[tuple[FoundHand, RigBinding]]:
+    found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
+    return [
+        (found[solved.side], bound_hand(armature, found[solved.side], solved.hand, limited=False))
+        for solved in take.hands
+        if solved.side in found
+    ]
+
+
+def _resting(armature: "Object", binding: RigBinding) -> Floats:
+    return resting_wrist(binding, np.array(armature.matrix_world))
+
+
+def _posed(armature: "Object", binding: RigBinding) -> Floats:
+    frame = _evaluated(armature, binding.carrier or str(binding.bones[0]))
+    # The carrier has the wrist's motion from rest, but axes of its own.
+    rest = np.array(armature.data.bones[binding.carrier or str(binding.bones[0])].matrix_local)
+    moved: Floats = frame @ np.linalg.inv(rest) @ binding.rest[0]
+    moved[:3, :3] = rot.frame_from_yz(moved[:3, 1], moved[:3, 2])
+    return moved
+
+
+def _evaluated(armature: "Object", bone: str) -> Floats:
+    """Return T_scene_bone (4, 4)."""
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    frame: Floats = np.array(posed.matrix_world @ posed.pose.bones[bone].matrix)
+    return frame

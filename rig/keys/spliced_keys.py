@@ -1,0 +1,170 @@
+"""A part of a take that is keyed again: its range of frames is replaced and blended in and out; all other keys stay."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand import rotations as rot
+from ...hand.smoothstep import smoothstep
+from .. import rotation_channels
+from .fcurves import SAME_FRAME, key_values
+from .hand_motion import BoneValues, KeyedHand, joined, motion_of_hands
+from .keyframes import BoneCurves, write_curves
+from .nla_layers import TAKE_PROPERTY
+from .played_action import played_action
+
+if TYPE_CHECKING:
+    from bpy.types import Action, FCurve, Object
+
+Floats = NDArray[np.float64]
+
+KEY_SETTINGS = {
+    "handle_left": (2, np.float32),
+    "handle_right": (2, np.float32),
+    "interpolation": (1, np.int32),
+    "easing": (1, np.int32),
+    "handle_left_type": (1, np.int32),
+    "handle_right_type": (1, np.int32),
+    "type": (1, np.int32),
+    "back": (1, np.float32),
+    "amplitude": (1, np.float32),
+    "period": (1, np.float32),
+}
+"""What a key holds besides its frame and value: numbers and their type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """Over how many frames the new keys take over from the old ones, and these from them."""
+
+    frames_in: int = 0
+    frames_out: int = 0
+
+    def weights(self, frames: Floats, before: bool, after: bool) -> Floats:
+        """Return the weight (F,) 0..1 of the new keys; before, after: whether there are old ones before and after."""
+        weights = np.ones(len(frames))
+        if before and self.frames_in:
+            weights = np.minimum(weights, (frames - frames[0]) / self.frames_in)
+        if after and self.frames_out:
+            weights = np.minimum(weights, (frames[-1] - frames) / self.frames_out)
+        return smoothstep(weights)
+
+
+def played_take(armature: "Object") -> "Action":
+    """Return the take that an armature plays. Raises RigError if it plays none that can be changed."""
+    action = played_action(armature)
+    if action is None or not action.get(TAKE_PROPERTY):
+        raise RigError(
+            f"armature '{armature.name}' plays {repr(action.name) if action else 'no action'}, which is no take: solve "
+            "into a new take first"
+        )
+    if not action.is_editable:
+        raise RigError(f"the take '{action.name}' of armature '{armature.name}' is linked: solve into a new take")
+    return action
+
+
+def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, blend: Blend) -> "Action":
+    """Key the hands of one armature at scene frames (F,) in the take that it plays, and return that.
+
+    The take's keys between the first and the last of the frames are replaced, of the bones that are keyed; the others
+    stay as they are. If it raises RigError, nothing has changed.
+    """
+    action = played_take(armature)
+    pieces = list(motion_of_hands(armature, hands, frames))
+    bag = action.layers[0].strips[0].channelbag(armature.animation_data.action_slot, ensure=True)
+    for of_bone in zip(*pieces, strict=True):
+        _splice_bone(armature, bag, joined(of_bone), frames, blend)
+    return action
+
+
+def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Floats, blend: Blend) -> None:
+    bone = armature.pose.bones[values.bone]
+    path, mode = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].', bone.rotation_mode
+    channel = path + rotation_channels.channel(mode)
+    curves = _curves(bag, channel, 3 if "euler" in channel else 4)
+    if curves is None:
+        rotations = rotation_channels.channel_values(values.rotations, mode)
+        write_curves(bag, [BoneCurves(bone.name, channel, frames[: len(rotations)], rotations)])
+    elif not values.static:
+        old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)
+        mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
+        _replace(curves, frames, _near(mixed, mode, old[0]))
+    if values.locations is None:
+        return
+    curves = _curves(bag, path + "location", 3)
+    if curves is None:
+        write_curves(bag, [BoneCurves(bone.name, path + "location", frames, values.locations)])
+    else:
+        old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)[:, None]
+        _replace(curves, frames, old + weights * (values.locations - old))
+
+
+def _curves(bag: Any, path: str, count: int) -> "list[FCurve] | None":
+    """Return the curves of a property, None unless all are there and have keys."""
+    found = [bag.fcurves.find(path, index=index) for index in range(count)]
+    if all(curve is not None and len(curve.keyframe_points) for curve in found):
+        return found
+    for curve in found:
+        if curve is not None:
+            bag.fcurves.remove(curve)
+    return None
+
+
+def _evaluated(curves: "list[FCurve]", frames: Floats) -> Floats:
+    """Return the values (F, C) of curves."""
+    return np.array([[curve.evaluate(frame) for curve in curves] for frame in frames.tolist()])
+
+
+def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
+    keyed = [key_values(curve, "co")[::2] for curve in curves]
+    before = any(of_curve.min() < frames[0] - SAME_FRAME for of_curve in keyed)
+    after = any(of_curve.max() > frames[-1] + SAME_FRAME for of_curve in keyed)
+    return blend.weights(frames, before, after)
+
+
+def _near(rotations: Floats, mode: str, before: Floats) -> Floats:
+    """Return channel values (F, C) of rotations (F, 4), each the nearest to that of the frame before."""
+    values = []
+    for rotation in rotations:
+        before = rotation_channels.nearest_values(rotation, mode, before)
+        values.append(before)
+    return np.array(values)
+
+
+def _replace(curves: "list[FCurve]", frames: Floats, values: Floats) -> None:
+    """Replace the keys of C curves from the first to the last of frames (F,) by values (F, C)."""
+    for curve, column in zip(curves, values.T, strict=True):
+        _replace_keys(curve, np.stack([frames, column], axis=-1).astype(np.float32))
+
+
+def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
+    """Replace the keys of a curve in the range of new ones (N, 2), which are linear."""
+    points, count = curve.keyframe_points, len(curve.keyframe_points)
+    # Added before anything is read, so that they come with the settings of new keys.
+    points.add(len(new))
+    settings = {name: _read(points, name, *kind) for name, kind in KEY_SETTINGS.items()}
+    co = _read(points, "co", 2, np.float32)
+    co[count:] = new
+    settings["interpolation"][count:] = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+    for name, side in (("handle_left", -1.0), ("handle_right", 1.0)):
+        settings[name][count:] = new + np.array([side / 3, 0.0], np.float32)
+    outside = (co[:count, 0] < new[0, 0] - SAME_FRAME) | (co[:count, 0] > new[-1, 0] + SAME_FRAME)
+    rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
+    rows = rows[np.argsort(co[rows, 0], kind="stable")]
+    points.clear()
+    points.add(len(rows))
+    points.foreach_set("co", co[rows].ravel())
+    for name, values in settings.items():
+        points.foreach_set(name, values[rows].ravel())
+    curve.update()
+
+
+def _read(points: Any, name: str, width: int, kind: Any) -> NDArray[Any]:
+    values = np.empty(width * len(points), kind)
+    points.foreach_get(name, values)
+    return values.reshape(len(points), width)

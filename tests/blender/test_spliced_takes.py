@@ -1,0 +1,220 @@
+"""A part of a take is solved again: its frames are replaced and blended in and out, all other keys stay bit for bit."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from knuckle.cli.main import DEMO_CAPTURE, main
+from knuckle.errors import RigError
+from knuckle.rig.armature_hands import find_hands
+from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.spliced_keys import KEY_SETTINGS
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.tests.blender.making import take
+from knuckle.tests.blender.rigs import RIGS
+
+Floats = NDArray[np.float64]
+Object = bpy.types.Object
+Key = tuple[Any, ...]
+RATE, FIRST, LAST = 24.0, 11, 30
+AUTOMATIC = [
+    bpy.types.Keyframe.bl_rna.properties["handle_left_type"].enum_items[name].value for name in ("AUTO", "AUTO_CLAMPED")
+]
+
+
+def keys(armature: Object) -> dict[tuple[str, int], dict[float, Key]]:
+    """Curve -> frame -> all that a key holds, but for handles that Blender works out from the keys beside it."""
+    found: dict[tuple[str, int], dict[float, Key]] = {}
+    for curve in curves_on(armature):
+        points = curve.keyframe_points
+        columns = []
+        for name, (width, kind) in (KEY_SETTINGS | {"co": (2, np.float32)}).items():
+            values = np.empty(width * len(points), kind)
+            points.foreach_get(name, values)
+            columns.append(values.reshape(len(points), width))
+        frames, types = columns[-1][:, 0], dict(zip(KEY_SETTINGS, columns, strict=False))
+        for handle in ("handle_left", "handle_right"):
+            types[handle][np.isin(types[f"{handle}_type"][:, 0], AUTOMATIC)] = 0.0
+        found[curve.data_path, curve.array_index] = {
+            float(frame): tuple(tuple(column[row].tolist()) for column in columns) for row, frame in enumerate(frames)
+        }
+    return found
+
+
+def rotations(armature: Object, bones: set[str]) -> dict[int, Floats]:
+    """Frame -> (B, 3, 3) how bones are turned against their rest."""
+    turned = {}
+    for frame in range(1, 41):
+        bpy.context.scene.frame_set(frame)
+        turned[frame] = np.array([np.array(armature.pose.bones[name].matrix_basis)[:3, :3] for name in sorted(bones)])
+    return turned
+
+
+def written(armature: Object, first: float = 0.0, frames: int = 40, **recipe: Any) -> None:
+    """Key a take of both hands, whose first frame is at `first` s; it falls on scene frame 1 + first · rate."""
+    scene = bpy.context.scene
+    scene.render.fps = round(RATE)
+    solved = take(frames=frames, rate=RATE, first=first, **recipe)
+    write_take(solved, armature, scene, scene.collection, TakeTiming(origin=0.0))
+
+
+def part(armature: Object, **recipe: Any) -> None:
+    """Key frames FIRST to LAST again, of hands that move otherwise: as they do half a second later."""
+    scene, solved = bpy.context.scene, take(frames=20, rate=RATE, first=0.5, into="this", **recipe)
+    write_take(solved, armature, scene, scene.collection, TakeTiming(float(FIRST), 0.5))
+
+
+def fingers_of(armature: Object, *digits: str) -> set[str]:
+    """The bones of digits."""
+    return {
+        bone
+        for hand in find_hands(armature)
+        for joint, bone in hand.bones.items()
+        if joint != "wrist" and (not digits or joint.startswith(digits))
+    }
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
+@pytest.mark.parametrize("blends", [(0, 0), (5, 4)])
+def test_only_the_range_of_frames_is_replaced_and_blended(mode: str, blends: tuple[int, int]) -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    for bone in armature.pose.bones:
+        setattr(bone, "rotation_mode", mode)  # noqa: B010  # the stubs take each mode spelled out
+    fingers = fingers_of(armature)
+    written(armature)
+    action, before, old = armature.animation_data.action, keys(armature), rotations(armature, fingers)
+    for curve in curves_on(armature):  # a person edits a key after the range
+        if len(curve.keyframe_points) > 35:
+            curve.keyframe_points[34].interpolation, curve.keyframe_points[34].handle_left_type = "BEZIER", "FREE"
+    before = keys(armature)
+    part(armature, blend_in=blends[0], blend_out=blends[1])
+    assert armature.animation_data.action == action and len(bpy.data.actions) == 1
+    after, new = keys(armature), rotations(armature, fingers)
+    assert after.keys() == before.keys()
+    for place, of_curve in before.items():
+        outside = {frame: key for frame, key in of_curve.items() if not FIRST <= frame <= LAST}
+        assert {frame: key for frame, key in after[place].items() if not FIRST <= frame <= LAST} == outside, place
+        assert list(after[place]) == list(of_curve), "one key on each frame"
+    other, _ = RIGS["MakeHuman"]()
+    alone = wanted(other, mode)
+    for frame in range(FIRST + blends[0], LAST + 1 - blends[1]):
+        assert np.abs(new[frame] - alone[frame - FIRST + 1]).max() < 1e-5, frame
+    if blends != (0, 0):
+        for frame in (FIRST, LAST):
+            assert np.abs(new[frame] - old[frame]).max() < 1e-5, frame
+        steps = [np.abs(new[frame + 1] - new[frame]).max() for frame in range(FIRST - 1, LAST + 1)]
+        assert max(steps) < 0.5, "nothing jumps"
+        middle = FIRST + 2
+        apart = np.abs(new[middle] - old[middle]).max(), np.abs(new[middle] - alone[3]).max()
+        assert min(apart) > 0.01, "it is between both"
+
+
+def wanted(armature: Object, mode: str) -> dict[int, Floats]:
+    """What a take of the part alone has, from frame 1."""
+    for bone in armature.pose.bones:
+        setattr(bone, "rotation_mode", mode)  # noqa: B010
+    scene = bpy.context.scene
+    scene.render.fps = round(RATE)
+    write_take(take(frames=20, rate=RATE, first=0.5), armature, scene, scene.collection, TakeTiming())
+    return rotations(armature, fingers_of(armature))
+
+
+def test_only_the_chosen_digits_are_replaced() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    written(armature)
+    before = keys(armature)
+    part(armature, digits=["index-finger"])
+    after = keys(armature)
+    changed = {path.split('"')[1] for (path, index), of_curve in after.items() if of_curve != before[path, index]}
+    assert changed and changed <= fingers_of(armature, "index-finger")
+
+
+def test_a_new_take_of_some_digits_keys_only_these() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    written(armature, digits=["thumb", "pinky-finger"])
+    keyed = {path.split('"')[1] for path, _ in keys(armature)}
+    assert keyed == fingers_of(armature, "thumb", "pinky-finger")
+
+
+def test_bones_that_the_take_did_not_key_are_added() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    written(armature, digits=["thumb"])
+    before = keys(armature)
+    part(armature, digits=["index-finger"])
+    after = keys(armature)
+    assert {curve: after[curve] for curve in before} == before
+    added = {frame for curve in after.keys() - before.keys() for frame in after[curve]}
+    assert added and min(added) == FIRST and max(added) <= LAST
+
+
+def test_an_armature_without_a_take_is_told_and_stays() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    with pytest.raises(RigError, match="plays no action, which is no take: solve into a new take first"):
+        part(armature)
+    armature.pose.bones[0].keyframe_insert("location", frame=1)
+    name = armature.animation_data.action.name
+    with pytest.raises(RigError, match=f"plays '{name}', which is no take"):
+        part(armature)
+    assert armature.animation_data.action.name == name and not armature.animation_data.nla_tracks
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize("rig", ["NEW", "ARMATURE"])
+def test_the_panel_solves_a_part_into_the_take(rig: str) -> None:
+    if rig == "ARMATURE":
+        armature, _ = RIGS["MakeHuman"]()
+    scene = bpy.context.scene
+    scene.render.fps = 24
+    bpy.ops.knuckle.import_capture(filepath=str(DEMO_CAPTURE))
+    chosen = scene.knuckle
+    if rig == "ARMATURE":
+        chosen.rig, chosen.armature = rig, armature
+    chosen.into = "this"
+    with pytest.raises(RuntimeError, match=r"take"):
+        bpy.ops.knuckle.solve()
+    chosen.into = "new"
+    bpy.ops.knuckle.solve()
+    hand = chosen.result
+    before, action = keys(hand), hand.animation_data.action
+    chosen.into, chosen.use_range, chosen.first, chosen.last, chosen.solver = "this", True, 40, 80, "cga"
+    bpy.ops.knuckle.solve()
+    after = keys(hand)
+    assert hand == chosen.result and hand.animation_data.action == action and len(bpy.data.actions) == 1
+    changed = {
+        frame for curve, of_curve in before.items() for frame, key in of_curve.items() if after[curve].get(frame) != key
+    }
+    times = json.loads(action["knuckle_result"])["recipe"]
+    assert times["into"] == "this"
+    assert changed and min(changed) >= 10 and max(changed) < max(max(of_curve) for of_curve in before.values())
+
+
+def test_a_shell_solves_a_part_into_the_take_of_a_rigs_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    RIGS["MakeHuman"]()
+    rig, whole, mended = (str(tmp_path / name) for name in ("rig.blend", "whole.blend", "mended.blend"))
+    bpy.ops.wm.save_as_mainfile(filepath=rig)
+    solve = ["solve", str(DEMO_CAPTURE), "--fps", "24"]
+    assert main([*solve, "--rig", rig, "--into", "this", "--out", whole]) == 1
+    assert "plays no action, which is no take" in capsys.readouterr().err
+    assert main([*solve, "--into", "this", "--out", whole]) == 1
+    assert "a new hand has no take yet" in capsys.readouterr().err
+    assert main([*solve, "--rig", rig, "--out", whole]) == 0
+    before = keys(next(obj for obj in bpy.data.objects if obj.type == "ARMATURE"))
+    part_of = ["--start", "40", "--end", "80", "--blend-in", "0", "--blend-out", "3", "--digits", "index-finger"]
+    assert main([*solve, "--rig", whole, "--into", "this", *part_of, "--out", mended]) == 0
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    after = keys(armature)
+    changed = {
+        (path.split('"')[1], frame)
+        for (path, index), of_curve in before.items()
+        for frame, key in of_curve.items()
+        if after[path, index].get(frame) != key
+    }
+    assert {bone for bone, _ in changed} <= fingers_of(armature, "index-finger")
+    frames = [frame for _, frame in changed]
+    every = max(max(of_curve) for of_curve in before.values())
+    assert min(frames) > 5 and max(frames) < every
