@@ -8,24 +8,31 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
-from .joints import CHAIN_JOINTS, DIGITS
+from .joints import CHAIN_JOINTS, DIGITS, JOINTS
 from .limits import DIGIT_MOVEMENTS, DIP_PER_PIP
 from .model import HandModel, Movement
 
 Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
+SAVED = "saved"
+"""The group of poses that a person saved; it is none of GROUPS, which are Knuckle's own."""
 GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grips", "letters": "Sign Alphabet"}
 """Groups of poses and their labels."""
 
 _FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
 """The columns of a finger in the table, as in DIGIT_MOVEMENTS; those of the thumb are DIGIT_MOVEMENTS."""
+
+
+MAX_LABEL = 64
+"""The most characters of the label of a saved pose."""
+MOVEMENTS: tuple[Movement, ...] = get_args(Movement)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,15 +89,17 @@ def names_in_group(group: str) -> tuple[str, ...]:
     return tuple(pose.name for pose in POSES.values() if pose.group == group)
 
 
-def named(name: str) -> NamedPose:
-    """Return a pose by its name. Raises HandError for an unknown name."""
+def named(name: str | NamedPose) -> NamedPose:
+    """Return a pose by its name, or the pose that is given. Raises HandError for an unknown name."""
+    if isinstance(name, NamedPose):
+        return name
     if name not in POSES:
         raise HandError(f"there is no pose '{name}', only {', '.join(POSES)}")
     return POSES[name]
 
 
-def angles(hand: HandModel, name: str) -> Floats:
-    """Return the angles (D,) rad of a named pose, clipped to the hand's limits.
+def angles(hand: HandModel, name: str | NamedPose) -> Floats:
+    """Return the angles (D,) rad of a pose or of the one of this name, clipped to the hand's limits.
 
     Raises:
         HandError: there is no pose of that name.
@@ -102,3 +111,36 @@ def angles(hand: HandModel, name: str) -> Floats:
             result[dof] = np.deg2rad(degrees)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
+
+
+def pose_of_angles(hand: HandModel, posed: Floats, label: str) -> NamedPose:
+    """Return the angles (D,) rad of any hand as a pose for others."""
+    movements = zip(hand.axis_joint, hand.movements, np.rad2deg(posed), strict=True)
+    degrees = {(hand.joints[joint], movement): round(float(angle), 2) for joint, movement, angle in movements}
+    return _saved(label, degrees)
+
+
+def to_dict(pose: NamedPose) -> dict[str, Any]:
+    """Return a saved pose as JSON, for from_dict."""
+    degrees = {f"{joint} {movement}": angle for (joint, movement), angle in pose.degrees.items()}
+    return {"version": 1, "label": pose.label, "degrees": degrees}
+
+
+def from_dict(data: Any, where: str) -> NamedPose:
+    """Return a saved pose. Raises HandError naming `where` if it is invalid."""
+    label, angles_of = (data.get(key) if isinstance(data, dict) else None for key in ("label", "degrees"))
+    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or not isinstance(angles_of, dict):
+        raise HandError(f"{where}: not a hand pose, expected one that Knuckle saved")
+    degrees: Degrees = {}
+    for name, angle in angles_of.items():
+        joint, _, movement = str(name).rpartition(" ")
+        if joint not in JOINTS or movement not in MOVEMENTS:
+            raise HandError(f"{where}: there is no movement {name!r:.80}, expected a joint and one of {MOVEMENTS}")
+        if isinstance(angle, bool) or not isinstance(angle, int | float) or not abs(angle) <= 180:
+            raise HandError(f"{where}: {name} is {angle!r:.40}, expected degrees from -180 to 180")
+        degrees[joint, movement] = float(angle)
+    return _saved(label, degrees)
+
+
+def _saved(label: str, degrees: Degrees) -> NamedPose:
+    return NamedPose(f"{SAVED}:{label}", label, SAVED, "A saved pose.", (SAVED,), degrees)

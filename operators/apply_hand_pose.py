@@ -5,10 +5,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty
+from bpy.props import EnumProperty, FloatProperty, StringProperty
 
-from ..errors import RigError
-from ..hand.poses import POSES
+from ..errors import HandError, RigError
+from ..hand.poses import POSES, NamedPose
 from ..rig.keys.keyframes import check_keyable
 from ..rig.posing.hand_poses import apply_pose
 from ..rig.posing.pose_assets import add_pose_assets
@@ -16,6 +16,7 @@ from ..rig.posing.rig_hand import RigHand
 from .posed_hands import requested_hands
 from .posing_operator import PosesHands, channels_before, finish_posing, hands_to_pose, side_property
 from .rig_hands import SIDE_ITEMS
+from .saved_poses import saved_poses
 
 if TYPE_CHECKING:
     from bpy.types import Context
@@ -30,6 +31,11 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
     bl_label = "Apply Hand Pose"
 
     pose: EnumProperty(name="Pose", description="Which pose", items=POSE_ITEMS)
+    saved: StringProperty(
+        name="Saved Pose",
+        description="Name of a saved pose, which is applied instead if it is not empty",
+        options={"SKIP_SAVE"},
+    )
     side: EnumProperty(
         name="Hand",
         description="Which hand",
@@ -52,9 +58,15 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Pose each requested hand."""
+        pose: str | NamedPose = self.pose
+        if self.saved:
+            there = saved_poses()
+            if self.saved not in there:
+                raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(there) or 'none at all'}")
+            pose = there[self.saved]
         for rig_hand in self._requested_hands(context):
             before = channels_before(rig_hand)
-            apply_pose(rig_hand, self.pose, self.factor)
+            apply_pose(rig_hand, pose, self.factor)
             finish_posing(context, rig_hand, before)
         return ""
 
@@ -91,7 +103,8 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
         by_armature = [(armature, list(of)) for armature, of in groupby(hands, RigHand.armature_object)]
         for armature, _ in by_armature:
             check_keyable(armature)
-        made = sum(len(add_pose_assets(armature, of)) for armature, of in by_armature)
+        poses = (*POSES, *saved_poses().values())
+        made = sum(len(add_pose_assets(armature, of, poses)) for armature, of in by_armature)
         of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report
         report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")

@@ -1,6 +1,7 @@
 """The extension's preferences: what a person sets once, whatever file is open."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,11 @@ def _draw_keymap(layout: "UILayout", context: "Context") -> None:
         row.context_pointer_set("keymap", in_keymap)
         row.label(text=f"Hand Pie Menu, {in_keymap.name}")
         rna_keymap_ui.draw_kmi([], keyconfig, in_keymap, item, row, 0)
+
+
+def user_folder() -> Path:
+    """Return the folder of the extension's files that outlive its updates, which may not exist yet."""
+    return Path(bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True))
 
 
 def preferences() -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
+from ..hand.poses import NamedPose
 from ..posing.algebra_shapes.shapes import Shape
 from ..posing.sliders import Slider
 from ..rig.data_reference import DataReference
@@ -111,6 +112,12 @@ class Session:
     """What it drew last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
     """The names of what it drew last and their positions, for the same view right after."""
+    previews: Any = None
+    """Blender's collection of the pictures of poses."""
+    pose_icons: dict[str, int] = field(default_factory=dict)
+    """Pose -> its icon; 0 for one that is read after drawing."""
+    poses_to_show: list[NamedPose] = field(default_factory=list)
+    """Those whose pictures are read after drawing."""
     draw_handlers: dict[str, list[Any]] = field(default_factory=dict)
     """Overlay -> Blender's handles of its draw functions."""
     armatures_to_detect: set[DataReference] = field(default_factory=set)

@@ -59,6 +59,7 @@ ENTRIES = (
     ),
     (
         APPLY,
+        Entry("knuckle.save_hand_pose", "Save Hand Pose...", "FILE_TICK"),
         Entry("knuckle.add_hand_poses", "Add Hand Poses to Asset Shelf", "ASSET_MANAGER", properties={"side": "BOTH"}),
         RELAX,
         RESET,

@@ -1,18 +1,26 @@
-"""The Poses panel: named poses for the active armature's hand."""
+"""The Poses panel: pictures of hand poses, for the active armature's hand."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
+from bpy.props import StringProperty
 
+from ..hand.joints import Side
+from ..hand.poses import GROUPS, POSES, SAVED, NamedPose
 from ..operators.posed_hands import chosen_hand
+from ..operators.saved_poses import saved_poses
+from .pose_icons import icon_of
 from .sliders_panel import KNUCKLE_PT_posing
 
 if TYPE_CHECKING:
-    from bpy.types import Context
+    from bpy.types import Context, UILayout
+
+PICTURE = 4.0
+"""Height of a picture, in buttons."""
 
 
 class KNUCKLE_PT_hand_poses(bpy.types.Panel):
-    """Named poses"""
+    """Poses to click"""
 
     bl_label = "Poses"
     bl_space_type = "VIEW_3D"
@@ -21,16 +29,50 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
     bl_parent_id = KNUCKLE_PT_posing.__name__
 
     def draw(self, context: "Context") -> None:
-        """Draw a menu to apply a pose, and a button to add all poses to the asset shelf."""
+        """Draw the search, the pictures of the poses that it finds, and what makes poses."""
         hand = chosen_hand(context)
         if hand is None:
             return
-        column = self.layout.column(align=True)
-        column.operator_context = "EXEC_DEFAULT"
-        row = column.row(align=True)
-        applied = row.operator_menu_enum("knuckle.apply_hand_pose", "pose", text="Apply Pose", icon="VIEW_PAN")
-        applied.side = hand[1]
+        layout, manager = self.layout, context.window_manager
+        layout.prop(manager, "knuckle_pose_search", text="", icon="VIEWZOOM")
+        grid = layout.grid_flow(row_major=True, columns=0, even_columns=True, even_rows=True, align=True)
+        for pose in (*saved_poses().values(), *POSES.values()):
+            if matches(pose, manager.knuckle_pose_search):
+                _pose(grid.column(align=True), pose, hand[1])
+        column = layout.column(align=True)
+        column.operator("knuckle.save_hand_pose", text="Save Pose", icon="FILE_TICK")
         column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"
 
 
+def matches(pose: NamedPose, sought: str) -> bool:
+    """Whether each word that is sought begins a word of the pose's name, group or tags."""
+    words = " ".join((pose.label, pose.name, GROUPS.get(pose.group, SAVED), *pose.tags)).lower()
+    known = words.replace("-", " ").replace(":", " ").split()
+    return all(any(word.startswith(part) for word in known) for part in sought.lower().split())
+
+
+def _pose(layout: "UILayout", pose: NamedPose, side: Side) -> None:
+    """Draw the picture of a pose, and a button with its name that applies it."""
+    layout.template_icon(icon_value=icon_of(pose), scale=PICTURE)
+    row = layout.row(align=True)
+    row.operator_context = "EXEC_DEFAULT"
+    apply: Any = row.operator("knuckle.apply_hand_pose", text=pose.label)
+    apply.side = side
+    if pose.group == SAVED:
+        apply.saved = pose.label
+        remove: Any = row.operator("knuckle.remove_hand_pose", text="", icon="X")
+        remove.name = pose.label
+    else:
+        apply.pose = pose.name
+
+
 CLASSES = (KNUCKLE_PT_hand_poses,)
+PROPERTIES = (
+    (
+        bpy.types.WindowManager,
+        "knuckle_pose_search",
+        StringProperty(
+            name="Search", description="Show poses of this name, group or tag", options={"TEXTEDIT_UPDATE", "SKIP_SAVE"}
+        ),
+    ),
+)

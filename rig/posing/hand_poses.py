@@ -35,7 +35,7 @@ def posed_joints(rig_hand: RigHand) -> list[int]:
     return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.location_keyed[joint])]
 
 
-def apply_pose(rig_hand: RigHand, name: str, factor: float = 1.0) -> None:
+def apply_pose(rig_hand: RigHand, name: str | poses.NamedPose, factor: float = 1.0) -> None:
     """Pose the bones, without keys, between their present pose at a factor of 0 and the named pose at 1.
 
     Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError where the
@@ -46,7 +46,7 @@ def apply_pose(rig_hand: RigHand, name: str, factor: float = 1.0) -> None:
         rig_hand.only(joints).write(rig_hand.read().toward(angles, factor, joints))
 
 
-def pose_curves(armature: "Object", rig_hand: RigHand, name: str) -> list[BoneCurves]:
+def pose_curves(armature: "Object", rig_hand: RigHand, name: str | poses.NamedPose) -> list[BoneCurves]:
     """Return the keys of a named pose in the bones' present rotation modes, independent of the armature's pose.
 
     The wrist and the palm are assumed to be at rest, which does not matter for fingers that are their children. Bones

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...hand import poses
 from ...hand.joints import Side
 from ...hand.poses import NamedPose
+from ...posing.pose_picture import pose_picture
 from ..keys.keyframes import BoneCurves, write_curves
 from .asset_stamps import identifier, made_before, mark
 from .hand_poses import pose_curves
@@ -32,7 +33,7 @@ CATALOG = "Hand Poses"
 
 
 def add_pose_assets(
-    armature: "Object", hands: Sequence[RigHand], names: Sequence[str] = tuple(poses.POSES)
+    armature: "Object", hands: Sequence[RigHand], names: Sequence[str | NamedPose] = tuple(poses.POSES)
 ) -> "list[Action]":
     """Make named poses of an armature's hands pose assets of this file, one for each hand and pose.
 
@@ -41,21 +42,22 @@ def add_pose_assets(
     changes.
     """
     keyed = [(hand, name, pose_curves(armature, hand, name)) for hand in hands for name in names]
-    own, pictures = identifier(armature), _pictures()
+    own, rendered = identifier(armature), pictures()
     catalogs: dict[Side, str] = {}
     made = []
     for hand, name, curves in keyed:
-        side = hand.hand.side
-        action = made_before(own, name, side)
+        side, pose = hand.hand.side, poses.named(name)
+        action = made_before(own, pose.name, side)
         if action is None:
-            action = _new_asset(armature, poses.named(name), side)
+            action = _new_asset(armature, pose, side)
             if side not in catalogs:
                 catalogs[side] = _catalog(armature, side)
             if catalogs[side]:
                 action.asset_data.catalog_id = catalogs[side]
-            _show(action, pictures.get(name), side)
+            saved = pose_picture(pose) if pose.group == poses.SAVED else None
+            _show(action, rendered.get(pose.name, saved), side)
         _key(action, armature, curves)
-        mark(action, armature, name, side)
+        mark(action, armature, pose.name, side)
         made.append(action)
     return made
 
@@ -66,7 +68,7 @@ def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
     action.asset_mark()
     data: Any = action.asset_data
     data.description = f"{pose.about} The {side} hand of {armature.name}"
-    for tag in ("hand", side, armature.name, poses.GROUPS[pose.group].lower(), *pose.tags):
+    for tag in ("hand", side, armature.name, poses.GROUPS.get(pose.group, pose.group).lower(), *pose.tags):
         data.tags.new(tag, skip_if_exists=True)
     return action
 
@@ -135,7 +137,7 @@ def _select(layer: "ViewLayer", objects: "Collection[Object]") -> None:
         obj.select_set(obj in objects)
 
 
-def _pictures() -> dict[str, Floats]:
+def pictures() -> dict[str, Floats]:
     """Return pose -> its preview (N, N, 4), bottom row first as in Blender; empty without the file."""
     if not PREVIEWS.is_file():
         return {}
@@ -151,11 +153,11 @@ def _pictures() -> dict[str, Floats]:
     return dict(zip(poses.POSES, tiles, strict=False))
 
 
-def _show(action: "Action", picture: Floats | None, side: Side) -> None:
+def _show(action: "Action", picture: NDArray[Any] | None, side: Side) -> None:
     """Set the preview of an asset; that of a left hand is mirrored."""
     if picture is None:
         return
     preview: Any = action.preview_ensure()
     preview.image_size = picture.shape[:2]
     seen = picture if side == "right" else picture[:, ::-1]
-    preview.image_pixels_float.foreach_set(np.ascontiguousarray(seen).ravel())
+    preview.image_pixels_float.foreach_set(np.ascontiguousarray(seen, np.float32).ravel())

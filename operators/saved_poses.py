@@ -1,0 +1,126 @@
+"""Hand poses that a person saved: files in a folder of their own, for any rig in any file."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import BoolProperty, StringProperty
+
+from ..errors import HandError, KnuckleError
+from ..files import make_folder, write_json
+from ..hand import poses
+from ..hand.poses import NamedPose
+from ..pipeline.recipe import read_json
+from ..rig.keys.keyframes import check_keyable
+from ..rig.posing.posable_cache import posable_hand
+from ..rig.posing.pose_assets import add_pose_assets
+from .posed_hands import hand_to_pose
+from .posing_operator import PosesHands
+from .preferences import user_folder
+from .session import SESSION
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Event
+
+SUFFIX = ".json"
+MOST = 500
+"""The most saved poses that are shown."""
+_PUNCTUATION = str.maketrans(dict.fromkeys('<>:"/\\|?*.', "_"))
+
+
+def folder() -> Path:
+    """Return the folder of the saved poses, which may not exist yet."""
+    return user_folder() / "poses"
+
+
+def saved_poses() -> dict[str, NamedPose]:
+    """Return label -> saved pose, in alphabetical order. Files that are no poses are left out."""
+    where = folder()
+    return _read(where, where.stat().st_mtime_ns) if where.is_dir() else {}
+
+
+@lru_cache(maxsize=1)
+def _read(where: Path, _modified: int) -> dict[str, NamedPose]:
+    """Read a folder again only when files came or went: panels ask whenever they are drawn."""
+    found = {}
+    for path in sorted(where.glob(f"*{SUFFIX}"))[:MOST]:
+        try:
+            pose = poses.from_dict(read_json(path), path.name)
+        except KnuckleError:
+            continue
+        found[pose.label] = pose
+    return found
+
+
+def pose_path(label: str) -> Path:
+    """Return the path of a saved pose."""
+    return folder() / f"{label.translate(_PUNCTUATION)}{SUFFIX}"
+
+
+class KNUCKLE_OT_save_hand_pose(PosesHands, bpy.types.Operator):
+    """Save the pose of this hand for any rig in any file. It is also added to this file as a pose asset"""
+
+    bl_idname = "knuckle.save_hand_pose"
+    bl_label = "Save Hand Pose"
+    keys_pose = False
+
+    name: StringProperty(
+        name="Name", description="Name of the pose", default="Pose", maxlen=poses.MAX_LABEL, options={"SKIP_SAVE"}
+    )
+    replace: BoolProperty(
+        name="Replace", description="Replace a saved pose of this name", default=False, options={"SKIP_SAVE"}
+    )
+
+    def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
+        """Ask for the name."""
+        return context.window_manager.invoke_props_dialog(self)
+
+    def change(self, context: "Context") -> str:
+        """Read the hand, write the file, and make the asset."""
+        label = self.name.strip()
+        if not label:
+            raise HandError("the pose has no name, type one")
+        if pose_path(label).exists() and not self.replace:
+            raise HandError(f"there is a saved pose '{label}' already, choose another name or Replace")
+        armature, side = hand_to_pose(context)
+        check_keyable(armature)
+        hand = posable_hand(armature, side)
+        pose = poses.pose_of_angles(hand.hand, hand.read_pose().angles[0], label)
+        make_folder(folder())
+        write_json(pose_path(label), poses.to_dict(pose))
+        _read.cache_clear()
+        SESSION.pose_icons.pop(pose.name, None)
+        add_pose_assets(armature, [hand], [pose])
+        return ""
+
+
+class KNUCKLE_OT_remove_hand_pose(bpy.types.Operator):
+    """Remove this saved pose. Pose assets that were made of it are kept"""
+
+    bl_idname = "knuckle.remove_hand_pose"
+    bl_label = "Remove Saved Hand Pose"
+    bl_options = {"INTERNAL"}
+
+    name: StringProperty(name="Name", options={"SKIP_SAVE", "HIDDEN"})
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Ask first, since this cannot be undone."""
+        return context.window_manager.invoke_confirm(self, event)
+
+    def execute(self, _context: "Context") -> "set[OperatorReturnItems]":
+        """Delete the file."""
+        try:
+            pose_path(self.name).unlink()
+        except OSError as error:
+            self.report({"ERROR"}, f"{pose_path(self.name)}: cannot be removed ({error.strerror})")
+            return {"CANCELLED"}
+        _read.cache_clear()
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_save_hand_pose,
+    KNUCKLE_OT_remove_hand_pose,
+)
