@@ -243,8 +243,6 @@ def curl(screen: "Screen", walk: Walk) -> "Steps":
 
 def pose(screen: "Screen", walk: Walk) -> "Steps":
     """One of the poses that have names."""
-    yield from walk.press("Apply Pose")
-    yield 0.7
     found = yield from walk.read("Relaxed")
     walk.marks.append(found)
     screen.move(found.left + found.width + 10, found.middle[1])
