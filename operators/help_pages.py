@@ -22,6 +22,7 @@ PAGES = {
         "ops.knuckle.pick_bone", "ops.knuckle.select_bones", "types.knucklerig.*", "types.knuckle*hand.*",
     ),
     "explanation/rig-limits": ("ops.knuckle.add_limits", "ops.knuckle.remove_limits"),
+    "reference/interface": ("types.knucklepreferences.*",),
     "reference/recipe": ("ops.knuckle.load_recipe", "ops.knuckle.save_recipe"),
     "how-to/sliders": ("ops.knuckle.pose_*", "types.knuckleposing.*"),
     "how-to/poses": ("ops.knuckle.*hand_pose*",),

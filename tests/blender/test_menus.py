@@ -100,7 +100,7 @@ def test_f1_on_every_operator_and_setting_opens_a_page_of_its_own() -> None:
     for cls in defined("CLASSES"):
         if issubclass(cls, bpy.types.Operator):
             identifier = f"bpy.ops.{cls.bl_idname}"
-        elif issubclass(cls, bpy.types.PropertyGroup):
+        elif issubclass(cls, bpy.types.PropertyGroup | bpy.types.AddonPreferences):
             identifier = f"bpy.types.{cls.__name__}.any"
         else:
             continue
