@@ -13,7 +13,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, 
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.operators.pose_sliders import setting, value
 from knuckle.operators.posed_hands import posed_armature
-from knuckle.operators.slider_drag import sliders_of
+from knuckle.operators.slider_drag import sliders_of, snapped
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig import detection_cache
 from knuckle.rig.keys.fcurves import curves_of
@@ -93,6 +93,23 @@ def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armatur
             moved = np.any(np.abs(channels(armature) - before) > 1e-5, axis=(1, 2))
             names = {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves}
             assert names <= allowed, slider
+
+
+@pytest.mark.parametrize(
+    ("read", "shown"),
+    [
+        (0.00688, 0.01),
+        (0.004, 0.0),
+        (-0.0071, -0.01),
+        (0.01234, 0.01234),
+        (0.31234, 0.31234),
+        (1.0001, 1.0),
+        (-1e-7, 0.0),
+    ],
+)
+def test_a_slider_shows_no_digits_beyond_hundredths_of_a_small_value(read: float, shown: float) -> None:
+    # Blender shows more digits the smaller a number is.
+    assert snapped(read) == shown and str(snapped(read)) != "-0.0"
 
 
 def test_there_and_back_leaves_no_trace(two_hands: bpy.types.Object) -> None:
