@@ -103,7 +103,7 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
         by_armature = [(armature, list(of)) for armature, of in groupby(hands, RigHand.armature_object)]
         for armature, _ in by_armature:
             check_keyable(armature)
-        poses = (*POSES, *saved_poses().values())
+        poses: tuple[str | NamedPose, ...] = (*POSES, *saved_poses().values())
         made = sum(len(add_pose_assets(armature, of, poses)) for armature, of in by_armature)
         of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report

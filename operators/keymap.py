@@ -1,13 +1,13 @@
 """The key of the pie menu. The preferences show it, and there it can be changed."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import bpy
 
 PIE = "KNUCKLE_MT_hand_pie"
 KEYMAPS = ("Pose", "Object Mode")
-KEY = "J"
+KEY: Literal["J"] = "J"
 """A key that Blender's keymap leaves free in both modes."""
 
 

@@ -132,7 +132,7 @@ def user_folder() -> Path:
 
 def preferences() -> Any:
     """Return the preferences, or their defaults if the extension is registered without being enabled."""
-    addon = bpy.context.preferences.addons.get(PACKAGE)
+    addon: Any = bpy.context.preferences.addons.get(PACKAGE)
     return addon.preferences if addon and addon.preferences else SimpleNamespace(**DEFAULTS)
 
 

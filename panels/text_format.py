@@ -1,7 +1,7 @@
 """Text and figures in panels."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,7 +61,8 @@ def line(layout: "UILayout", *cells: str, icons: Sequence[Any] = ()) -> None:
     row = layout.split(factor=0.24, align=True)
     row.label(text=cells[0])
     rest = row.split(factor=1 / len(cells[1:]), align=True)
-    for cell, icon in zip_longest(cells[1:], icons, fillvalue="NONE"):
+    shown: Iterable[tuple[str, Any]] = zip_longest(cells[1:], icons, fillvalue="NONE")
+    for cell, icon in shown:
         column = rest.row()
         column.alignment = "RIGHT"
         column.label(text=cell, icon=icon)

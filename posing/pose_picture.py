@@ -45,7 +45,8 @@ def pose_picture(pose: NamedPose) -> Floats:
     nearest_last = np.argsort(points[:, 2], kind="stable")
     seen = np.full(pixels * pixels, -1)
     seen[cells[nearest_last]] = nearest_last
-    return _shaded(seen, normals).reshape(SIZE, OVERSAMPLING, SIZE, OVERSAMPLING, 4).mean(axis=(1, 3))
+    picture: Floats = _shaded(seen, normals).reshape(SIZE, OVERSAMPLING, SIZE, OVERSAMPLING, 4).mean(axis=(1, 3))
+    return picture
 
 
 def _view_axes() -> Floats:

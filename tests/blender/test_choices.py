@@ -1,7 +1,6 @@
 """What the panel chooses for a person: the active armature, a solver by its purpose, presets of all settings."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from knuckle.operators.scene_recipe import recipe_for
 from knuckle.pipeline.recipe import to_dict
 from knuckle.solvers import SMOOTHINGS, SOLVERS
 from knuckle.tests.blender.making import rig
+from knuckle.tools.panel_drawing import draw_panels
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -21,7 +21,7 @@ TAP = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder instead of the user's presets."""
     presets = tmp_path / "presets" / "knuckle"
     presets.mkdir(parents=True)
@@ -75,6 +75,7 @@ def test_a_purpose_is_a_solver_and_a_smoothing_with_their_defaults(key: str) -> 
 
 def test_every_algorithm_can_still_be_chosen_and_is_kept_under_advanced() -> None:
     settings().purpose = ADVANCED
+    assert draw_panels() == ""
     for solver in SOLVERS:
         for smoothing in SMOOTHINGS:
             settings().solver, settings().smoothing = solver, smoothing

@@ -13,6 +13,7 @@ from knuckle.panels.result_panel import ANGLES, HAND_COLUMNS, RIG_COLUMNS, TIPS,
 from knuckle.pipeline.recipe import KEEPS
 from knuckle.rig.keys.take_report import report_of
 from knuckle.tests.blender.making import rig
+from knuckle.tools.panel_drawing import draw_panels
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -68,6 +69,7 @@ def test_on_a_rig_the_errors_are_the_characters(keep: str) -> None:
     assert report is not None
     hand = report["hands"]["right"]
     assert hand["rig"]["keep"] == keep
+    assert draw_panels() == ""
     for digit in DIGITS:
         assert {column.key for column in RIG_COLUMNS[keep]} <= hand["rig"]["digits"][digit].keys()
         assert {column.key for column in HAND_COLUMNS} <= hand["fingers"][digit].keys()

@@ -19,6 +19,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig.posing.posable_cache import posable_hand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.test_held import default
+from knuckle.tools.panel_drawing import draw_panels
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -167,7 +168,9 @@ def test_every_pose_has_a_picture_of_its_own_in_the_panel() -> None:
     posed_own_hand()
     save("Mine")
     shown = [*POSES.values(), *saved_poses().values()]
+    assert draw_panels() == ""
     make_icons(shown)
+    assert draw_panels() == ""
     assert set(SESSION.pose_icons) == {pose.name for pose in shown}
     pictures = {pose.name: np.array(SESSION.previews[pose.name].image_pixels_float) for pose in shown}
     assert all((picture[3::4] > 0.5).mean() > 0.1 for picture in pictures.values())

@@ -71,7 +71,7 @@ def search(screen: "Screen", sought: str, name: str) -> "Any":
     before = screen.pixels()
     screen.key("F3")
     # Blender opens the field of a search while it draws: what is typed earlier goes to the view.
-    yield from screen.wait_until(lambda: (screen.pixels() != before).mean() > 0.01)
+    yield from screen.wait_until(lambda: (screen.pixels() != before).any(axis=-1).sum() > 2000, 10)
     yield 0.5
     for character in sought:
         screen.key(character if character != " " else "space")
