@@ -39,12 +39,13 @@ def pose_picture(pose: NamedPose) -> Floats:
     pixels = SIZE * OVERSAMPLING
     low, high = points.min(axis=0), points.max(axis=0)
     scale = pixels / (MARGIN * float((high - low)[:2].max()))
-    places = ((points - (low + high) / 2)[:, :2] * scale + pixels / 2).astype(np.int64).clip(0, pixels - 1)
-    cells = places[:, 1] * pixels + places[:, 0]
-    # Of all samples in a cell the nearest is seen: the last one written.
-    nearest_last = np.argsort(points[:, 2], kind="stable")
+    # Of all samples in a cell the nearest is seen: the last one written. Each covers two by two cells, so that what is
+    # behind does not show between those of a large quad.
+    order = np.argsort(points[:, 2], kind="stable")
+    corner = ((points - (low + high) / 2)[order, :2] * scale + pixels / 2 - 0.5).astype(np.int64)
+    covered = (corner[:, None] + [[0, 0], [1, 0], [0, 1], [1, 1]]).clip(0, pixels - 1).reshape(-1, 2)
     seen = np.full(pixels * pixels, -1)
-    seen[cells[nearest_last]] = nearest_last
+    seen[covered[:, 1] * pixels + covered[:, 0]] = np.repeat(order, 4)
     picture: Floats = _shaded(seen, normals).reshape(SIZE, OVERSAMPLING, SIZE, OVERSAMPLING, 4).mean(axis=(1, 3))
     return picture
 
