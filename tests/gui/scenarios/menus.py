@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
+F1, F3 = "67", "69"
+"""Keys by their codes: by their names, xdotool presses Alt with them."""
 SOUGHT = ("solve hand", "grasp", "relax hand", "knuckle")
 
 
@@ -47,11 +49,22 @@ def play(screen: "Screen") -> "Steps":
     place = yield from screen.button("knuckle.solve", 0.4)
     screen.move(*place)
     yield 0.3
-    screen.key("F1")
+    screen.key(F1)
     yield 1.0
     help_page = yield from screen.button("wm.url_open", 0.4)
     screen.click(*help_page)
     yield 0.5
+    yield from screen.show_sidebar("Knuckle Pose")
+    yield 2.0
+    screen.picture("menus_poses")
+    bpy.context.window_manager.knuckle_pose_search = "sign y"
+    screen.area().tag_redraw()
+    yield 1.0
+    screen.picture("menus_poses_found")
+    screen.open_panels("KNUCKLE_PT_live")
+    yield from screen.show_sidebar("Knuckle")
+    yield 1.0
+    screen.picture("menus_live")
     yield from show_preferences(screen)
     return {
         "relaxed": relaxed,
@@ -69,7 +82,7 @@ def search(screen: "Screen", sought: str, name: str) -> "Any":
     screen.move(x, y)
     yield 0.5
     before = screen.pixels()
-    screen.key("F3")
+    screen.key(F3)
     # Blender opens the field of a search while it draws: what is typed earlier goes to the view.
     yield from screen.wait_until(lambda: (screen.pixels() != before).any(axis=-1).sum() > 2000, 10)
     yield 0.5
