@@ -23,14 +23,14 @@ LAST_FRAME = 2**31 - 1
 """The largest integer of Blender stands for the end of the capture."""
 
 _HAND_WORDS = {
-    "auto": ("Automatic", "All hands in the capture"),
+    "auto": ("Auto", "All hands in the capture"),
     "left": ("Left", "Left hand only"),
     "right": ("Right", "Right hand only"),
     "both": ("Both", "Both hands; a capture of one hand is an error"),
 }
 
 _LABEL_WORDS = {
-    "auto": ("Automatic", "By label; if the labels are unknown, by the shape and motion of the hand"),
+    "auto": ("Auto", "By label; if the labels are unknown, by the shape and motion of the hand"),
     "names": ("Labels", "By label only"),
     "shape": ("Shape", "By the shape and motion of the hand, ignoring labels"),
 }
@@ -193,7 +193,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         name="Marker Placement",
         description="Where the markers are attached to the hand",
         items=[
-            ("auto", "Automatic", "As the marker set defines"),
+            ("auto", "Auto", "As the marker set defines"),
             ("joints", "Joints", "On the joints: the solver's result is used, which meets the fingertips"),
             ("skin", "Skin", "On the skin: the performer is fitted with the markers, and all of them count equally"),
         ],

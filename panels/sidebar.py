@@ -88,7 +88,10 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle
         layout.row().prop(chosen, "hand", expand=True)
         layout.prop(chosen, "mirror")
-        layout.prop(chosen, "labels")
+        # The label does not fit beside its field.
+        identify = layout.column(align=True)
+        identify.label(text="Identify Markers By")
+        identify.prop(chosen, "labels", text="")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
         column = layout.column(align=True)
         if chosen.marker_map:
@@ -152,8 +155,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.row().prop(chosen, "drive", expand=True)
-        layout.row().prop(chosen, "markers_on", expand=True)
-        layout.row().prop(chosen, "purpose", expand=True)
+        layout.row().prop(chosen, "markers_on", text="Markers On", expand=True)
+        layout.prop(chosen, "purpose")
         advanced = purpose_of(chosen) == ADVANCED
         if advanced:
             layout.prop(chosen, "solver", text="Algorithm")
