@@ -34,14 +34,14 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
         if hand is None:
             return
         layout, manager = self.layout, context.window_manager
+        column = layout.column(align=True)
+        column.operator("knuckle.save_hand_pose", text="Save Pose", icon="FILE_TICK")
+        column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"
         layout.prop(manager, "knuckle_pose_search", text="", icon="VIEWZOOM")
         grid = layout.grid_flow(row_major=True, columns=0, even_columns=True, even_rows=True, align=True)
         for pose in (*saved_poses().values(), *POSES.values()):
             if matches(pose, manager.knuckle_pose_search):
                 _pose(grid.column(align=True), pose, hand[1])
-        column = layout.column(align=True)
-        column.operator("knuckle.save_hand_pose", text="Save Pose", icon="FILE_TICK")
-        column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"
 
 
 def matches(pose: NamedPose, sought: str) -> bool:
