@@ -54,17 +54,7 @@ def play(screen: "Screen") -> "Steps":
     help_page = yield from screen.button("wm.url_open", 0.4)
     screen.click(*help_page)
     yield 0.5
-    yield from screen.show_sidebar("Knuckle Pose")
-    yield 2.0
-    screen.picture("menus_poses")
-    bpy.context.window_manager.knuckle_pose_search = "sign y"
-    screen.area().tag_redraw()
-    yield 1.0
-    screen.picture("menus_poses_found")
-    screen.open_panels("KNUCKLE_PT_live")
-    yield from screen.show_sidebar("Knuckle")
-    yield 1.0
-    screen.picture("menus_live")
+    yield from show_panels(screen)
     yield from show_preferences(screen)
     return {
         "relaxed": relaxed,
@@ -100,6 +90,24 @@ def open_menu(screen: "Screen") -> "Any":
     screen.picture("menus_hand")
     screen.key("Escape")
     yield 0.5
+
+
+def show_panels(screen: "Screen") -> "Any":
+    """The pictures of poses, and the end of the other tab."""
+    yield from screen.show_sidebar("Knuckle Pose")
+    yield 2.0
+    screen.picture("menus_poses")
+    bpy.context.window_manager.knuckle_pose_search = "sign y"
+    screen.area().tag_redraw()
+    yield 1.0
+    screen.picture("menus_poses_found")
+    screen.open_panels("KNUCKLE_PT_live")
+    yield from screen.show_sidebar("Knuckle")
+    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
+    yield 0.5
+    screen.turn_wheel(30)
+    yield 1.0
+    screen.picture("menus_live")
 
 
 def show_preferences(screen: "Screen") -> "Any":
