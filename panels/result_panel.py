@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Icon = Literal["STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01", "BLANK1"]
 
 
+GRADES: tuple[Icon, ...] = ("BLANK1", "STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01")
+"""From unknown through green to red: a digit shows the worst of its errors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the table of errors."""
@@ -117,12 +121,13 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
 
 def _errors(layout: "UILayout", columns: tuple[Column, ...], digits: dict[str, Any]) -> None:
     """Draw a row for each digit."""
-    line(layout, "", *(column.title for column in columns))
+    line(layout, "", *(column.title for column in columns), icon="BLANK1")
     for digit, name in DIGIT_NAMES.items():
         found = digits.get(digit)
         figures = [found.get(column.key) if isinstance(found, dict) else None for column in columns]
         texts = [column.text(of) for column, of in zip(columns, figures, strict=True)]
-        line(layout, name, *texts, icons=[column.icon(of) for column, of in zip(columns, figures, strict=True)])
+        grades = [column.icon(of) for column, of in zip(columns, figures, strict=True)]
+        line(layout, name, *texts, icon=max(grades, key=GRADES.index))
 
 
 CLASSES = (KNUCKLE_PT_result,)

@@ -1,8 +1,6 @@
 """Text and figures in panels."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -56,13 +54,12 @@ def figure(figures: Any, name: str, factor: float = 1.0) -> str:
     return f"{factor * value:.2f}" if abs(factor * value) < 9.995 else f"{factor * value:.1f}"
 
 
-def line(layout: "UILayout", *cells: str, icons: Sequence[Any] = ()) -> None:
-    """Draw a row of a table: a name on the left, and cells of equal width to its right, each with an icon if given."""
-    row = layout.split(factor=0.24, align=True)
-    row.label(text=cells[0])
+def line(layout: "UILayout", *cells: str, icon: Any = "NONE") -> None:
+    """Draw a row of a table: a name on the left, with an icon if given, and cells of equal width to its right."""
+    row = layout.split(factor=0.24 if icon == "NONE" else 0.32, align=True)
+    row.label(text=cells[0], icon=icon)
     rest = row.split(factor=1 / len(cells[1:]), align=True)
-    shown: Iterable[tuple[str, Any]] = zip_longest(cells[1:], icons, fillvalue="NONE")
-    for cell, icon in shown:
+    for cell in cells[1:]:
         column = rest.row()
         column.alignment = "RIGHT"
-        column.label(text=cell, icon=icon)
+        column.label(text=cell)
