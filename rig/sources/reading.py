@@ -37,7 +37,7 @@ def read_capture(recipe: Recipe) -> Steps[Markers]:
         return (yield from read_file(recipe))
     if recipe.unit == "auto":
         recording = scaled_to_person(recording)
-    return to_markers(recording, source, recipe.unit, recipe.up)
+    return to_markers(recording, source, recipe.unit, recipe.up, recipe.rate)
 
 
 def _armature_recording(name: str, scene: "Scene") -> Steps[Recording]:
