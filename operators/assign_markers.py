@@ -78,7 +78,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
             elif event.type == "TAB":
                 state.side = "left" if state.side == "right" else "right"
             self._show(context)
-        return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
+        return {"PASS_THROUGH"} if navigates(event) or event.type in FRAME_KEYS else {"RUNNING_MODAL"}
 
     def _click(self, context: "Context", event: "Event", state: AssigningMarkers) -> None:
         """Give the marker under the mouse to the step that is asked, and take it from the other hand."""
@@ -124,6 +124,8 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         redraw_views(context)
 
 
+FRAME_KEYS = {"LEFT_ARROW", "RIGHT_ARROW"}
+"""Keys that change the frame, to see markers that are hidden in this one."""
 STEP_KEYS = {
     "SPACE": MarkerAssignment.keep,
     "S": MarkerAssignment.skip,
@@ -133,14 +135,19 @@ STEP_KEYS = {
 
 
 def guessed_map(context: "Context") -> Groups:
-    """Return the scene's marker map, or else what import found; empty if neither is usable."""
-    markers = context.scene.knuckle.markers
-    for text in (context.scene.knuckle.marker_map, markers[markers_object.CAPTURE_PROPERTY].get("guess", "")):
+    """Return the scene's marker map, or else what import found, without labels that the capture lacks."""
+    about = context.scene.knuckle.markers[markers_object.CAPTURE_PROPERTY]
+    names = set(about["names"])
+    for text in (context.scene.knuckle.marker_map, about.get("guess", "")):
         try:
-            if text:
-                return from_json(decode_json(text, "marker map"), "marker map")
+            groups = from_json(decode_json(text, "marker map"), "marker map") if text else {}
         except KnuckleError:
             continue
+        present = {
+            side: {label: spot for label, spot in spots.items() if label in names} for side, spots in groups.items()
+        }
+        if any(present.values()):
+            return present
     return {}
 
 

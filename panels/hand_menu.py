@@ -46,6 +46,7 @@ APPLY = Entry("knuckle.apply_hand_pose", "Apply Hand Pose", "ARMATURE_DATA", enu
 ENTRIES = (
     (
         Entry("knuckle.import_capture", "Import Hand Capture...", "IMPORT"),
+        Entry("knuckle.assign_markers", "Assign Hand Markers", "EYEDROPPER"),
         SOLVE,
         Entry("knuckle.calibrate", "Calibrate Performer's Hand", "DRIVER_DISTANCE"),
         Entry("knuckle.fit_range", "Set Scene Frame Range to Hand Take", "PREVIEW_RANGE"),
