@@ -108,14 +108,14 @@ def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> 
             scene.knuckle.capture = bpy.path.relpath(there, start=new_folder) if same_drive else there
 
 
-@persistent
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
 def remap_before_saving(file: str, *_: object) -> None:
     """Save As to another folder keeps relative paths right, as Blender's own Remap Relative does."""
     if file and bpy.data.filepath:
         remap_paths(bpy.data.scenes, str(Path(bpy.data.filepath).parent), str(Path(file).parent))
 
 
-@persistent
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
 def remap_after_saving(file: str, *_: object) -> None:
     """After a copy was saved elsewhere, the paths of the file that stays open are those it had."""
     if file and bpy.data.filepath and Path(bpy.data.filepath) != Path(file):

@@ -28,6 +28,10 @@ Colour = tuple[float, float, float, float]
 
 HEIGHT = 260.0
 """Pixels at a UI scale of 1: height of the picture."""
+MIN_WIDTH = 200.0
+"""The same unit: least width of the board under the picture."""
+ASKED_SIZE = 14.0
+"""The same unit: size of the text that asks for a marker."""
 CORNER = (90.0, 60.0)
 """The same unit: where its lower left corner is, right of the toolbar."""
 BOARD: Colour = (0.08, 0.08, 0.08, 0.85)
@@ -79,20 +83,22 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
     size, corner = HEIGHT * scale, np.array(CORNER) * scale
     width = float(triangles[..., 0].max()) * size
     margin = 14 * scale
-    _rectangle(corner - margin, corner + [max(width, 200 * scale) + margin, size + margin + 44 * scale], BOARD)
+    step = state.hand.step
+    asked = f"Click {step.words}" if step is not None else "Press Enter to finish"
+    blf.size(0, ASKED_SIZE * scale)
+    width = max(width, blf.dimensions(0, asked)[0], MIN_WIDTH * scale)
+    _rectangle(corner - margin, corner + [width + margin, size + margin + 44 * scale], BOARD)
     _triangles(triangles.reshape(-1, 2) * size + corner, SKIN)
     for index, dot in enumerate(dots * size + corner):
-        asked, done = index == state.hand.at, index in state.hand.chosen
-        _disc(dot, (8 if asked else 4) * scale, ASKED if asked else DONE if done else OPEN)
-    step = state.hand.step
+        is_asked, is_done = index == state.hand.at, index in state.hand.chosen
+        _disc(dot, (8 if is_asked else 4) * scale, ASKED if is_asked else DONE if is_done else OPEN)
     top = corner + [0.0, size + 12 * scale]
     _text(top + [0.0, 20 * scale], f"{state.side.capitalize()} Hand, seen from its back", OPEN, 12 * scale)
-    asked_text = f"Click {step.words}" if step is not None else "Press Enter to finish"
-    _text(top, asked_text, ASKED, 14 * scale)
+    _text(top, asked, ASKED, ASKED_SIZE * scale)
 
 
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
-    """Mark the markers of the view: assigned ones by a number, the one that is asked, and the one under the mouse."""
+    """Mark the markers of the view: assigned ones by their place, the one of this step, and the one under the mouse."""
     labels = list(markers[markers_object.CAPTURE_PROPERTY]["names"])
     words = {label: STEPS[step].words.removeprefix("the ") for step, (label, _) in state.hand.chosen.items()}
     positions = markers_object.positions_at(markers, context.scene.frame_current_final)

@@ -143,7 +143,8 @@ def positions_at(obj: "Object", frame: float) -> Floats:
     between = before * (1 - fraction) + after * fraction
     matrix = np.array(obj.matrix_world)
     local: Floats = np.where(np.isfinite(between), between, nearer)
-    return local @ matrix[:3, :3].T + matrix[:3, 3]
+    world: Floats = local @ matrix[:3, :3].T + matrix[:3, 3]
+    return world
 
 
 def _row(obj: "Object", row: int, count: int) -> Floats:

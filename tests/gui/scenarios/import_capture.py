@@ -58,9 +58,9 @@ def import_hand(screen: "Screen") -> "Steps":
     return {
         "selected": [obj.name for obj in bpy.context.view_layer.objects.selected],
         "active": bpy.context.view_layer.objects.active.name,
-        "view_is_at": list(view.view_location),
+        "view_is_at": view.view_location[:],
         "view_distance": view.view_distance,
-        "marker_is_at": list(markers.data.vertices[2].co),
+        "marker_is_at": markers.data.vertices[2].co[:],
         "range": [scene.frame_start, scene.frame_end],
         "fps": scene.render.fps,
         "path": scene.knuckle.capture,

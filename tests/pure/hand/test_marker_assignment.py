@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knuckle.hand.joints import SIDES
+from knuckle.hand.joints import SIDES, Side
 from knuckle.hand.marker_assignment import STEPS, MarkerAssignment, begin, combine, places
 from knuckle.hand.marker_sets import Spot, completeness, from_json, suggest, to_json
 
@@ -61,7 +61,7 @@ def test_a_guess_that_is_kept_stays_as_it_was():
 
 
 def test_hands_with_too_few_markers_are_left_out():
-    hands = {
+    hands: dict[Side, MarkerAssignment] = {
         "left": after(MarkerAssignment("left"), LABELS[:2]),
         "right": after(MarkerAssignment("right"), LABELS[2:5]),
     }
