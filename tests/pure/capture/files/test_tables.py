@@ -278,6 +278,22 @@ TABLES = {
         60,
         "m",
     ),
+    "numbered axes below the labels": (
+        [
+            "Recorded,by,hand",
+            "Frame#,Time," + ",".join(f"{label},," for label in TABLE_LABELS),
+            ",," + ",".join(f"X{number},Y{number},Z{number}" for number in range(1, 6)),
+        ],
+        table_rows(1000, "{i},{t},"),
+        50,
+        "mm",
+    ),
+    "a comment above the axes": (
+        ["# made by a script", "," + titled("{n}"), "," + titled("{a}")],
+        table_rows(1, "{i},"),
+        60,
+        "m",
+    ),
     "an index": ([",time," + titled("{n}_{a}") + ",hand"], table_rows(1, "{i},{t},", end=",Right"), 50, "m"),
     "decimal commas": (
         ["Zeit;" + titled("{n}_{a}", separator=";")],
