@@ -19,10 +19,10 @@ MAX_TITLE = 200
 VICON_SECTIONS = ("trajectories", "devices", "joints", "segments", "model outputs")
 """First cells of Vicon's exports; the markers are in the section Trajectories."""
 _SEPARATORS = r"[\s._:|/\-]"
-_PLACE = r"(?:position|pos|translation|translate|trans|location|loc|t)"
+_PLACE = r"(?:position|pos|translation|translate|trans|location|loc)"
 _TITLES = (
-    re.compile(rf"(?P<name>){_PLACE}?{_SEPARATORS}*(?P<axis>[xyz])", re.IGNORECASE),
-    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>)(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}*(?P<name>\d+)", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
@@ -30,8 +30,8 @@ _TITLES = (
 """How a title names a label and an axis, tried in this order; the whole title must match."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
 _NO_POSITIONS = re.compile(
-    r"(?:^|[^a-z])(?:rot|rotation|quat|quaternion|q|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
-    r"gyro|mag|force|moment)$",
+    r"(?:(?:^|[^a-z])(?:rot|rotation|quat|quaternion|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
+    r"gyro|mag|force|moment)|[^a-z]q)$",
     re.IGNORECASE,
 )
 _TIMES = frozenset(

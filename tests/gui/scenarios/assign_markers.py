@@ -58,8 +58,6 @@ def play(screen: "Screen") -> "Steps":
         bpy.ops.knuckle.import_capture(filepath=str(path))
     yield 1.0
     chosen = screen.scene.knuckle
-    problem = chosen.markers["knuckle_capture"]["problem"]
-    screen.picture("assign_problem")
     with screen.in_view():
         bpy.ops.knuckle.assign_markers("INVOKE_DEFAULT")
     yield 0.5
@@ -94,7 +92,6 @@ def play(screen: "Screen") -> "Steps":
     screen.key("Escape")
     yield 0.3
     return {
-        "problem": problem,
         "assigned": assigned,
         "after_escape": json.loads(screen.scene.knuckle.marker_map or "{}") == assigned,
         "tip_errors_mm": [finger["tip_error_mm"]["mean"] for finger in errors.values()],

@@ -99,12 +99,13 @@ def play(screen: "Screen") -> "Steps":
     was_running = bool(status.running)
     screen.key("Escape")
     yield 1.0
+    after_escape = sorted(set(bpy.data.objects.keys()) - before)
     imported = yield from import_hand(screen)
     return {
         "imported": imported,
         "ran_as_a_job": seen_running > 0,
         "shown": shown,
         "second_ran": was_running,
-        "after_escape": sorted(set(bpy.data.objects.keys()) - before),
+        "after_escape": after_escape,
         "still_running": bool(status.running),
     }

@@ -338,6 +338,13 @@ def test_columns_that_are_no_positions_are_left_out(tmp_path: Path) -> None:
     assert read.names == TABLE_LABELS
 
 
+@pytest.mark.parametrize("form", ["{n}_{a}", "{n}.{A}", "{n} {a}", "{a}_{n}"])
+def test_labels_of_one_letter_are_labels(tmp_path: Path, form: str) -> None:
+    labels = ("P", "Q", "T", "r", "m")
+    text = "\n".join([titled(form, labels), *table_rows(1), ""])
+    assert capture.read(written(tmp_path, "hand.csv", text.encode())).names == labels
+
+
 def test_a_marker_at_zero_in_some_frames_was_not_seen(tmp_path: Path) -> None:
     points = table_points()
     points[2, 1] = 0.0
