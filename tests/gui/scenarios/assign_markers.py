@@ -23,7 +23,7 @@ def write_hand(path: Path) -> None:
     frames = []
     for bend in np.linspace(0.0, 1.0, 61):
         tips = KNUCKLES + LENGTHS[:, None] * np.array([0.0, np.cos(bend), -np.sin(bend)])
-        thumb = np.array([-0.075 + 0.02 * bend, 0.075, -0.02 - 0.02 * bend])
+        thumb = np.array([-0.05, 0.09, -0.04])
         frames.append(np.vstack([[0.0, 0.0, 0.0], KNUCKLES, thumb, tips]) + [0.3, 0.2, 1.0])
     columns = sorted(range(len(ORDER)), key=lambda index: ORDER[index])
     header = ",".join(f"{ORDER[index]}_{axis}" for index in columns for axis in "xyz")
