@@ -45,15 +45,21 @@ def _without_side(word: str) -> tuple[str, ...]:
 
 
 def _name_numbered_digits(words: list[str]) -> list[str]:
-    """Replace numbers of digits by names: finger 2 1 of MakeHuman -> index 1, finger 11 of Biped -> index 2."""
+    """Replace numbers of digits by names.
+
+    MakeHuman's finger 2 1 -> index 1, Rokoko's finger 2 distal -> index distal, Biped's finger 11 -> index 2.
+    """
     text = " ".join(words)
     text = re.sub(r"\bmetacarpal ([1-4])\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1])]} metacarpal", text)
     text = re.sub(r"\bfinger ([1-5]) (\d)\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1]) - 1]} {found[2]}", text)
-    # Biped counts digits and bones from 0. Before a part's name, numbers may count from 1, so that they tell nothing.
-    return re.sub(
-        r"\bfinger ([0-4])(\d?)\b(?! (?:meta|prox|inter|medial|dist))",
-        lambda found: f"{_DIGIT_OF_ROW[int(found[1])]} {int(found[2] or 0) + 1}",
+    text = re.sub(
+        r"\bfinger ([1-5]) (?=meta|prox|inter|medial|dist|tip)",
+        lambda found: f"{_DIGIT_OF_ROW[int(found[1]) - 1]} ",
         text,
+    )
+    # Biped counts digits and bones from 0.
+    return re.sub(
+        r"\bfinger ([0-4])(\d?)\b", lambda found: f"{_DIGIT_OF_ROW[int(found[1])]} {int(found[2] or 0) + 1}", text
     ).split()
 
 

@@ -8,11 +8,10 @@ ROOT = Path(__file__).parents[1]
 
 PAGES = {
     "how-to/gloves": ("ops.knuckle.capture_armature", "types.knucklesettings.source"),
-    "how-to/gloves": ("ops.knuckle.capture_armature",),
     "how-to/solve": (
         "ops.knuckle.align_capture",
         "ops.knuckle.import_capture", "ops.knuckle.solve", "ops.knuckle.fit_range", "ops.knuckle.export_report",
-        "ops.knuckle.load_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",
+        "ops.knuckle.*_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",
     ),
     "how-to/live": ("ops.knuckle.live_*", "types.knucklelive.*", "types.knuckleperson.*", "types.knuckletake.*"),
     "how-to/solvers": ("ops.knuckle.reset_settings", "types.knuckle?olver*", "types.knuckle?moothing*"),

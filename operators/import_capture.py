@@ -1,41 +1,64 @@
 """File > Import > Hand Capture, and dropping a capture on a 3D view."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from ..capture.formats import SUFFIXES
+from ..capture.markers import Markers
 from ..capture.scene_files import SCENE_SUFFIXES
 from ..hand.generators import Progress, part_of
+from ..pipeline.report import key_rate_note
+from ..rig.keys.frame_times import scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
-from .load_capture import found_hands, relative, show_capture
+from .load_capture import describe_capture, found_hands, relative, show_capture
+from .reading_properties import rate_property, unit_property, up_property
 from .scene_recipe import recipe_for
+from .setting_properties import plain
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Event
+    from bpy.types import Context, Event, Scene
+
+
+FROM_SCENE = ("unit", "up", "rate", "start")
+"""Options that are kept with the scene."""
 
 
 class CaptureJob(JobOperator):
     """Mixin of operators that read a capture and show its markers."""
 
-    def read(self, context: "Context", path: str) -> Iterator[Progress]:
-        """Read a capture, see `read_capture`, and find its hands."""
+    def read(self, context: "Context", path: str, **reading: Any) -> Iterator[Progress]:
+        """Read a capture, see `read_capture`, and find its hands; reading: fields of the recipe that replace the scene's."""
         self._path = path
-        self._recipe = recipe_for(context.scene, bpy.path.abspath(path))
+        self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
         self._found = yield from part_of(0.5, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
 
     def finish(self, context: "Context") -> None:
-        """Show the markers, and the facts in the panel."""
-        chosen = context.scene.knuckle
+        """Show the markers, selected and in view, and the facts in the panel."""
+        scene, chosen, markers = context.scene, context.scene.knuckle, self._markers
         chosen.capture = self._path
         if not chosen.use_range:
-            chosen.first, chosen.last = 1, len(self._markers.times)
-        select_only(context, show_capture(context, self._markers, self._recipe.capture, self._found))
+            chosen.first, chosen.last = 1, len(markers.times)
+        if not chosen.start <= scene.frame_current <= last_frame(scene, markers):
+            # Outside of these frames nothing is shown.
+            scene.frame_set(chosen.start)
+        select_only(context, show_capture(context, markers, self._recipe.capture, self._found))
+        frame_selected(context)
+        keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
+        told = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
+        self.report({"INFO"}, ". ".join(filter(None, told)))
+
+
+def last_frame(scene: "Scene", markers: Markers) -> float:
+    """Return the frame of the scene on which a capture ends."""
+    return float(scene.knuckle.start + markers.duration * scene_rate(scene))
 
 
 class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
@@ -51,6 +74,16 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
     filter_glob: StringProperty(
         default=";".join(f"*{suffix}" for suffix in SUFFIXES + SCENE_SUFFIXES), options={"HIDDEN"}
     )
+    unit: unit_property()
+    up: up_property()
+    rate: rate_property()
+    start: IntProperty(name="Start Frame", description="Frame of the scene on which the capture begins", default=1)
+    set_rate: BoolProperty(
+        name="Set Scene Frame Rate", description="Give the scene the capture's frame rate", default=False
+    )
+    set_range: BoolProperty(
+        name="Set Scene Range", description="Make the scene's frame range that of the capture", default=False
+    )
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -59,10 +92,25 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Read a dropped file; otherwise open the file browser first."""
+        for name in FROM_SCENE:
+            if not self.properties.is_property_set(name):
+                setattr(self, name, getattr(context.scene.knuckle, name))
         if self.filepath:
             return super().invoke(context, event)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
+
+    def draw(self, _context: "Context") -> None:
+        """Draw the options beside the file browser."""
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        column = layout.column(heading="File")
+        for name in ("unit", "up", "rate"):
+            column.prop(self, name)
+        column = layout.column(heading="Scene")
+        for name in ("start", "set_rate", "set_range"):
+            column.prop(self, name)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Read the capture at once in a script, or as a job if a person chose it in the file browser."""
@@ -71,11 +119,34 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Read the capture and find its hands."""
-        yield from self.read(context, relative(self.filepath))
+        self._chosen = {name: self._choice(context, name) for name in FROM_SCENE}
+        rate = plain(self._chosen["rate"]) or None
+        yield from self.read(
+            context, relative(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate
+        )
+
+    def _choice(self, context: "Context", name: str) -> Any:
+        """Return an option as it was chosen here, or else in the scene."""
+        chosen = self if self.properties.is_property_set(name) else context.scene.knuckle
+        return getattr(chosen, name)
+
+    def finish(self, context: "Context") -> None:
+        """Keep the options with the scene, and show the markers."""
+        scene = context.scene
+        if self.set_rate:
+            set_scene_rate(scene, self._markers.rate)
+        for name, value in self._chosen.items():
+            setattr(scene.knuckle, name, value)
+        super().finish(context)
+        if self.set_range:
+            scene.frame_start = max(scene.knuckle.start, 0)
+            scene.frame_end = max(ceil(last_frame(scene, self._markers) - 1e-4), 1)
 
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
     """Select these objects only and make the first the active one. Objects outside the view layer are skipped."""
+    # The view layer does not know objects that were linked just now.
+    context.view_layer.update()
     shown = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
     if not shown:
         return
@@ -84,6 +155,16 @@ def select_only(context: "Context", *objects: bpy.types.Object) -> None:
     for obj in shown:
         obj.select_set(True)
     context.view_layer.objects.active = shown[0]
+
+
+def frame_selected(context: "Context") -> None:
+    """Turn the 3D views of the window to the selected objects, where there are windows."""
+    window = context.window_manager.windows[0] if context.window is None else context.window
+    for area in window.screen.areas if not bpy.app.background else ():
+        region = next((region for region in area.regions if region.type == "WINDOW"), None)
+        if area.type == "VIEW_3D" and region is not None:
+            with context.temp_override(window=window, area=area, region=region):
+                bpy.ops.view3d.view_selected()
 
 
 class KNUCKLE_FH_capture(bpy.types.FileHandler):

@@ -106,6 +106,25 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
         context.scene.knuckle.marker_map = json.dumps(data)
 
 
+class KNUCKLE_OT_save_markers(_SaveJson, bpy.types.Operator):
+    """Save which label is which joint, for other captures with the same labels and for the knuckle command"""
+
+    bl_idname = "knuckle.save_markers"
+    bl_label = "Save Marker Map"
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available if there is a marker map."""
+        if not context.scene.knuckle.marker_map:
+            cls.poll_message_set("There is no marker map to save, assign the markers first")
+            return False
+        return True
+
+    def give(self, context: "Context") -> Any:
+        """Return the scene's marker map."""
+        return decode_json(context.scene.knuckle.marker_map, "the marker map of this scene")
+
+
 class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
     """Load all settings from a recipe file of the knuckle command or of another scene"""
 
@@ -189,6 +208,7 @@ CLASSES = (
     KNUCKLE_OT_load_performer,
     KNUCKLE_OT_save_performer,
     KNUCKLE_OT_load_markers,
+    KNUCKLE_OT_save_markers,
     KNUCKLE_OT_load_recipe,
     KNUCKLE_OT_save_recipe,
     KNUCKLE_OT_export_report,

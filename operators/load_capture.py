@@ -1,22 +1,28 @@
 """Load a capture into the scene: its markers as an object, its facts into the panel."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
+from bpy.app.handlers import persistent
 
 from .. import capture as captures
 from ..errors import KnuckleError
 from ..hand.generators import Steps
+from ..hand.joints import SIDES
+from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
-from ..pipeline.labelling import describe_labels
+from ..pipeline.labelling import describe_labels, source_map
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.keys.frame_times import scene_rate
 from .scene_recipe import place_capture
 
 if TYPE_CHECKING:
-    from bpy.types import Context, Object
+    from collections.abc import Iterable
+
+    from bpy.types import Context, Object, Scene
 
 
 def show_capture(context: "Context", markers: captures.Markers, path: str, found: dict[str, Any]) -> "Object":
@@ -52,12 +58,16 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 
 
 def found_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, Any]]:
-    """Find what the panel shows about the hands in a capture; for a capture without hands, why there are none."""
+    """Find what the panel shows about the hands in a capture; for a capture without hands, why there are none.
+
+    Also a marker map in JSON, the guess from which Assign Markers begins.
+    """
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
         found = assigning.assign_hands(recipe, labels.markers)
     except KnuckleError as error:
-        return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error)}
+        guess = json.dumps(_guess_fingertips(recipe, markers))
+        return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error), "guess": guess}
     hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())
     return {
         "marker_set": found.set_name,
@@ -65,7 +75,53 @@ def found_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, An
         "hands": hands,
         "told": describe_labels(labels.facts),
         "problem": "",
+        "guess": json.dumps(to_json(source_map(labels) or {str(side): spots for side, spots in found.hands.items()})),
     }
+
+
+def _guess_fingertips(recipe: Recipe, markers: captures.Markers) -> dict[str, dict[str, str]]:
+    """Return the marker map, as JSON, of the fingertips in a capture that shows no more of a hand; {} without any."""
+    try:
+        hands = assigning.find_lone_fingertips(recipe, markers)
+    except KnuckleError:
+        return {}
+    side = recipe.hand if recipe.hand in SIDES else assigning.side_of_file(markers.source) or "right"
+    tips = next(iter(hands.values()), {})
+    return {side: {label: tip for label, (tip, _) in tips.items()}} if tips else {}
+
+
+def describe_capture(markers: captures.Markers, found: dict[str, Any]) -> str:
+    """Return one line about what was read: frames, rate, seconds, unit and hands."""
+    frames = f"{len(markers.times)} frame{'s' * (len(markers.times) != 1)}"
+    hands = found["hands"] or "no hand was found, see the sidebar"
+    return (
+        f"{markers.source}: {frames} at {markers.rate:.6g} Hz, {markers.duration:.2f} s, in {markers.unit}; "
+        f"{len(markers.names)} markers, {hands}"
+    )
+
+
+def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> None:
+    """Make the relative paths of captures lead to the same files from another folder."""
+    for scene in scenes if old_folder != new_folder else ():
+        path = scene.knuckle.capture
+        if path.startswith("//"):
+            there = bpy.path.abspath(path, start=old_folder)
+            same_drive = Path(there).anchor == Path(new_folder).anchor
+            scene.knuckle.capture = bpy.path.relpath(there, start=new_folder) if same_drive else there
+
+
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
+def remap_before_saving(file: str, *_: object) -> None:
+    """Save As to another folder keeps relative paths right, as Blender's own Remap Relative does."""
+    if file and bpy.data.filepath:
+        remap_paths(bpy.data.scenes, str(Path(bpy.data.filepath).parent), str(Path(file).parent))
+
+
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
+def remap_after_saving(file: str, *_: object) -> None:
+    """After a copy was saved elsewhere, the paths of the file that stays open are those it had."""
+    if file and bpy.data.filepath and Path(bpy.data.filepath) != Path(file):
+        remap_paths(bpy.data.scenes, str(Path(file).parent), str(Path(bpy.data.filepath).parent))
 
 
 def relative(path: str) -> str:
@@ -74,3 +130,10 @@ def relative(path: str) -> str:
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
         return bpy.path.relpath(path)
     return path
+
+
+HANDLERS = (
+    (bpy.app.handlers.save_pre, remap_before_saving),
+    (bpy.app.handlers.save_post, remap_after_saving),
+    (bpy.app.handlers.save_post_fail, remap_after_saving),
+)

@@ -117,7 +117,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
 def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
     """Return the visible bone of an armature at a point of the window in pixels, empty if there is none."""
-    seen = _view_at(context, x, y)
+    seen = view_at(context, x, y)
     names = [bone.name for bone in armature.pose.bones if is_bone_visible(armature, bone.name)]
     if seen is None or not names:
         return ""
@@ -131,7 +131,7 @@ def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
     return names[found] if found >= 0 else ""
 
 
-def _view_at(context: "Context", x: int, y: int) -> "tuple[Region, Any] | None":
+def view_at(context: "Context", x: int, y: int) -> "tuple[Region, Any] | None":
     """Return the region of the 3D view at a point of the window, and its view; None over a sidebar."""
     for area in context.window.screen.areas:
         if area.type != "VIEW_3D":

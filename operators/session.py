@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
+from ..hand.marker_assignment import MarkerAssignment
 from ..hand.poses import NamedPose
 from ..posing.algebra_shapes.shapes import Shape
 from ..posing.sliders import Slider
@@ -65,6 +66,24 @@ class PickedBone:
     """Its name; empty where there is none under the mouse."""
 
 
+@dataclass(slots=True, eq=False)
+class AssigningMarkers:
+    """The markers that are being assigned by clicks, for the picture of the hand."""
+
+    markers: str
+    """The markers object's name."""
+    hands: dict[Side, MarkerAssignment]
+    side: Side
+    """The hand that is asked now."""
+    hovered: str = ""
+    """The label under the mouse; empty where there is none."""
+
+    @property
+    def hand(self) -> MarkerAssignment:
+        """The assignment of the hand that is asked now."""
+        return self.hands[self.side]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SliderDrag:
     """A slider that is dragged: the state in which it began, from which each of its values is reached."""
@@ -101,6 +120,7 @@ class Session:
     live: LiveState = field(default_factory=LiveState)
     drag_targets: DragTargets | None = None
     picked_bone: PickedBone | None = None
+    assigning_markers: AssigningMarkers | None = None
     slider_drag: SliderDrag | None = None
     """May be forgotten at any time, as what follows: the next drag begins anew."""
     slider_values: SliderValues | None = None

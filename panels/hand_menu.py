@@ -47,6 +47,7 @@ ENTRIES = (
     (
         Entry("knuckle.import_capture", "Import Hand Capture...", "IMPORT"),
         Entry("knuckle.capture_armature", "Capture from Armature", "ARMATURE_DATA"),
+        Entry("knuckle.assign_markers", "Assign Hand Markers", "EYEDROPPER"),
         SOLVE,
         Entry("knuckle.calibrate", "Calibrate Performer's Hand", "DRIVER_DISTANCE"),
         Entry("knuckle.fit_range", "Set Scene Frame Range to Hand Take", "PREVIEW_RANGE"),

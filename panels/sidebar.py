@@ -107,7 +107,10 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
                     pair(column, *hand.capitalize().split(": "))
                 for told in about.get("told", ()):
                     pair(column, *told.split(": "))
-        column.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Marker Map")
+        column.operator("knuckle.assign_markers", icon="EYEDROPPER")
+        row = column.row(align=True)
+        row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Map")
+        row.operator("knuckle.save_markers", icon="FILE_TICK", text="Save Map")
         column = layout.column(align=True)
         if chosen.performer:
             _stored(column, "Performer", "measured", "performer")

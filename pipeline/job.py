@@ -30,7 +30,7 @@ from .device_frames import to_hand_frames
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .recipe import AnglesChoice, Recipe, to_dict
-from .report import accuracy_warnings, hand_report, rate_doubt
+from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
 from .retarget import RetargetedHand, observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
 
@@ -144,6 +144,7 @@ class SolveJob:
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
         report["dropped_fragments"] = cleaned.fragments
+        report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
         _add_notes(report, rig_hands, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 

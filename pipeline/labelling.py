@@ -153,6 +153,21 @@ def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict
     return {"side": hand.side, "sure": round(hand.side_confidence, 3), "set": hand.layout.name, "markers": entries}
 
 
+def source_map(labels: LabelledMarkers) -> Groups:
+    """Return the marker map, by the capture's own labels, of hands that were labelled by shape; empty for others.
+
+    A place whose marker has several labels in the capture has the one that it has longest.
+    """
+    groups: Groups = {}
+    for hand in labels.facts.get("hands_found", ()):
+        spots, found = labels.groups[hand["side"]], groups.setdefault(hand["side"], {})
+        for name, entry in hand["markers"].items():
+            spans = [span for span in entry["from"] if span["label"] not in found]
+            if spans and spots[name] not in found.values():
+                found[max(spans, key=lambda span: span["last"] - span["first"])["label"]] = spots[name]
+    return groups
+
+
 def describe_labels(facts: Mapping[str, Any]) -> list[str]:
     """Lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful marker."""
     lines: list[str] = []

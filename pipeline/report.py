@@ -74,6 +74,16 @@ def rate_doubt(report: dict[str, Any]) -> str:
     return f"{report['rate']:g} Hz is an unusual rate, expected {low:g} to {high:g} Hz: are the capture's times right?"
 
 
+def key_rate_note(rate: float, fps: float | None) -> str:
+    """Return a sentence if keys at `fps` drop frames of a capture at `rate`, both in Hz; None keys its own frames."""
+    if fps is None or rate <= 1.001 * fps:
+        return ""
+    return (
+        f"{rate:.6g} frames a second are keyed at {fps:.6g} fps, so that {1 - fps / rate:.0%} of them fall away: "
+        f"keys on the capture's frames, or a scene at {rate:.6g} fps, keep every frame"
+    )
+
+
 def _is_digit_joint(hand: HandModel, joint: int) -> bool:
     return any(hand.joints[joint] in CHAIN_JOINTS[digit] for digit in DIGITS)
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 import bpy
 import numpy as np
 from mathutils import Matrix
+from numpy.typing import NDArray
 
 from ..capture.markers import Markers
 from ..pipeline.capture_transform import CaptureTransform, transform_of
 from .marker_nodes import NAME, input_identifiers, marker_nodes, shows_markers
-from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
+from .marker_rows import MISSING, PREDICTED, MarkerRows, marker_rows, sampled
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Material, Modifier, Object
+
+Floats = NDArray[np.float64]
 
 CAPTURE_PROPERTY = "knuckle_capture"
 """Custom property that makes an object a capture's markers; it holds what the panel shows about them."""
@@ -141,6 +144,33 @@ def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
     obj.data.vertices.foreach_get("co", positions)
     obj.data.attributes["state"].data.foreach_get("value", states)
     return positions.reshape(-1, count, 3), states.reshape(-1, count)
+
+
+def positions_at(obj: "Object", frame: float) -> Floats:
+    """Return where an object that is_markers shows them on a frame: (M, 3) m in the world, NaN where it shows none."""
+    count = len(obj[CAPTURE_PROPERTY]["names"])
+    last = len(obj.data.vertices) // count - 1
+    row = (frame - get_input(obj, "Start")) * get_input(obj, "Rows per Frame")
+    if not -0.001 <= row <= last + 0.001:
+        return np.full((count, 3), np.nan)
+    # As the node group: between two rows that both have the marker, else at the nearer one.
+    lower = min(max(int(row + 0.001), 0), last)
+    before, after = (_row(obj, index, count) for index in (lower, min(lower + 1, last)))
+    fraction = max(row - lower, 0.0)
+    nearer = after if fraction > 0.5 else before
+    between = before * (1 - fraction) + after * fraction
+    matrix = np.array(obj.matrix_world)
+    local: Floats = np.where(np.isfinite(between), between, nearer)
+    world: Floats = local @ matrix[:3, :3].T + matrix[:3, 3]
+    return world
+
+
+def _row(obj: "Object", row: int, count: int) -> Floats:
+    """Return the markers of a row in the object's space: (M, 3) m, NaN where missing."""
+    vertices, states = obj.data.vertices, obj.data.attributes["state"].data
+    indices = range(row * count, (row + 1) * count)
+    seen = np.array([states[index].value != MISSING for index in indices])
+    return np.where(seen[:, None], np.array([vertices[index].co for index in indices]), np.nan)
 
 
 def _modifier(obj: "Object") -> "Modifier | None":

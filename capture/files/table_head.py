@@ -19,10 +19,10 @@ MAX_TITLE = 200
 VICON_SECTIONS = ("trajectories", "devices", "joints", "segments", "model outputs")
 """First cells of Vicon's exports; the markers are in the section Trajectories."""
 _SEPARATORS = r"[\s._:|/\-]"
-_PLACE = r"(?:position|pos|translation|translate|trans|location|loc|t)"
+_PLACE = r"(?:position|pos|translation|translate|trans|location|loc)"
 _TITLES = (
-    re.compile(rf"(?P<name>){_PLACE}?{_SEPARATORS}*(?P<axis>[xyz])", re.IGNORECASE),
-    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>)(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
+    re.compile(rf"(?P<name>.*?){_SEPARATORS}+(?:{_PLACE}{_SEPARATORS}*|t)?(?P<axis>[xyz])", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}*(?P<name>\d+)", re.IGNORECASE),
     re.compile(rf"(?P<axis>[xyz]){_SEPARATORS}+(?P<name>.+)", re.IGNORECASE),
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
@@ -30,8 +30,8 @@ _TITLES = (
 """How a title names a label and an axis, tried in this order; the whole title must match."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
 _NO_POSITIONS = re.compile(
-    r"(?:^|[^a-z])(?:rot|rotation|quat|quaternion|q|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
-    r"gyro|mag|force|moment)$",
+    r"(?:(?:^|[^a-z])(?:rot|rotation|quat|quaternion|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
+    r"gyro|mag|force|moment)|[^a-z]q)$",
     re.IGNORECASE,
 )
 _TIMES = frozenset(
@@ -165,23 +165,12 @@ def _titled(rows: dict[int, list[str]], above: list[int], axes_row: int, first: 
     while titles and not titles[-1] and len(titles) > len(rows.get(first, ())):
         titles.pop()
     names = _names_above(rows, above, axes_row)
-    markers: dict[str, dict[str, int]] = {}
-    twice, bare = "", ""
-    for column, title in enumerate(titles):
-        position = _position(title)
-        if position is None:
-            continue
-        label, axis = position
-        if not label:
-            if not bare or len(markers.get(bare, {})) == 3 or axis in markers.get(bare, {}):
-                bare = _unused(_name_of(names, column) or f"marker_{len(markers) + 1}", markers)
-            label = bare
-        elif label.isdecimal():
-            label = f"marker_{label}"
-        if axis in markers.setdefault(label, {}):
-            twice = twice or title
-        markers[label].setdefault(axis, column)
-    time_column = next((column for column, title in enumerate(titles) if _time(title) is not None), None)
+    markers, twice = _markers(titles, names)
+    # With a row of labels, the time may have its title there.
+    clocks = [titles, names[: len(titles)]]
+    time_title, time_column = next(
+        ((title, column) for row in clocks for column, title in enumerate(row) if _time(title) is not None), ("", None)
+    )
     below = [cell for index in above if index > axes_row for cell in rows[index]]
     units = [unit for cell in (*below, *map(_unit_at_end, titles)) if (unit := unit_from(cell))]
     return TableHead(
@@ -191,16 +180,38 @@ def _titled(rows: dict[int, list[str]], above: list[int], axes_row: int, first: 
         markers,
         twice,
         time_column,
-        (_time(titles[time_column]) or None) if time_column is not None else None,
+        _time(time_title) or None,
         _rate(rows, above),
         units[0] if units else None,
         axes_row,
     )
 
 
+def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, int]], str]:
+    """Label -> axis -> column, and a title that occurs twice; names: the row of labels above, empty without one."""
+    markers: dict[str, dict[str, int]] = {}
+    twice, bare = "", ""
+    for column, title in enumerate(titles):
+        position = _position(title)
+        if position is None:
+            continue
+        label, axis = position
+        if not label or (label.isdecimal() and names):
+            if not bare or len(markers.get(bare, {})) == 3 or axis in markers.get(bare, {}):
+                bare = _unused(_name_of(names, column) or f"marker_{len(markers) + 1}", markers)
+            label = bare
+        elif label.isdecimal():
+            label = f"marker_{label}"
+        if axis in markers.setdefault(label, {}):
+            twice = twice or title
+        markers[label].setdefault(axis, column)
+    return markers, twice
+
+
 def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
-    """The row of labels above the axes; empty if there is none."""
-    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= 1), [])
+    """The row of labels above the axes: one for three columns, at least; empty if there is none."""
+    least = max(sum(_position(cell) is not None for cell in rows[axes_row]) // 3, 1)
+    return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
 
 
 def _name_of(names: list[str], column: int) -> str:

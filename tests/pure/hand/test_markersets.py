@@ -31,6 +31,9 @@ from knuckle.hand.marker_sets import Spot, from_json, parse_label, side_in_name,
         ("Bip01 R Finger4Nub", "right", "pinky-finger-tip"),
         ("finger2-1.L", "left", "index-finger-phalanx-proximal"),
         ("finger1-3.R_end", "right", "thumb-tip"),
+        ("LeftFinger1Proximal", "left", "thumb-phalanx-proximal"),
+        ("RightFinger5Medial", "right", "pinky-finger-phalanx-intermediate"),
+        ("RightFinger2Tip", "right", "index-finger-tip"),
         ("metacarpal4.R", "right", "pinky-finger-metacarpal"),
     ],
 )
@@ -49,7 +52,7 @@ def test_words_name_joints(label, side, joint):
         "",
         "right:elbow",
         "::",
-        "Finger1Proximal",
+        "Finger6Proximal",
         "finger",
     ],
 )

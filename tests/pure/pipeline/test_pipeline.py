@@ -325,3 +325,11 @@ def test_a_capture_without_a_hand_is_told(tmp_path):
     path.write_text("time,knee.x,knee.y,knee.z\n0,0,0,0.5\n0.01,0,0,0.5\n")
     with pytest.raises(MarkerMapError, match=r"none of the 1 labels \(knee\)"):
         pipeline.run(Recipe(str(path)))
+
+
+def test_frames_that_keys_leave_out_are_told():
+    slow, own = (pipeline.run(replace(TAP, fps=fps)).report["warnings"] for fps in (24.0, None))
+    assert [warning for warning in slow if warning not in own] == [
+        warning for warning in slow if "are keyed at 24 fps" in warning
+    ]
+    assert len(slow) == len(own) + 1

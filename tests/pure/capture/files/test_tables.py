@@ -278,6 +278,22 @@ TABLES = {
         60,
         "m",
     ),
+    "numbered axes below the labels": (
+        [
+            "Recorded,by,hand",
+            "Frame#,Time," + ",".join(f"{label},," for label in TABLE_LABELS),
+            ",," + ",".join(f"X{number},Y{number},Z{number}" for number in range(1, 6)),
+        ],
+        table_rows(1000, "{i},{t},"),
+        50,
+        "mm",
+    ),
+    "a comment above the axes": (
+        ["# made by a script", "," + titled("{n}"), "," + titled("{a}")],
+        table_rows(1, "{i},"),
+        60,
+        "m",
+    ),
     "an index": ([",time," + titled("{n}_{a}") + ",hand"], table_rows(1, "{i},{t},", end=",Right"), 50, "m"),
     "decimal commas": (
         ["Zeit;" + titled("{n}_{a}", separator=";")],
@@ -320,6 +336,13 @@ def test_columns_that_are_no_positions_are_left_out(tmp_path: Path) -> None:
     rows = [f"{row},9,9,9,8,8,8" for row in table_rows(1)]
     read = capture.read(written(tmp_path, "hand.csv", "\n".join([titled("{n}_{a}", labels), *rows, ""]).encode()))
     assert read.names == TABLE_LABELS
+
+
+@pytest.mark.parametrize("form", ["{n}_{a}", "{n}.{A}", "{n} {a}", "{a}_{n}"])
+def test_labels_of_one_letter_are_labels(tmp_path: Path, form: str) -> None:
+    labels = ("P", "Q", "T", "r", "m")
+    text = "\n".join([titled(form, labels), *table_rows(1), ""])
+    assert capture.read(written(tmp_path, "hand.csv", text.encode())).names == labels
 
 
 def test_a_marker_at_zero_in_some_frames_was_not_seen(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""Assigning markers to a hand one after another, in the order of a list that a picture of the hand shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kinematics
+from .joints import CHAIN_JOINTS, DIGITS, Side
+from .kinematics import Pose
+from .marker_sets import Groups, Spot
+from .proportions import adult, build
+
+Floats = NDArray[np.float64]
+
+_BACK_HEIGHT_M = 0.022
+"""m from the bones to a marker on the back of the hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A place on the hand for which a marker is asked."""
+
+    words: str
+    """As a person reads it: tip of the index finger."""
+    spot: Spot
+
+
+def _steps() -> tuple[Step, ...]:
+    names = dict(zip(DIGITS, ("thumb", "index finger", "middle finger", "ring finger", "little finger"), strict=True))
+    fingers = DIGITS[1:]
+    chain = CHAIN_JOINTS
+    return (
+        Step("the wrist", Spot("wrist")),
+        *(Step(f"the knuckle of the {names[digit]}", Spot(chain[digit][0])) for digit in fingers),
+        *(Step(f"the tip of the {names[digit]}", Spot(chain[digit][3])) for digit in DIGITS),
+        *(Step(f"the middle joint of the {names[digit]}", Spot(chain[digit][1])) for digit in fingers),
+        *(Step(f"the last joint of the {names[digit]}", Spot(chain[digit][2])) for digit in DIGITS),
+        Step("the knuckle of the thumb", Spot(chain["thumb"][1])),
+        Step("the base of the thumb, at the wrist", Spot(chain["thumb"][0])),
+        Step("the back of the hand, behind the ring finger", Spot("wrist", (0.016, 0.062, _BACK_HEIGHT_M))),
+        Step("the back of the hand, near the wrist", Spot("wrist", (0.016, 0.030, _BACK_HEIGHT_M))),
+        Step("the back of the hand, behind the index finger", Spot("wrist", (-0.012, 0.046, _BACK_HEIGHT_M))),
+    )
+
+
+STEPS = _steps()
+"""What is most needed comes first: the palm, then the fingertips."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerAssignment:
+    """Which marker is where on one hand, and the step that is asked now."""
+
+    side: Side
+    chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
+    """Step -> label and where it sits, which differs from the step's spot if a guess knew it better."""
+    others: Mapping[str, Spot] = field(default_factory=dict)
+    """Markers of a guess that are asked by no step: label -> spot."""
+    at: int = 0
+    """Index in STEPS; their number when all were asked."""
+
+    @property
+    def step(self) -> Step | None:
+        """The step that is asked now; None after the last."""
+        return STEPS[self.at] if self.at < len(STEPS) else None
+
+    @property
+    def label(self) -> str:
+        """The label at the step that is asked now; empty if there is none."""
+        return self.chosen.get(self.at, ("", None))[0]
+
+    def assign(self, label: str) -> "MarkerAssignment":
+        """Return the assignment with this marker at the step that is asked, and nowhere else, and the next step."""
+        if self.step is None:
+            return self
+        if label == self.label:
+            return self.keep()
+        freed = self.without(label)
+        return replace(freed, chosen={**freed.chosen, self.at: (label, self.step.spot)}, at=self.at + 1)
+
+    def without(self, label: str) -> "MarkerAssignment":
+        """Return the assignment without this marker."""
+        chosen = {step: entry for step, entry in self.chosen.items() if entry[0] != label}
+        return replace(self, chosen=chosen, others={name: spot for name, spot in self.others.items() if name != label})
+
+    def keep(self) -> "MarkerAssignment":
+        """Return the next step; what is assigned stays."""
+        return replace(self, at=min(self.at + 1, len(STEPS)))
+
+    def skip(self) -> "MarkerAssignment":
+        """Return the next step, with no marker at this one."""
+        return replace(self, chosen={step: entry for step, entry in self.chosen.items() if step != self.at}).keep()
+
+    def back(self) -> "MarkerAssignment":
+        """Return the step before; what is assigned stays."""
+        return replace(self, at=max(self.at - 1, 0))
+
+    @property
+    def spots(self) -> dict[str, Spot]:
+        """The hand's part of a marker map: label -> spot, each spot once."""
+        found = {label: spot for _, (label, spot) in sorted(self.chosen.items())}
+        return found | {label: spot for label, spot in self.others.items() if spot not in found.values()}
+
+
+def begin(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
+    """Begin with a guess: label -> spot. Each marker goes to the free step whose place is nearest on its joint."""
+    chosen: dict[int, tuple[str, Spot]] = {}
+    others: dict[str, Spot] = {}
+    for label, spot in guess.items():
+        free = [i for i, step in enumerate(STEPS) if i not in chosen and step.spot.joint == spot.joint]
+        free = [i for i in free if any(STEPS[i].spot.offset) == any(spot.offset)]
+        if not free:
+            others[label] = spot
+            continue
+        apart = [float(np.linalg.norm(np.subtract(STEPS[i].spot.offset, spot.offset))) for i in free]
+        chosen[free[int(np.argmin(apart))]] = (label, spot)
+    return MarkerAssignment(side, chosen, others)
+
+
+def combine(hands: Mapping[Side, MarkerAssignment], least: int) -> Groups:
+    """Return the marker map of the hands that have at least so many markers."""
+    return {side: hand.spots for side, hand in hands.items() if len(hand.spots) >= least}
+
+
+@cache
+def places(side: Side) -> Floats:
+    """Return (S, 3) m, where the steps are on a flat hand of mean size, in the wrist's frame."""
+    hand = build(adult(side))
+    pose = Pose(hand, np.eye(4)[None], np.zeros((1, len(hand.movements))))
+    frames = kinematics.joint_frames(hand, pose)[0]
+    points = []
+    for step in STEPS:
+        frame = frames[hand.joints.index(step.spot.joint)]
+        points.append(frame[:3, :3] @ np.array(step.spot.offset_on(side)) + frame[:3, 3])
+    result: Floats = np.array(points)
+    result.setflags(write=False)
+    return result
