@@ -5,18 +5,13 @@ from typing import TYPE_CHECKING, Any
 import bpy
 import numpy as np
 from bpy.props import EnumProperty, FloatVectorProperty, StringProperty
-from bpy_extras.view3d_utils import (
-    location_3d_to_region_2d,
-    region_2d_to_location_3d,
-    region_2d_to_origin_3d,
-    region_2d_to_vector_3d,
-)
+from bpy_extras.view3d_utils import region_2d_to_location_3d, region_2d_to_origin_3d, region_2d_to_vector_3d
 from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
-from ..posing.dragging import DRAGGABLE, LABELS, NEAREST, WRIST, DragStep
+from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
 from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import pins_at_fingertips
@@ -77,13 +72,6 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     goal: FloatVectorProperty(
         name="Target", description="Where it is dragged to, in world space", size=3, subtype="TRANSLATION", precision=4
     )
-    along: FloatVectorProperty(
-        name="Any Depth Along",
-        description="Direction in which the target may be anywhere, as the digit bends by itself; zero for none",
-        size=3,
-        subtype="XYZ",
-        options={"HIDDEN", "SKIP_SAVE"},
-    )
     # The scene's solver by default.
     solver: solver_property(options={"SKIP_SAVE"})
 
@@ -96,7 +84,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         """Drag the point to the goal in one step."""
         try:
             drag = self._begin(context)
-            move(drag, np.array(self.goal), along=np.array(self.along) if any(self.along) else None)
+            move(drag, np.array(self.goal))
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -167,13 +155,9 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         self._goal = self._goal + (PRECISION if event.shift else 1.0) * (now - before)
         self._mouse = mouse
         surface = self._surface(context) if event.ctrl and self.joint != WRIST else None
-        self.along = (0.0, 0.0, 0.0)
         if surface is None:
             goal = self._goal
-            along = self._view_direction(context) if self.solver == NEAREST else None
-            if along is not None:
-                self.along = along.tolist()
-            self._step = move(self._drag, goal, self._step, along)
+            self._step = move(self._drag, goal, self._step)
         else:
             if self._padded is None:
                 found = detection_cache.found(named_armature(context, self.armature), self.side)
@@ -187,12 +171,6 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         """(3,) m in the world, a point of the view in pixels at the depth of the goal."""
         depth = Vector(self._goal.tolist())
         return np.array(region_2d_to_location_3d(context.region, context.region_data, point, depth))
-
-    def _view_direction(self, context: "Context") -> Floats:
-        """(3,) unit vector in the world, in which the view is seen through the goal."""
-        region, data = context.region, context.region_data
-        pixel = location_3d_to_region_2d(region, data, Vector(self._goal.tolist()), default=Vector(self._mouse))
-        return np.array(region_2d_to_vector_3d(region, data, pixel).normalized())
 
     def _surface(self, context: "Context") -> SurfaceHit | None:
         """The first surface under the mouse that is not the hand's own."""

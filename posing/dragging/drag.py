@@ -17,16 +17,7 @@ from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
-from ...solvers.pose_problem import (
-    Objective,
-    PoseProblem,
-    Solution,
-    angles_of,
-    middle_finger_length,
-    retry_strayed,
-    solve,
-)
-from .curl import REACHED, Knuckle, curl_preferences, miss
+from ...solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retry_strayed, solve
 
 Floats = NDArray[np.float64]
 
@@ -100,12 +91,14 @@ class Nearest:
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """See DragSolver."""
         objectives, single = problem.objectives, len(problem.objectives) == 1
-        if single and objectives[0].along is not None:
-            problem, found, strayed = self._search_as_a_person(problem, last)
-        else:
-            found, strayed = self._search(problem, last)
-            found = retry_strayed(problem, found) if single and found.strayed[0] else found
-        pose = found.pose
+        found = solve(problem, last.pose if last else None)
+        strayed = last is not None and bool(last.state)
+        if strayed:
+            other = solve(problem, patient=single)
+            strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
+            found = other if other.cost[0] < found.cost[0] else found
+        strayed = strayed or bool(found.strayed[0])
+        pose = (retry_strayed(problem, found) if single and found.strayed[0] else found).pose
         if last is not None and single and len(last.objectives) == 1:
             moved = float(np.linalg.norm(objectives[0].position - last.objectives[0].position))
             limit = np.deg2rad(SLACK + 1000 * RATE * moved / problem.scale)
@@ -113,31 +106,6 @@ class Nearest:
             pose, strayed = limited, strayed or limited is not pose
         targets = {each.site: each.position for each in objectives if each.relative is None}
         return DragStep(pose, objectives, targets, strayed)
-
-    def _search(self, problem: PoseProblem, last: DragStep | None) -> tuple[Solution, bool]:
-        """The pose from the last one or from the beginning, and whether the next step shall search from there too."""
-        found = solve(problem, _inside(problem, last.pose) if last else None)
-        strayed = last is not None and bool(last.state)
-        if strayed:
-            other = solve(problem, patient=len(problem.objectives) == 1)
-            strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
-            found = other if other.cost[0] < found.cost[0] else found
-        return found, strayed or bool(found.strayed[0])
-
-    def _search_as_a_person(self, problem: PoseProblem, last: DragStep | None) -> tuple[PoseProblem, Solution, bool]:
-        """The problem with the knuckle of a dragged finger held, as far as its point can come to the goal so, and what
-        `_search` finds."""
-        knuckle = Knuckle.of(problem)
-        if knuckle is None:
-            return problem, *self._search(problem, last)
-        held = knuckle.held(problem)
-        found, strayed = self._search(held, last)
-        if miss(held, found.pose) <= REACHED * problem.scale:
-            return held, found, strayed
-        released = knuckle.released(problem, found.pose, solve(problem, last.pose if last else None).pose)
-        if np.array_equal(released.limits, held.limits):
-            return held, found, strayed
-        return released, solve(released, _inside(released, last.pose) if last else None), True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +120,6 @@ class Drag:
     """(3,) m in the world, where the point was at the start."""
     problem: PoseProblem
     """The first objective is the point's, the others are the pins'."""
-    seen: PoseProblem | None
-    """The same for goals at any depth, which leave more open; None for a point of no digit."""
     digits: tuple[str, ...]
     """Those that bend."""
     coupled: bool
@@ -181,20 +147,13 @@ class Drag:
             return None
         return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
-    def step(self, goal: Floats, last: DragStep | None = None, along: Floats | None = None) -> DragStep:
-        """The pose of one frame with the point at its goal, or towards it.
-
-        Args:
-            goal: (3,) m in the world.
-            last: the step before.
-            along: (3,) unit direction in which the goal may be anywhere, such as that of the view; None for none. It
-                applies to points of digits, and to Nearest.
+    def step(self, goal: Floats, last: DragStep | None = None) -> DragStep:
+        """The pose of one frame with the point at its goal (3,) m in the world, or towards it; last: the step before.
 
         Raises HandError for a hand that the solver does not support.
         """
-        along, problem = (None, self.problem) if along is None or self.seen is None else (along, self.seen)
-        objective = Objective(problem.objectives[0].site, self._within_reach(goal, along), along=along)
-        return self.solver.step(replace(problem, objectives=(objective, *self.pins)), last)
+        objective = Objective(self.problem.objectives[0].site, self._within_reach(goal))
+        return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
         """The pose with the wrist at root (4, 4), wherever it should be, and the pinned fingertips at their pins."""
@@ -210,13 +169,9 @@ class Drag:
         named = {self.start.hand.sites[site].name: target for site, target in step.targets.items()}
         return {digit: named[joints[-1]] for digit, joints in CHAIN_JOINTS.items() if joints[-1] in named}
 
-    def _within_reach(self, goal: Floats, along: Floats | None) -> Floats:
+    def _within_reach(self, goal: Floats) -> Floats:
         """The goal, brought to where the point can nearly come; that of a knuckle, to the sphere on which it moves."""
         away = goal - self.base
-        if along is not None:
-            away = away - (away @ along) * along
-            length = float(np.linalg.norm(away))
-            return goal if length <= FARTHEST * self.reach else self.base + away * (FARTHEST * self.reach / length)
         length = float(np.linalg.norm(away))
         if self.joint == WRIST or (self.joint not in KNUCKLES and length <= FARTHEST * self.reach):
             return goal
@@ -253,18 +208,8 @@ def drag(
     places = kinematics.joint_frames(hand, start)[0, rows, :3, 3]
     objectives = [Objective(hand.site_index(joint), places[-1]), *(_objective(hand, pin) for pin in kept)]
     problem = PoseProblem.of(start, free, objectives, coupled=coupled)
-    curled = curl_preferences(hand, own) if own else []
-    seen = PoseProblem.of(start, free, objectives, coupled=coupled, preferences=curled) if own else None
     reach = float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
-    return Drag(start, joint, places[-1], problem, seen, bent, coupled, solver or Nearest(), places[0], reach)
-
-
-def _inside(problem: PoseProblem, pose: Pose) -> Pose:
-    """A pose with its angles brought within the problem's limits, which may be narrower than the hand's."""
-    angles, digits = pose.angles.copy(), problem.free >= ROOT_DOFS
-    own = problem.free[digits] - ROOT_DOFS
-    angles[:, own] = np.clip(angles[:, own], *problem.limits[:, digits])
-    return Pose(pose.hand, pose.root, angles)
+    return Drag(start, joint, places[-1], problem, bent, coupled, solver or Nearest(), places[0], reach)
 
 
 def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float) -> Pose:

@@ -50,14 +50,12 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
-    along: Floats | None = None
-    """(3,) unit direction in which the position does not matter, such as that of the view; None if all of it does."""
 
     def select(self, rows: Ints) -> "Objective":
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        return replace(self, position=position, weight=weight)
+        return Objective(self.site, position, weight, self.relative)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +101,6 @@ class PoseProblem:
         *,
         coupled: bool = True,
         posture: float = POSTURE,
-        preferences: Sequence[Floats] = (),
     ) -> "PoseProblem":
         """Set up the problem of a hand.
 
@@ -113,7 +110,6 @@ class PoseProblem:
             objectives: what to reach.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
             posture: m, the marker error that a change by a joint's whole range costs on a hand of the usual length.
-            preferences: rows (D,) of further soft couplings, m/rad on a hand of the usual length.
         """
         hand = start.hand
         scale = middle_finger_length(hand) / REFERENCE_LENGTH
@@ -123,7 +119,6 @@ class PoseProblem:
         # The wrist's position needs next to no posture cost: the objectives determine it.
         wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * scale)])
         rows = [COUPLING * scale * row.coefficients for row in hand.couplings if row.soft and coupled]
-        rows += [scale * row for row in preferences]
         soft = _over_free(np.array(rows).reshape(-1, hand.dofs), free)
         hard = [row for row in hand.couplings if not row.soft]
         constraint_rows = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)

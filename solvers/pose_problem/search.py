@@ -152,11 +152,7 @@ class Residuals:
         slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(problem.rows):
             weight, position = self.weights[:, row, None], self.positions[:, row]
-            whole = error = weight * _error(sites, root, ends, position)
-            along = problem.objectives[row].along
-            if along is not None:
-                error = whole - (whole @ along)[:, None] * along
-            errors[:, row] = error
+            error = errors[:, row] = weight * _error(sites, root, ends, position)
             local_error = (error[:, None] @ rotation)[:, 0]
             for site, sign in ends:
                 dofs, signed = chains.dofs[site], (sign * weight)[..., None]
@@ -167,10 +163,8 @@ class Residuals:
                 curvature[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
             if problem.wrist_moves:
                 slopes[:, row, :3] = weight[..., None] * UNITS if len(ends) == 1 else 0.0
-                lever = whole + weight * (position - root[:, :3, 3]) if len(ends) == 1 else whole
+                lever = error + weight * (position - root[:, :3, 3]) if len(ends) == 1 else error
                 slopes[:, row, 3:ROOT_DOFS] = rot.cross(UNITS, lever[:, None])
-            if along is not None:
-                slopes[:, row] -= (slopes[:, row] @ along)[..., None] * along
         jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
         return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
 
