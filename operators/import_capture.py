@@ -34,7 +34,7 @@ class CaptureJob(JobOperator):
     """Mixin of operators that read a capture and show its markers."""
 
     def read(self, context: "Context", path: str, **reading: Any) -> Iterator[Progress]:
-        """Read a capture, see `read_capture`, and find its hands; reading: fields of the recipe that replace the scene's."""
+        """Read a capture, see `read_capture`, and find its hands; `reading` replaces fields of the recipe."""
         self._path = path
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
