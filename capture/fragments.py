@@ -46,7 +46,7 @@ def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Mark
     positions, dropped = markers.positions.copy(), dict.fromkeys(markers.names, 0)
     for body in bodies:
         paths = markers.positions[:, body.columns]
-        fragments, solid = find_fragments(np.isfinite(paths).all(-1))
+        fragments, solid = find_fragments(markers.seen[:, body.columns])
         tests = _Tests(paths, solid, body.rigid)
         for number, fragment in enumerate(fragments):
             if number % FRAGMENTS_PER_STEP == 0:

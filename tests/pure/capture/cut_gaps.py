@@ -32,7 +32,8 @@ def cut(
     """Cut gaps into the paths of some markers. Fragments are 1 to 3 frames long; a part of them stays where it was."""
     rng = np.random.default_rng(seed)
     positions, free = markers.positions.copy(), markers.seen.copy()
-    wanted, fragments = int(np.clip(free[:, columns].sum() / PER_POSITIONS, 6, 60)), []
+    wanted = int(np.clip(free[:, columns].sum() / PER_POSITIONS, 6, 60))
+    fragments: list[Fragment] = []
     for _ in range(10 * wanted):
         column, frames = int(rng.choice(columns)), int(rng.integers(1, 4))
         before, after = (max(1, round(rng.uniform(*GAPS_S) * markers.rate)) for _ in range(2))

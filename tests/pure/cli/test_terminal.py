@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,10 +101,11 @@ def test_json_is_ascii_whatever_the_labels(tmp_path, capsys):
 def test_joints_that_cannot_be_written_leave_nothing_behind(tmp_path, monkeypatch):
     """NumPy's archive would complain of its own when it is deleted."""
     monkeypatch.setattr(api, "joints", lambda take: {"times": np.random.default_rng(0).random(10_000)})
-    complaints = []
+    take: Any = None
+    complaints: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     with pytest.raises(OSError), files_no_larger_than(4096):
-        write_joints(tmp_path / "joints.npz", None)
+        write_joints(tmp_path / "joints.npz", take)
     gc.collect()
     assert not complaints
 

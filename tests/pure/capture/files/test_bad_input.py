@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -383,7 +384,7 @@ def test_bad_files_are_told_in_one_sentence(tmp_path: Path, name: str, make: Mak
     assert len(str(told.value)) < 250
 
 
-def told(file: Path, **options: str) -> str:
+def told(file: Path, **options: Any) -> str:
     with pytest.raises(CaptureError) as error:
         capture.read(file, **options)
     return str(error.value)

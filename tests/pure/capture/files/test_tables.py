@@ -234,7 +234,8 @@ TABLE_LABELS = ("thumb_tip", "index_tip", "wrist", "index_mcp", "pinky_mcp")
 def table_points() -> Floats:
     """(F, M, 3) m, F = 6: a hand that moves by 2 mm a frame."""
     rest = np.array([[-0.05, 0.09, 0.01], [-0.03, 0.17, 0.0], [0, 0, 0.01], [-0.03, 0.09, 0.0], [0.03, 0.08, 0.0]])
-    return rest[None] + 0.002 * np.arange(6)[:, None, None] + [0.1, 0.2, 1.0]
+    points: Floats = rest[None] + 0.002 * np.arange(6)[:, None, None] + [0.1, 0.2, 1.0]
+    return points
 
 
 def titled(form: str, labels: tuple[str, ...] = TABLE_LABELS, separator: str = ",") -> str:
@@ -313,7 +314,7 @@ def test_tables_of_many_writers_hold_the_same_hand(tmp_path: Path, kind: str) ->
     read = capture.read(written(tmp_path, "hand.csv", "\n".join([*head, *rows, ""]).encode()))
     assert tuple(name.rpartition(":")[2] for name in read.names) == TABLE_LABELS
     np.testing.assert_allclose(read.positions, table_points(), atol=1e-5)
-    assert (read.rate, read.unit) == (pytest.approx(rate), unit)
+    assert read.rate == pytest.approx(rate) and read.unit == unit
 
 
 def test_what_was_read_is_told(tmp_path: Path) -> None:
