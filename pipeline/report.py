@@ -79,8 +79,8 @@ def key_rate_note(rate: float, fps: float | None) -> str:
     if fps is None or rate <= 1.001 * fps:
         return ""
     return (
-        f"{rate:.6g} frames a second are keyed at {fps:.6g} fps, so that {1 - fps / rate:.0%} of them fall away: "
-        f"keys on the capture's frames, or a scene at {rate:.6g} fps, keep every frame"
+        f"{rate:.6g} frames a second are keyed at {fps:.6g} fps, {1 - fps / rate:.0%} of them get no key: "
+        f"key the capture's frames, or set the scene to {rate:.6g} fps, to keep all"
     )
 
 

@@ -75,7 +75,7 @@ def test_one_line_tells_what_came() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "fps", "told"),
-    [(60.0, 24.0, "60 frames a second are keyed at 24 fps, so that 60%"), (60.0, None, ""), (24.0, 60.0, "")],
+    [(60.0, 24.0, "60 frames a second are keyed at 24 fps, 60%"), (60.0, None, ""), (24.0, 60.0, "")],
 )
 def test_frames_that_keys_leave_out_are_told(rate: float, fps: float | None, told: str) -> None:
     assert told in key_rate_note(rate, fps) and bool(told) == bool(key_rate_note(rate, fps))

@@ -166,10 +166,10 @@ def test_solve_keys_a_new_hand_on_the_frames_of_its_markers() -> None:
 def test_solve_keys_the_chosen_armature_and_refuses_what_is_no_hand(table: str) -> None:
     scene = bpy.context.scene
     chosen = scene.knuckle
-    armature = rig("right", flat=True)
     bpy.ops.knuckle.import_capture(filepath=table)
     chosen.rig = "ARMATURE"
     assert not bpy.ops.knuckle.solve.poll()
+    armature = rig("right", flat=True)
     chosen.armature = armature
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
     assert armature.animation_data.action.name == "hand"
@@ -257,7 +257,8 @@ def test_everything_a_person_meets_is_explained() -> None:
         kind = cls.bl_rna
         if issubclass(cls, bpy.types.Operator | bpy.types.PropertyGroup):
             for prop in kind.properties:
-                own = prop.identifier in getattr(cls, "__annotations__", {})
+                # An operator has Blender's own `name` as well, which is read-only.
+                own = prop.identifier in getattr(cls, "__annotations__", {}) and not prop.is_readonly
                 hidden = prop.is_hidden or prop.identifier in {"filter_glob", "what"}
                 assert not own or hidden or prop.description, f"{cls.__name__}.{prop.identifier} has no tooltip"
         if issubclass(cls, bpy.types.Operator):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
@@ -70,7 +71,7 @@ def test_with_no_finger_seen_or_all_of_them_nothing_changes():
         assert told is pose and names == ()
 
 
-def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_than_at_rest(shared, monkeypatch):
+def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_than_at_rest(shared):
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     named = assigning.assign_hands(Recipe("x"), markers).hands["right"]
     few = {"index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist"}
@@ -84,9 +85,10 @@ def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_tha
             positions=markers.positions[:, columns],
             predicted=markers.predicted[:, columns],
         )
-        monkeypatch.setattr(assigning, "read", lambda *_: part)
-        take = job.run(Recipe("x", hand="right"))
-        return take, take.hands[0].pose
+        work = job.SolveJob(Recipe("x", hand="right"), markers=part)
+        run_to_end(work.steps())
+        assert work.take is not None
+        return work.take, work.take.hands[0].pose
 
     _, whole = solved(list(named))
     take, part = solved([label for label, spot in named.items() if spot.joint in few])
