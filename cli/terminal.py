@@ -47,6 +47,10 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 def holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
     before, held = signal.getsignal(signal.SIGINT), list[int]()
+    if before is None:
+        # Blender's program has a handler of its own, which Python could not put back.
+        yield
+        return
     signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
     try:
         yield

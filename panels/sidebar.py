@@ -40,7 +40,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         row.operator("knuckle.capture_armature", text="", icon="IMPORT")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
         if shown is None:
-            paragraph(layout, context, "Or drop a .c3d, .trc, .csv, .tsv, .bvh, .json, .fbx or .glb file on the view.")
+            paragraph(layout, context, "Or drop a file on the view.")
             return
         about = shown[markers_object.CAPTURE_PROPERTY]
         if armature_name(chosen.capture) is None:
@@ -157,7 +157,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
-        layout.row().prop(chosen, "drive", expand=True)
+        layout.prop(chosen, "drive")
         layout.row().prop(chosen, "markers_on", text="Markers On", expand=True)
         layout.prop(chosen, "purpose")
         advanced = purpose_of(chosen) == ADVANCED
@@ -187,10 +187,10 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
                 paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
         for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
-        _keys(layout, chosen)
         header, body = layout.panel("knuckle_frames", default_closed=True)
-        header.label(text="Frames")
+        header.label(text="Take and Frames")
         if body:
+            _take(body, chosen)
             _frames(body, chosen)
         header, body = layout.panel("knuckle_cleaning", default_closed=True)
         header.label(text="Cleaning")
@@ -228,14 +228,14 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
         body.prop(group, name)
 
 
-def _keys(layout: "UILayout", chosen: Any) -> None:
-    """Draw what is keyed, and in which take."""
-    layout.row().prop(chosen, "digits", expand=True)
+def _take(layout: "UILayout", chosen: Any) -> None:
+    """Draw which take is keyed, and which digits."""
     layout.row().prop(chosen, "into", expand=True)
     if chosen.into == "this":
         column = layout.column(align=True)
         column.prop(chosen, "blend_in")
         column.prop(chosen, "blend_out")
+    layout.column(align=True).prop(chosen, "digits", expand=True)
 
 
 def _frames(layout: "UILayout", chosen: Any) -> None:
