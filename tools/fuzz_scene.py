@@ -161,7 +161,10 @@ def work(seed: int, numbers: range) -> None:
 def run_batch(seed: int, numbers: range) -> tuple[int, int]:
     """Try runs in a process of their own; returns how many were tried, and how many found something."""
     tool = [sys.executable, __file__, "--seed", str(seed), "--numbers", str(numbers.start), str(numbers.stop)]
-    done = subprocess.run(tool, check=False, capture_output=True, text=True)
+    # Operators that save poses and presets find an empty folder instead of the user's.
+    with tempfile.TemporaryDirectory(prefix="knuckle-fuzz-user-") as user:
+        environment = os.environ | {"BLENDER_USER_RESOURCES": user}
+        done = subprocess.run(tool, check=False, capture_output=True, text=True, env=environment)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     ended = [line for line in lines if line[1] == ""]
     found = 0

@@ -1,9 +1,17 @@
 """An empty file for each test, and the extension switched on where a test asks for it."""
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# Blender's user folder is an empty one: what a person has saved changes no test, and no test writes there.
+os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="knuckle-user-")
+atexit.register(shutil.rmtree, os.environ["BLENDER_USER_RESOURCES"], ignore_errors=True)
 
 bpy = pytest.importorskip("bpy")
 

@@ -140,9 +140,12 @@ def test_the_shell_keys_a_rig_that_its_file_links_from_another(tmp_path: Path, h
 def test_an_override_and_an_object_with_linked_data_are_keyed_themselves(tmp_path: Path) -> None:
     armature = linked(tmp_path, "object")
     own = armature.override_create(remap_local_usages=True)
-    assert own.animation_data.action.library, "it plays an action of the library"
+    played = own.animation_data.action
+    assert played.library, "it plays an action of the library"
     before, after = solved_onto(own)
-    assert untouched(own, before, after) == {}
+    tracks = f"objects/{own.name}.animation_data.nla_tracks"
+    assert {place for place in untouched(own, before, after) if not place.startswith(tracks)} == set()
+    assert [strip.action for track in own.animation_data.nla_tracks for strip in track.strips] == [played]
     local = bpy.data.objects.new("Local", bpy.data.armatures["Rig", character_path()])
     bpy.context.scene.collection.objects.link(local)
     local.data.pose_position = "REST"
