@@ -86,8 +86,9 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw the choice of hand, markers and performer."""
         layout, chosen = self.layout, context.scene.knuckle
-        layout.row().prop(chosen, "hand", expand=True)
-        layout.prop(chosen, "mirror")
+        row = layout.row(align=True)
+        row.prop(chosen, "hand", expand=True)
+        row.prop(chosen, "mirror", text="", icon="MOD_MIRROR")
         # The label does not fit beside its field.
         identify = layout.column(align=True)
         identify.label(text="Identify Markers By")
@@ -107,10 +108,10 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
                     pair(column, *hand.capitalize().split(": "))
                 for told in about.get("told", ()):
                     pair(column, *told.split(": "))
-        column.operator("knuckle.assign_markers", icon="EYEDROPPER")
         row = column.row(align=True)
-        row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Map")
-        row.operator("knuckle.save_markers", icon="FILE_TICK", text="Save Map")
+        row.operator("knuckle.assign_markers", icon="EYEDROPPER")
+        row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="")
+        row.operator("knuckle.save_markers", icon="FILE_TICK", text="")
         column = layout.column(align=True)
         if chosen.performer:
             _stored(column, "Performer", "measured", "performer")
