@@ -1,6 +1,5 @@
 """A recording is dropped and solved by the panel's button; one undo takes the hand away, one redo brings it back."""
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import bpy
@@ -67,7 +66,6 @@ def pictures(screen: "Screen") -> "Steps":
     bpy.context.preferences.view.ui_scale = 0.85  # for the panels to stand below each other
     yield from screen.fill_window(alone=True)
     yield from screen.show_sidebar("Knuckle")
-    yield from open_settings(screen)
     screen.move(20, screen.window.height - 20)
     yield 1.0
     screen.picture("solve_panels")
@@ -78,13 +76,3 @@ def pictures(screen: "Screen") -> "Steps":
     screen.scene.frame_set(1)
     yield 0.5
     return {"sidebar": frame}
-
-
-def open_settings(screen: "Screen") -> "Generator[float, None, None]":
-    """Open what is set on the solver by a click on its header: where the button is that resets what is changed."""
-    fabrik = screen.scene.knuckle.solvers.fabrik
-    fabrik.passes += 1
-    screen.area().tag_redraw()
-    x, y = yield from screen.button("knuckle.reset_settings", across=0.86)
-    screen.click(x - 130, y)
-    fabrik.property_unset("passes")
