@@ -167,32 +167,30 @@ def frame_selected(context: "Context") -> None:
                 bpy.ops.view3d.view_selected()
 
 
-class KNUCKLE_FH_capture(bpy.types.FileHandler):
+class _DropOnView:
+    """Mixin of file handlers that import captures."""
+
+    bl_label = "Hand Capture"
+    bl_import_operator = "knuckle.import_capture"
+
+    @classmethod
+    def poll_drop(cls, context: "Context") -> bool:
+        """Accept drops on 3D views only."""
+        return context.area is not None and context.area.type == "VIEW_3D"
+
+
+class KNUCKLE_FH_capture(_DropOnView, bpy.types.FileHandler):
     """Imports captures that are dropped on a 3D view."""
 
     bl_idname = "KNUCKLE_FH_capture"
-    bl_label = "Hand Capture"
-    bl_import_operator = "knuckle.import_capture"
     bl_file_extensions = ";".join(SUFFIXES)
 
-    @classmethod
-    def poll_drop(cls, context: "Context") -> bool:
-        """Accept drops on 3D views only."""
-        return context.area is not None and context.area.type == "VIEW_3D"
 
-
-class KNUCKLE_FH_scene(bpy.types.FileHandler):
+class KNUCKLE_FH_scene(_DropOnView, bpy.types.FileHandler):
     """Offers scenes that are dropped on a 3D view as captures: Blender asks which of its importers is meant."""
 
     bl_idname = "KNUCKLE_FH_scene"
-    bl_label = "Hand Capture"
-    bl_import_operator = "knuckle.import_capture"
     bl_file_extensions = ";".join(SCENE_SUFFIXES)
-
-    @classmethod
-    def poll_drop(cls, context: "Context") -> bool:
-        """Accept drops on 3D views only."""
-        return context.area is not None and context.area.type == "VIEW_3D"
 
 
 def draw_import(self: bpy.types.Menu, _context: "Context") -> None:

@@ -127,7 +127,7 @@ def _draw_keymap(layout: "UILayout", context: "Context") -> None:
 
 def user_folder() -> Path:
     """Return the folder of the extension's files that outlive its updates, which may not exist yet."""
-    return Path(bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True))
+    return Path(bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle"))
 
 
 def preferences() -> Any:
