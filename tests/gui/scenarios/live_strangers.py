@@ -1,6 +1,7 @@
 """While a headset is followed, another one sends to the same port: the panel names it, and a click follows it."""
 
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 import bpy
@@ -28,27 +29,35 @@ def play(screen: "Screen") -> "Steps":
     start = yield from screen.button("knuckle.live_start")
     screen.click(*start)
     yield 1.0
-    for number in range(40):
-        send(PERFORMER, chosen.port, number)
-        send(STRANGER, chosen.port, number + 100)
-        yield 0.03
+    silent = threading.Event()
+    senders = threading.Thread(target=keep_sending, args=(chosen.port, silent), daemon=True)
+    senders.start()
+    yield 2.0
     live = __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION.live
-    senders = live.run.receiver.senders
-    before = senders.followed
+    choice = live.run.receiver.senders
+    before = choice.followed
     screen.picture("live_strangers")
     follow = yield from screen.button("knuckle.live_follow_sender")
     screen.click(*follow)
-    for number in range(40, 80):
-        send(PERFORMER, chosen.port, number)
-        send(STRANGER, chosen.port, number + 100)
-        yield 0.03
+    yield 2.0
     screen.picture("live_followed")
-    seen = {"followed_first": before, "followed": senders.followed, "other": senders.other}
+    seen = {"followed_first": before, "followed": choice.followed, "other": choice.other}
+    silent.set()
+    senders.join()
     stop = yield from screen.button("knuckle.live_stop", across=0.25)
     screen.click(*stop)
     yield 1.0
     seen["still_running"] = live.run is not None
     return seen
+
+
+def keep_sending(port: int, silent: threading.Event) -> None:
+    """Both senders, until they shall be silent: in a silence the panel's rows would move from under the mouse."""
+    for number in range(3000):
+        send(PERFORMER, port, number)
+        send(STRANGER, port, number + 100)
+        if silent.wait(0.03):
+            return
 
 
 def send(sender: str, port: int, number: int) -> None:
