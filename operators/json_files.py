@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _LoadJson(ImportHelper):
-    """Mixin that reads a JSON file and passes it to `take`."""
+    """Mixin that reads a JSON file and passes it to `store`."""
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
@@ -30,19 +30,19 @@ class _LoadJson(ImportHelper):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Read the file and store its content."""
         try:
-            self.take(context, read_json(self.filepath), Path(self.filepath).name)
+            self.store(context, read_json(self.filepath), Path(self.filepath).name)
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
-    def take(self, context: "Context", data: Any, where: str) -> None:
+    def store(self, context: "Context", data: Any, where: str) -> None:
         """Store decoded JSON. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
 
 class _SaveJson(ExportHelper):
-    """Mixin that writes what `give` returns to a JSON file."""
+    """Mixin that writes what `content` returns to a JSON file."""
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
@@ -50,13 +50,13 @@ class _SaveJson(ExportHelper):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Write the file."""
         try:
-            write_json(Path(self.filepath), self.give(context))
+            write_json(Path(self.filepath), self.content(context))
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
-    def give(self, context: "Context") -> Any:
+    def content(self, context: "Context") -> Any:
         """Return what to write. Raises KnuckleError."""
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
     bl_label = "Load Performer"
     bl_options = {"REGISTER", "UNDO"}
 
-    def take(self, context: "Context", data: Any, where: str) -> None:
+    def store(self, context: "Context", data: Any, where: str) -> None:
         """Store the performer in the scene."""
         performer.from_dict(data, where)
         context.scene.knuckle.performer = json.dumps(data)
@@ -88,7 +88,7 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
             return False
         return True
 
-    def give(self, context: "Context") -> Any:
+    def content(self, context: "Context") -> Any:
         """Return the scene's performer."""
         return decode_json(context.scene.knuckle.performer, "the performer of this scene")
 
@@ -100,7 +100,7 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
     bl_label = "Load Marker Map"
     bl_options = {"REGISTER", "UNDO"}
 
-    def take(self, context: "Context", data: Any, where: str) -> None:
+    def store(self, context: "Context", data: Any, where: str) -> None:
         """Store the marker map in the scene."""
         marker_sets.from_json(data, where)
         context.scene.knuckle.marker_map = json.dumps(data)
@@ -120,7 +120,7 @@ class KNUCKLE_OT_save_markers(_SaveJson, bpy.types.Operator):
             return False
         return True
 
-    def give(self, context: "Context") -> Any:
+    def content(self, context: "Context") -> Any:
         """Return the scene's marker map."""
         return decode_json(context.scene.knuckle.marker_map, "the marker map of this scene")
 
@@ -132,7 +132,7 @@ class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
     bl_label = "Load Recipe"
     bl_options = {"REGISTER", "UNDO"}
 
-    def take(self, context: "Context", data: Any, where: str) -> None:
+    def store(self, context: "Context", data: Any, where: str) -> None:
         """Apply the recipe to the scene."""
         apply_recipe(from_dict(data, where), context.scene, where)
 
@@ -143,7 +143,7 @@ class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
     bl_idname = "knuckle.save_recipe"
     bl_label = "Save Recipe"
 
-    def give(self, context: "Context") -> Any:
+    def content(self, context: "Context") -> Any:
         """Return the scene's recipe."""
         return to_dict(recipe_of(context.scene))
 
@@ -162,7 +162,7 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
             return False
         return True
 
-    def give(self, context: "Context") -> Any:
+    def content(self, context: "Context") -> Any:
         """Return the report of the take that the panel shows."""
         report = report_of(result_armature(context))
         if report is None:

@@ -7,12 +7,23 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 
 from ..capture.cleaning import Cleaning
 from ..hand.joints import DIGITS, digit_label
-from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MAX_BLEND, SCALES, Recipe
+from ..pipeline.recipe import MAX_BLEND, Recipe
 from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
 from .purposes import purpose_property
 from .reading_properties import animation_property, rate_property, unit_property, up_property
+from .setting_choices import (
+    DRIVE_ITEMS,
+    HAND_ITEMS,
+    INTO_ITEMS,
+    KEEP_ITEMS,
+    KEYFRAME_ITEMS,
+    LABEL_ITEMS,
+    PLACEMENT_ITEMS,
+    SCALE_ITEMS,
+    TARGET_ITEMS,
+)
 from .setting_properties import NOT_ANIMATED, angles_property
 from .solver_settings import all_settings_property, kind_property
 
@@ -21,38 +32,6 @@ if TYPE_CHECKING:
 
 LAST_FRAME = 2**31 - 1
 """The largest integer of Blender stands for the end of the capture."""
-
-_HAND_WORDS = {
-    "auto": ("Auto", "All hands in the capture"),
-    "left": ("Left", "Left hand only"),
-    "right": ("Right", "Right hand only"),
-    "both": ("Both", "Both hands; a capture of one hand is an error"),
-}
-
-_LABEL_WORDS = {
-    "auto": ("Auto", "By label; if the labels are unknown, by the shape and motion of the hand"),
-    "names": ("Labels", "By label only"),
-    "shape": ("Shape", "By the shape and motion of the hand, ignoring labels"),
-}
-
-
-_DRIVE_WORDS = {
-    "auto": ("Auto", "The fingers of a hand on an arm; fingers and wrist of a hand without one"),
-    "fingers": ("Fingers", "The fingers move relative to the wrist; wrist and arm keep the character's own motion"),
-    "wrist": ("Wrist", "The hand also turns as it was captured. A hand without an arm is also where it was captured"),
-    "arm": ("Arm", "The arm also moves, so that the wrist is where it was captured"),
-}
-
-_KEEP_WORDS = {
-    "directions": ("Match Rotations", "Bones point in the same directions as the performer's"),
-    "fingertips": ("Match Tips", "Fingertips are in the same positions relative to the wrist as the performer's"),
-    "pinches": ("Match Contacts", "As Match Rotations, and thumb and fingers touch where the performer's do"),
-}
-
-_SCALE_WORDS = {
-    "hand": ("Hand", "Scale positions and distances to the size of the armature's hand"),
-    "world": ("World", "Keep the performer's positions and distances in meters, for props of real size"),
-}
 
 
 def _is_target(_settings: "KnuckleSettings", obj: "Object") -> bool:
@@ -74,6 +53,13 @@ def choose_armature(settings: Any, context: "Context") -> None:
     there = [obj for obj in scene.objects if is_armature(obj)]
     candidates = ([above] if is_armature(above) else [], selected, there)
     settings.armature = next((found[0] for found in candidates if len(found) == 1), None)
+
+
+def blend_property(name: str, description: str, default: int) -> Any:
+    """Make the property of a number of frames over which two takes blend."""
+    return IntProperty(
+        name=name, description=description, default=default, min=0, max=MAX_BLEND, soft_max=50, options=NOT_ANIMATED
+    )
 
 
 class KnuckleSettings(bpy.types.PropertyGroup):
@@ -120,7 +106,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     hand: EnumProperty(
         name="Hand",
         description="Which hand to solve",
-        items=[(kind_property, *_HAND_WORDS[kind_property]) for kind_property in HANDS],
+        items=HAND_ITEMS,
         options=NOT_ANIMATED,
     )
     subject: StringProperty(
@@ -139,7 +125,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     labels: EnumProperty(
         name="Identify Markers By",
         description="How markers are assigned to joints",
-        items=[(kind_property, *_LABEL_WORDS[kind_property]) for kind_property in LABELS],
+        items=LABEL_ITEMS,
         options=NOT_ANIMATED,
     )
     marker_map: StringProperty(
@@ -192,11 +178,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     markers_on: EnumProperty(
         name="Marker Placement",
         description="Where the markers are attached to the hand",
-        items=[
-            ("auto", "Auto", "As the marker set defines"),
-            ("joints", "Joints", "On the joints: the solver's result is used, which meets the fingertips"),
-            ("skin", "Skin", "On the skin: the performer is fitted with the markers, and all of them count equally"),
-        ],
+        items=PLACEMENT_ITEMS,
         options=NOT_ANIMATED,
     )
     purpose: purpose_property()
@@ -211,15 +193,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     keys: EnumProperty(
         name="Keyframes",
         description="On which frames keyframes are inserted; the scene's frame rate is not changed",
-        items=[
-            ("SCENE", "Scene Frames", "A keyframe on every frame of the scene"),
-            (
-                "CAPTURE",
-                "Capture Frames",
-                "A keyframe for every frame of the capture, on subframes of the scene where rates differ",
-            ),
-            ("OTHER", "Custom FPS", "Keyframes at a custom rate"),
-        ],
+        items=KEYFRAME_ITEMS,
         options=NOT_ANIMATED,
     )
     fps: FloatProperty(
@@ -234,10 +208,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     rig: EnumProperty(
         name="Target",
         description="What the solved hand is applied to",
-        items=[
-            ("NEW", "New Hand", "Add a hand fitted to the performer for each hand that is solved"),
-            ("ARMATURE", "Armature", "Apply it to an armature in this file"),
-        ],
+        items=TARGET_ITEMS,
         update=choose_armature,
         options=NOT_ANIMATED,
     )
@@ -247,7 +218,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     drive: EnumProperty(
         name="Drive",
         description="What the capture moves",
-        items=[(choice, *_DRIVE_WORDS[choice]) for choice in DRIVES],
+        items=DRIVE_ITEMS,
         options=NOT_ANIMATED,
     )
     digits: EnumProperty(
@@ -263,29 +234,14 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     into: EnumProperty(
         name="Into",
         description="Where the keys go",
-        items=[
-            ("new", "New Take", "A new action; a take of the same bones is replaced, and keeps its keys"),
-            ("this", "This Take", "The take that the armature plays: its keys on the solved frames are replaced"),
-        ],
+        items=INTO_ITEMS,
         options=NOT_ANIMATED,
     )
-    blend_in: IntProperty(
-        name="Blend In",
-        description="Frames over which this take's keys go over to the new ones",
-        default=Recipe("").blend_in,
-        min=0,
-        max=MAX_BLEND,
-        soft_max=50,
-        options=NOT_ANIMATED,
+    blend_in: blend_property(
+        "Blend In", "Frames over which this take's keys go over to the new ones", Recipe("").blend_in
     )
-    blend_out: IntProperty(
-        name="Blend Out",
-        description="Frames over which the new keys go over to this take's",
-        default=Recipe("").blend_out,
-        min=0,
-        max=MAX_BLEND,
-        soft_max=50,
-        options=NOT_ANIMATED,
+    blend_out: blend_property(
+        "Blend Out", "Frames over which the new keys go over to this take's", Recipe("").blend_out
     )
     rig_limits: BoolProperty(
         name="Use Bone Limits",
@@ -296,13 +252,13 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     keep: EnumProperty(
         name="Retarget",
         description="What is matched when the armature's hand has other proportions than the performer's",
-        items=[(kind_property, *_KEEP_WORDS[kind_property]) for kind_property in KEEPS],
+        items=KEEP_ITEMS,
         options=NOT_ANIMATED,
     )
     keep_scale: EnumProperty(
         name="Scale",
         description="Scale of the positions and distances that are matched",
-        items=[(kind_property, *_SCALE_WORDS[kind_property]) for kind_property in SCALES],
+        items=SCALE_ITEMS,
         options=NOT_ANIMATED,
     )
     rig_file: StringProperty(
