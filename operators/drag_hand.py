@@ -15,7 +15,7 @@ from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
 from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import pins_at_fingertips
-from ..rig.posing.posable_cache import posable_follower
+from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
@@ -145,9 +145,9 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         scene = context.scene.knuckle_posing
         if not self.properties.is_property_set("solver"):
             self.solver = scene.solver
-        who = posable_follower(armature, self.side)
-        pins = pins_at_fingertips(who.rig_hand, pins_of(armature, self.side))
-        return begin(who, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
+        hand_arm = posable_hand_arm(armature, self.side)
+        pins = pins_at_fingertips(hand_arm.rig_hand, pins_of(armature, self.side))
+        return begin(hand_arm, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 
     def _follow(self, context: "Context", event: "Event") -> None:
         mouse = event.mouse_region_x, event.mouse_region_y
@@ -197,7 +197,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            update_pin(armature, drag.follower.rig_hand, digit)
+            update_pin(armature, drag.hand_arm_of.rig_hand, digit)
         key_posed(context, armature, moved, placed)
         return {"FINISHED"}
 

@@ -11,10 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 from ..errors import RigError
 from ..rig import detection_cache
 from ..rig.posing import grasping
-from ..rig.posing.attaching import attach, attached_objects, check_attachable, check_loose, has_keys, let_go
+from ..rig.posing.attaching import attach, attached_objects, check_attachable, check_loose, has_keys, release
 from ..rig.posing.grasping import Grasped, grasp
 from ..rig.posing.pins import check_there
-from ..rig.posing.posable_cache import posable_follower
+from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.rig_skin import is_skin
 from ..rig.posing.stillness import check_action
 from .posed_hands import hand_to_pose
@@ -116,34 +116,34 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
             check_action(armature)
         if chosen.attached:
-            check_attachable(posable_follower(armature, side), obj, _attach_frame(context.scene))
+            check_attachable(posable_hand_arm(armature, side), obj, _attach_frame(context.scene))
         with _wait_cursor(context):
             done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
-        if done.deepest < -PENETRATION_TOLERANCE:
-            return f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
+        if done.distance < -PENETRATION_TOLERANCE:
+            return f"The skin is {-1e3 * done.distance:.1f} mm inside '{obj.name}' where it is deepest"
         return ""
 
 
-class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
+class KNUCKLE_OT_release_object(PosesHands, bpy.types.Operator):
     """Detach the object that the hand holds: it stays where it is, from this frame on if the attachment is keyed. The
     fingers do not move"""
 
-    bl_idname = "knuckle.let_go"
+    bl_idname = "knuckle.release_object"
     bl_label = "Release Object"
     keys_pose = False
 
     def change(self, context: "Context") -> str:
         """Detach the objects that the hand holds."""
         armature, side = hand_to_pose(context)
-        attached = list(attached_objects(posable_follower(armature, side)))
+        attached = list(attached_objects(posable_hand_arm(armature, side)))
         if not attached:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
         now = context.scene.frame_current_final
         for obj, constraint in attached:
             check_loose(obj, constraint, now)
         for obj, constraint in attached:
-            let_go(obj, constraint, now)
+            release(obj, constraint, now)
         return ""
 
 
@@ -202,16 +202,16 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
     """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
-        keyed = finish_posing(context, done.who.rig_hand, done.before)
+        keyed = finish_posing(context, done.hand_arm.rig_hand, done.before)
         if obj is not None:
-            attach(done.who, obj, (now - 1, now) if keyed or has_keys(obj) else None)
+            attach(done.hand_arm, obj, (now - 1, now) if keyed or has_keys(obj) else None)
         return
-    frames = _first_frame(context.scene) + np.round(done.parts * chosen.length)
+    frames = _first_frame(context.scene) + np.round(done.times * chosen.length)
     # If several steps fall on one frame, the last one is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})
     if obj is not None:
-        attach(done.who, obj, (float(frames[0]), float(frames[-1])))
+        attach(done.hand_arm, obj, (float(frames[0]), float(frames[-1])))
         obj.update_tag(refresh={"TIME"})
     # Re-evaluates the keys of this frame. Setting the frame would also discard unkeyed changes of other objects.
     armature.update_tag(refresh={"TIME"})
@@ -220,6 +220,6 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
 CLASSES = (
     KnuckleGrasp,
     KNUCKLE_OT_grasp,
-    KNUCKLE_OT_let_go,
+    KNUCKLE_OT_release_object,
 )
 PROPERTIES = ((bpy.types.Scene, "knuckle_grasp", bpy.props.PointerProperty(type=KnuckleGrasp)),)

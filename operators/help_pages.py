@@ -29,7 +29,7 @@ PAGES = {
     "how-to/poses": ("ops.knuckle.*hand_pose*",),
     "how-to/drag-and-pin": ("ops.knuckle.drag_hand", "ops.knuckle.*pin*", "types.knucklepin.*"),
     "how-to/touch-and-follow": ("ops.knuckle.touch", "ops.knuckle.follow", "types.knucklefollow.*"),
-    "how-to/grasp": ("ops.knuckle.grasp", "ops.knuckle.let_go", "types.knucklegrasp.*"),
+    "how-to/grasp": ("ops.knuckle.grasp", "ops.knuckle.release_object", "types.knucklegrasp.*"),
     "how-to/see-the-algebra": ("types.knucklealgebra.*",),
     "tutorials/first-hand": ("ops.knuckle.add_hand",),
     "index": ("ops.knuckle.*", "types.knuckle*"),

@@ -73,13 +73,13 @@ class LiveRigs:
         places: performer -> (4, 4) T_scene_device, if it is not the identity.
         """
         pairs = []
-        for one in shown:
-            if one.pose is self._shown.get(one.name):
+        for displayed in shown:
+            if displayed.pose is self._shown.get(displayed.name):
                 continue
-            posed = self._rig_hand(one, hands[one.name])
-            self._shown[one.name] = one.pose
+            posed = self._rig_hand(displayed, hands[displayed.name])
+            self._shown[displayed.name] = displayed.pose
             if posed is not None:
-                pairs.append((posed, _placed(one.pose, places.get(subject_of(one.name)))))
+                pairs.append((posed, _placed(displayed.pose, places.get(subject_of(displayed.name)))))
         return bool(pairs) and apply_pose.pose(pairs)
 
     def invalidate(self) -> None:
@@ -104,75 +104,75 @@ class LiveRigs:
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
         return placed
 
-    def _rig_hand(self, one: DisplayedHand, hand: LiveHand) -> RigHand | None:
+    def _rig_hand(self, displayed: DisplayedHand, hand: LiveHand) -> RigHand | None:
         """Return the rig's hand that a hand drives, bound anew if needed; None if it cannot be posed now."""
-        posed = self._posed.get(one.name)
+        posed = self._posed.get(displayed.name)
         if posed is None:
-            return None if one.name in self._posed else self._begun(one, hand, None)
+            return None if displayed.name in self._posed else self._start(displayed, hand, None)
         state = apply_pose.state(posed)
         if state == "gone":
-            gone = f"the armature '{posed.armature.name}' or bones of its hand are gone, stop and start again"
-            self.problems[one.name] = gone
+            problem = f"the armature '{posed.armature.name}' or bones of its hand are gone, stop and start again"
+            self.problems[displayed.name] = problem
             return None
         if state == "edited":
-            self._edited.add(one.name)
+            self._edited.add(displayed.name)
             return None
         # Edited bones may have another rest pose.
-        if posed.hand is not one.pose.hand or one.name in self._edited:
-            return self._begun(one, hand, posed)
-        self.problems.pop(one.name, None)
+        if posed.hand is not displayed.pose.hand or displayed.name in self._edited:
+            return self._start(displayed, hand, posed)
+        self.problems.pop(displayed.name, None)
         return posed
 
-    def _begun(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
-        self._edited.discard(one.name)
-        self.problems.pop(one.name, None)
+    def _start(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
+        self._edited.discard(displayed.name)
+        self.problems.pop(displayed.name, None)
         try:
-            self._posed[one.name] = self._bind(one, hand, before)
+            self._posed[displayed.name] = self._bind(displayed, hand, before)
         except KnuckleError as error:
-            self._posed[one.name], self.problems[one.name] = None, str(error)
-        return self._posed[one.name]
+            self._posed[displayed.name], self.problems[displayed.name] = None, str(error)
+        return self._posed[displayed.name]
 
-    def _bind(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
+    def _bind(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
         """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
-        chosen = self.armature_of(subject_of(one.name))
-        if chosen is None and before is not None and before.hand is one.pose.hand:
+        chosen = self.armature_of(subject_of(displayed.name))
+        if chosen is None and before is not None and before.hand is displayed.pose.hand:
             # The user has edited the bones of a new hand: from now on it is an armature like others.
             chosen = before.armature
         armature: Object | None = chosen.among(bpy.data.objects) if chosen else None
         if chosen and armature is None:
-            self.problems[one.name] = f"the armature '{chosen.name}' is gone, choose another"
+            self.problems[displayed.name] = f"the armature '{chosen.name}' is gone, choose another"
             return None
         if armature is None:
-            return self._build_hand(one, hand, before)
-        found = next((found for found in find_hands(armature, [one.side]) if found.side == one.side), None)
+            return self._build_hand(displayed, hand, before)
+        found = next((found for found in find_hands(armature, [displayed.side]) if found.side == displayed.side), None)
         if found is None:
-            self.problems[one.name] = (
-                f"armature '{armature.name}' has no {one.side} hand, so that the performer's is not shown"
+            self.problems[displayed.name] = (
+                f"armature '{armature.name}' has no {displayed.side} hand, so that the performer's is not shown"
             )
             return None
-        begun = apply_pose.begin(
+        started = apply_pose.begin(
             armature,
             found,
-            one.pose.hand,
+            displayed.pose.hand,
             limited=self._recipe.rig_limits,
             drive=self._recipe.drive,
             digits=self._recipe.digits,
         )
-        return begun if before is None else replace(begun, before=begun.before | before.before)
+        return started if before is None else replace(started, before=started.before | before.before)
 
-    def _build_hand(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
+    def _build_hand(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.among(bpy.data.scenes)
-        old: list[Object | None] = _earlier_hands(scene, one.name)
+        old: list[Object | None] = _earlier_hands(scene, displayed.name)
         if before is not None:
             old = [before.armature.among(bpy.data.objects)]
         for obj in old:
             if obj is not None and _is_unmodified(obj):
                 _remove(obj)
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
-        built[HAND_PROPERTY] = one.name
+        built[HAND_PROPERTY] = displayed.name
         self.made = True
-        return apply_pose.begin(built, None, one.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
+        return apply_pose.begin(built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
 
 
 def _placed(pose: Pose, place: Floats | None) -> Pose:

@@ -14,7 +14,7 @@ from ..posing.grasping.contact_frames import hand_length
 from ..rig.posing.dragging import moved_bones, put_back
 from ..rig.posing.pin_reach import MET, pin_distances, reach_pins
 from ..rig.posing.pins import nearest_surface
-from ..rig.posing.posable_cache import posable_follower
+from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed
 from .job import redraw_views
@@ -128,7 +128,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         """Pin the fingertip. Raises RigError if there is nothing to pin it to."""
         if self.toggle and unpin_digit(armature, self.side, self.digit):
             return True
-        rig_hand = posable_follower(armature, self.side).rig_hand
+        rig_hand = posable_hand_arm(armature, self.side).rig_hand
         if self.digit not in rig_hand.digits:
             raise RigError(f"armature '{armature.name}' has no {digit_label(self.digit)} on its {self.side} hand")
         kind, to = self._target_of(context, armature, rig_hand)
@@ -257,8 +257,8 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     if not pins:
         return False, []
     check_posable(armature)
-    who = posable_follower(armature, side)
-    dragged = reach_pins(who, pins, coupled=context.scene.knuckle_posing.dip_lock)
+    hand_arm = posable_hand_arm(armature, side)
+    dragged = reach_pins(hand_arm, pins, coupled=context.scene.knuckle_posing.dip_lock)
     context.view_layer.update()
     bones, placed = moved_bones(dragged)
     if bones:
@@ -267,11 +267,11 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         put_back(dragged)
     of, enough = (
         f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "",
-        MET * hand_length(who.rig_hand.hand),
+        MET * hand_length(hand_arm.rig_hand.hand),
     )
     return bool(bones), [
         f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
-        for digit, far in pin_distances(who.rig_hand, pins).items()
+        for digit, far in pin_distances(hand_arm.rig_hand, pins).items()
         if far > enough
     ]
 

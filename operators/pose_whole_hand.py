@@ -40,7 +40,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
     bl_idname = "knuckle.pose_mirror"
     bl_label = "Mirror Hand"
 
-    way: EnumProperty(
+    direction: EnumProperty(
         name="Direction",
         description="Which hand's pose is mirrored to which hand",
         items=[
@@ -53,11 +53,13 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Mirror the pose. Both hands are read before one is posed."""
         left, right = ((rig_hand, rig_hand.read()) for side in SIDES for rig_hand in requested_hands(context, side))
-        ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
-        wanted = [(other, mirrored(*one, *other)) for one, other in ways]
-        for (rig_hand, _), _ in wanted:
+        pairs = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(
+            self.direction, [(right, left), (left, right)]
+        )
+        states = [(target, mirrored(*source, *target)) for source, target in pairs]
+        for (rig_hand, _), _ in states:
             check_posable(rig_hand.armature_object())
-        for (rig_hand, _), state in wanted:
+        for (rig_hand, _), state in states:
             before = channels_before(rig_hand)
             rig_hand.only(digit_joints(rig_hand)).write(state)
             finish_posing(context, rig_hand, before)

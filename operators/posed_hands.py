@@ -27,10 +27,10 @@ def posed_armatures(context: "Context") -> "list[Object]":
     if context.mode not in MODES:
         return []
     active, driven = _active(context), driven_armature(context.scene)
-    there = in_pose_mode(context) or ([active] if active is not None else [])
+    posed = in_pose_mode(context) or ([active] if active is not None else [])
     selected = [obj for obj in context.selected_objects if is_armature(obj) and obj.mode != "EDIT" and obj.is_editable]
-    there += [obj for obj in selected if obj not in there]
-    return there or ([driven] if driven is not None and driven.mode != "EDIT" else [])
+    posed += [obj for obj in selected if obj not in posed]
+    return posed or ([driven] if driven is not None and driven.mode != "EDIT" else [])
 
 
 def posed_armature(context: "Context") -> "Object | None":
@@ -57,12 +57,12 @@ def in_pose_mode(context: "Context") -> "list[Object]":
 def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
     """Return side -> the first armature with a detected hand of it, preferring hands that can be posed. Fast."""
     answers = [(armature, known) for armature in armatures if (known := detection_cache.known(armature)) is not None]
-    there: dict[Side, Object] = {}
+    armature_of: dict[Side, Object] = {}
     for side in SIDES:
-        having = [(side not in known.usable, armature) for armature, known in answers if side in known.hands]
-        if having:
-            there[side] = min(having, key=lambda one: one[0])[1]
-    return there
+        candidates = [(side not in known.usable, armature) for armature, known in answers if side in known.hands]
+        if candidates:
+            armature_of[side] = min(candidates, key=lambda candidate: candidate[0])[1]
+    return armature_of
 
 
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
@@ -73,10 +73,10 @@ def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
     armatures = posed_armatures(context)
     if not armatures:
         return None
-    asked: Side = context.scene.knuckle_posing.side
-    there = sides_of(armatures)
-    side = asked if asked in there or not there else next(iter(there))
-    return there.get(side, armatures[0]), side
+    chosen: Side = context.scene.knuckle_posing.side
+    armature_of = sides_of(armatures)
+    side = chosen if chosen in armature_of or not armature_of else next(iter(armature_of))
+    return armature_of.get(side, armatures[0]), side
 
 
 def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
@@ -96,14 +96,14 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
 def requested_hands(context: "Context", side: str) -> list[RigHand]:
     """Return the hand of a side, or all hands for BOTH. Raises RigError if there is none."""
     armatures = posed_armatures(context)
-    wanted = [each for each in SIDES if side in ("BOTH", each)]
-    there = [
-        (armature, each) for armature in armatures for each in wanted if each in detection_cache.now(armature).usable
+    sides = [each for each in SIDES if side in ("BOTH", each)]
+    hands = [
+        (armature, each) for armature in armatures for each in sides if each in detection_cache.now(armature).usable
     ]
     # Without a hand, posable_hand raises the reason.
     first = detection_cache.now(armatures[0])
-    there = there or [(armatures[0], next(filter(first.why_not, wanted), wanted[0]))]
-    return [posable_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
+    hands = hands or [(armatures[0], next(filter(first.why_not, sides), sides[0]))]
+    return [posable_hand(*hand) for hand in (hands if side == "BOTH" else hands[:1])]
 
 
 def named_armature(context: "Context", name: str) -> "Object":

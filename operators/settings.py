@@ -58,7 +58,7 @@ def choose_armature(settings: Any, context: "Context") -> None:
 def blend_property(name: str, description: str, default: int) -> Any:
     """Make the property of a number of frames over which two takes blend."""
     return IntProperty(
-        name=name, description=description, default=default, min=0, max=MAX_BLEND, soft_max=50, options=NOT_ANIMATED
+        name=name, description=description, default=default, min=0, max=MAX_BLEND, soft_max=50, options=set()
     )
 
 

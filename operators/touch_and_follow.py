@@ -15,7 +15,7 @@ from ..posing.following import Course, FollowedCourse, Tool, along_line, along_p
 from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
-from ..rig.posing.following import Followed, Follower, follow_course, follower, key, pose, posed_bones
+from ..rig.posing.following import Followed, HandArm, follow_course, hand_arm_of, key, pose, posed_bones
 from ..rig.posing.pins import check_there
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, finish_posing
@@ -112,9 +112,9 @@ class _Follows(PosesHands):
     def change(self, context: "Context") -> str:
         """Do it, and return a warning if the hand misses the path."""
         armature, side = hand_to_pose(context)
-        return miss_warning(self.done(context, follower(armature, detection_cache.found(armature, side))))
+        return miss_warning(self.move_hand(context, hand_arm_of(armature, detection_cache.found(armature, side))))
 
-    def done(self, context: "Context", who: Follower) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
         """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
@@ -127,19 +127,19 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     bl_label = "Snap to Target"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context: "Context", who: Follower) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
         """Pose the hand on this frame, and key it as auto-keying would."""
         chosen = context.scene.knuckle_follow
         check_there(chosen.target)
-        place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
-        followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
+        goal = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
+        followed = _follow(context, hand_arm, lambda tool: along_line(tool, goal, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, even in a pose that the arm's solver would change.
-        who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
-        armature = who.rig_hand.armature_object()
-        before = channels_of(armature, [name for name, _ in posed_bones(who)])
-        pose(who, followed)
-        finish_posing(context, who.rig_hand, before, led=digit_of(chosen.end))
-        return followed.brought
+        hand_arm = replace(hand_arm, arm=None) if chosen.alone and chosen.end != "wrist" else hand_arm
+        armature = hand_arm.rig_hand.armature_object()
+        before = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
+        pose(hand_arm, followed)
+        finish_posing(context, hand_arm.rig_hand, before, led=digit_of(chosen.end))
+        return followed.course
 
 
 class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
@@ -159,16 +159,16 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
             return False
         return True
 
-    def done(self, context: "Context", who: Follower) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
         """Key the hand on each frame, in a new action."""
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
             raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
         check_there(chosen.target, chosen.other)
         frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
-        followed = _go(context, who, course_of(chosen, frames), frames)
-        key(who, followed, frames, f"Follow {chosen.target.name}")
-        return followed.brought
+        followed = _follow(context, hand_arm, course_of(chosen, frames), frames)
+        key(hand_arm, followed, frames, f"Follow {chosen.target.name}")
+        return followed.course
 
 
 def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
@@ -178,37 +178,39 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
         parts = parts[::-1]
     target, other = chosen.target, chosen.other
     if chosen.kind == "POINT":
-        places = guides.origins(target, frames)
-        return lambda tool: Course(places, _wrists_at(tool, places))
+        positions = guides.origins(target, frames)
+        return lambda tool: Course(positions, _wrists_at(tool, positions))
     if chosen.kind == "SPHERE":
         ball, turn = guides.ball_of(target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
         return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
     if other is not None and other != target:
         return lambda tool: along_line(tool, *guides.line_between(target, other, tool.position), parts)
-    points = guides.way_of(target)
+    points = guides.path_of(target)
     return lambda tool: along_points(tool, points, parts)
 
 
-def miss_warning(brought: FollowedCourse) -> str:
+def miss_warning(followed: FollowedCourse) -> str:
     """Describe how far steps are off the course; empty if none is."""
-    off = np.flatnonzero(~(brought.distances <= MISS_TOLERANCE))
+    off = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
     if not len(off):
         return ""
-    cases = {brought.cases[step] for step in off}
-    why = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
-    of = f"{len(off)} of {len(brought.distances)} frames are" if len(brought.distances) > 1 else "It is"
-    return f"{of} {why}, by up to {1000 * float(brought.distances[off].max()):.0f} mm"
+    cases = {followed.cases[step] for step in off}
+    reason = " and ".join(words for case, words in CASE_WORDS.items() if case in cases) or "held back by the limits"
+    subject = f"{len(off)} of {len(followed.distances)} frames are" if len(followed.distances) > 1 else "It is"
+    return f"{subject} {reason}, by up to {1000 * float(followed.distances[off].max()):.0f} mm"
 
 
-def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], frames: Floats | None = None) -> Followed:
+def _follow(
+    context: "Context", hand_arm: HandArm, course: Callable[[Tool], Course], frames: Floats | None = None
+) -> Followed:
     chosen = context.scene.knuckle_follow
-    return follow_course(who, chosen.end, course, frames, alone=chosen.alone)
+    return follow_course(hand_arm, chosen.end, course, frames, alone=chosen.alone)
 
 
-def _wrists_at(tool: Tool, places: Floats) -> Floats:
+def _wrists_at(tool: Tool, positions: Floats) -> Floats:
     """Poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
-    wrists = np.tile(tool.wrist, (len(places), 1, 1))
-    wrists[:, :3, 3] = places - tool.pointing
+    wrists = np.tile(tool.wrist, (len(positions), 1, 1))
+    wrists[:, :3, 3] = positions - tool.pointing
     return wrists
 
 

@@ -42,7 +42,7 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
                 frames.prop(chosen, name)
         layout.prop(chosen, "attached")
         layout.operator("knuckle.grasp", icon="VIEW_PAN")
-        layout.operator("knuckle.let_go", icon="UNLINKED")
+        layout.operator("knuckle.release_object", icon="UNLINKED")
 
 
 def _selected(layout: "UILayout", context: "Context") -> None:

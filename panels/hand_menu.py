@@ -36,7 +36,7 @@ class Entry:
 PREFERENCES = Entry("preferences.addon_show", "Knuckle Preferences", "PREFERENCES", properties={"module": PACKAGE})
 RELAX = Entry("knuckle.pose_relax", "Relax Hand", "MOD_SMOOTH")
 RESET = Entry("knuckle.pose_reset", "Reset Hand", "LOOP_BACK")
-MIRROR = Entry("knuckle.pose_mirror", "Mirror Hand", "MOD_MIRROR", enum="way")
+MIRROR = Entry("knuckle.pose_mirror", "Mirror Hand", "MOD_MIRROR", enum="direction")
 SELECT = Entry("knuckle.pose_select", "Select Hand Bones", "RESTRICT_SELECT_OFF")
 GRASP = Entry("knuckle.grasp", "Grasp Object", "VIEW_PAN")
 SNAP_TO_PINS = Entry("knuckle.reach_pins", "Snap Fingertips to Pins", "PINNED")
@@ -69,7 +69,7 @@ ENTRIES = (
     ),
     (
         GRASP,
-        Entry("knuckle.let_go", "Release Object", "UNLINKED"),
+        Entry("knuckle.release_object", "Release Object", "UNLINKED"),
         Entry("knuckle.touch", "Snap Hand to Target", "EMPTY_SINGLE_ARROW"),
         Entry("knuckle.follow", "Follow Path with Hand", "CON_FOLLOWPATH"),
         SNAP_TO_PINS,

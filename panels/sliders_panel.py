@@ -113,7 +113,7 @@ def _buttons(layout: "UILayout", side: Side, both: bool) -> None:
         button.side = side
     mirror = row.row(align=True)
     mirror.enabled = both
-    mirror.operator_menu_enum("knuckle.pose_mirror", "way", text="Mirror", icon="MOD_MIRROR")
+    mirror.operator_menu_enum("knuckle.pose_mirror", "direction", text="Mirror", icon="MOD_MIRROR")
 
 
 CLASSES = (KNUCKLE_PT_posing,)

@@ -74,11 +74,11 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
         material.diffuse_color = SKIN
         skin.data.materials.clear()
         skin.data.materials.append(material)
-    who = following.follower(armature, next(found for found in find_hands(armature) if found.side == side))
-    arm = following.shoulder(who, None)
+    hand_arm = following.hand_arm_of(armature, next(found for found in find_hands(armature) if found.side == side))
+    arm = following.shoulder(hand_arm, None)
     assert arm is not None
     obj = THINGS[thing]()
-    scale = contact_frames.hand_length(who.rig_hand.hand) / 0.185
+    scale = contact_frames.hand_length(hand_arm.rig_hand.hand) / 0.185
     obj.scale = (scale, scale, scale)
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
@@ -91,7 +91,7 @@ def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) ->
     found = next(found for found in find_hands(armature) if found.side == side)
     done = grasp(armature, found, thing)
     bpy.context.view_layer.update()
-    print(f"{armature.name}, {thing.name}: {done.hold.grip.name}, {1e3 * done.deepest:.2f} mm")
+    print(f"{armature.name}, {thing.name}: {done.hold.grip.name}, {1e3 * done.distance:.2f} mm")
     return done, thing
 
 
@@ -121,7 +121,7 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
 
 def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
     """Views of the hand and the object that it holds, in the hand's frame."""
-    held = done.who.rig_hand
+    held = done.hand_arm.rig_hand
     armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
     seen = held.read().pose
@@ -134,7 +134,7 @@ def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixe
 
 def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
     """(1, J, 4, 4) joint frames of a hand."""
-    frames: Doubles = joint_frames(done.who.rig_hand.hand, Pose(done.who.rig_hand.hand, root, angles))
+    frames: Doubles = joint_frames(done.hand_arm.rig_hand.hand, Pose(done.hand_arm.rig_hand.hand, root, angles))
     return frames
 
 

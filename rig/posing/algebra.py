@@ -15,8 +15,8 @@ from ...posing.algebra_shapes import Trace, Tracer, trace_arm, trace_palm, with_
 from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_following
-from .following import Follower, standing_arm
-from .posable_cache import posable_follower, posable_hand
+from .following import HandArm, standing_arm
+from .posable_cache import posable_hand, posable_hand_arm
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TraceCache:
 
     def forget(self) -> None:
         """Compute them anew next time."""
-        self._hand: tuple[RigHand, Follower] | None = None
+        self._hand: tuple[RigHand, HandArm] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
 
@@ -70,16 +70,18 @@ class TraceCache:
         Raises:
             RigError, HandError: the hand cannot be posed or solved.
         """
-        who = self._taken(armature, known, side)
-        pose, seen = who.rig_hand.read_pose(), who.rig_hand.seen_frames()[:, :3, 3]
+        hand_arm = self._taken(armature, known, side)
+        pose, seen = hand_arm.rig_hand.read_pose(), hand_arm.rig_hand.seen_frames()[:, :3, 3]
         goals = targets or {}
-        elbow = standing_arm(who) if "arm" in parts else None
+        elbow = standing_arm(hand_arm) if "arm" in parts else None
         told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
         told += [place.tobytes() for place in (elbow or ())[1:]]
-        of = (id(who), tuple(sorted(parts)), tuple(goals), *told)
+        of = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *told)
         if self._answer is None or self._answer.of != of:
             rigid_pose = with_rigid_palm(pose, seen)
-            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.rig_hand.digits)]
+            shown = [
+                part for part in PARTS if part in parts and (part not in DIGITS or part in hand_arm.rig_hand.digits)
+            ]
             made = [self._trace(rigid_pose, seen, part, goals.get(part)) for part in shown if part != "arm"]
             if elbow is not None:
                 made.insert(
@@ -88,13 +90,13 @@ class TraceCache:
             self._answer = _Answer(of, tuple(made))
         return self._answer.traces
 
-    def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> Follower:
+    def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> HandArm:
         """Return the hand with its arm, which is searched only if the hand is another one than before."""
         rig_hand = posable_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not rig_hand:
-            who = posable_follower(armature, side, known)
+            hand_arm = posable_hand_arm(armature, side, known)
             # An arm in IK is drawn too.
-            self._hand = rig_hand, replace(who, arm=who.arm or arm_following(armature, known.hands[side]))
+            self._hand = rig_hand, replace(hand_arm, arm=hand_arm.arm or arm_following(armature, known.hands[side]))
             self._tracer = None
         return self._hand[1]
 

@@ -14,7 +14,7 @@ from ..armature_hands import FoundHand
 from ..keys.arm_keys import ArmBones, arm_following
 from . import following
 from .channel_diff import channels_of, restore_channels
-from .following import Follower
+from .following import HandArm
 from .rig_hand import HandState
 
 if TYPE_CHECKING:
@@ -28,47 +28,49 @@ REACHED = 0.35, 0.95
 """Arm lengths from the shoulder between which the wrist is sampled; a stretched arm has no elbow side."""
 
 
-def carrier(who: Follower, found: FoundHand, near: Floats) -> CarryingArm | None:
+def carrier(hand_arm: HandArm, found: FoundHand, near: Floats) -> CarryingArm | None:
     """Return the arm that carries a hand; None without one.
 
     near: (3,) m, the nearest point of the object. The elbow of an arm in IK is decided by the rig, so the hand is moved
     around this point to sample it, and back. Raises RigError where the hand is gone.
     """
-    if who.arm is None:
-        led = arm_following(who.rig_hand.armature_object(), found)
-        return _sampled(who, led, near) if led else None
-    shoulder = following.shoulder(who, None)
+    if hand_arm.arm is None:
+        led = arm_following(hand_arm.rig_hand.armature_object(), found)
+        return _sampled(hand_arm, led, near) if led else None
+    shoulder = following.shoulder(hand_arm, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
-    return CarryingArm(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.rig_hand.hand.side)
+    return CarryingArm(
+        base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(hand_arm)[1], hand_arm.rig_hand.hand.side
+    )
 
 
-def _sampled(who: Follower, bones: ArmBones, near: Floats) -> CarryingArm | None:
-    armature, wrist = who.rig_hand.armature_object(), who.rig_hand.binding.rest[0, :3, 3]
+def _sampled(hand_arm: HandArm, bones: ArmBones, near: Floats) -> CarryingArm | None:
+    armature, wrist = hand_arm.rig_hand.armature_object(), hand_arm.rig_hand.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
     base = _heads(armature, bones)[0]
-    far = (near - base + AROUND * hand_length(who.rig_hand.hand) * _directions()).reshape(-1, 3)
+    far = (near - base + AROUND * hand_length(hand_arm.rig_hand.hand) * _directions()).reshape(-1, 3)
     size = np.maximum(np.linalg.norm(far, axis=1, keepdims=True), 1e-9)
     ways = far / size
     wrists = base + ways * np.clip(size, *((upper + fore) * np.array(REACHED)))
-    out = _seen_elbows(who, bones, wrists) - base
+    out = _seen_elbows(hand_arm, bones, wrists) - base
     # Only the direction of each elbow: its distance follows from that of the wrist.
     sides = base + out - (out * ways).sum(axis=1, keepdims=True) * ways
-    return CarryingArm(base, float(upper), float(fore), sides, who.rig_hand.hand.side, wrists, NO_SWIVEL)
+    return CarryingArm(base, float(upper), float(fore), sides, hand_arm.rig_hand.hand.side, wrists, NO_SWIVEL)
 
 
-def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
+def _seen_elbows(hand_arm: HandArm, bones: ArmBones, wrists: Floats) -> Floats:
     """Return the rig's elbow (K, 3) m for wrist positions (K, 3). The hand's pose is restored."""
-    armature, state = who.rig_hand.armature_object(), who.rig_hand.read()
-    before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
-    elbows, wrist = np.empty_like(wrists), who.rig_hand.only([0])
+    armature, state = hand_arm.rig_hand.armature_object(), hand_arm.rig_hand.read()
+    before = channels_of(armature, [name for name, _ in following.posed_bones(hand_arm)])
+    elbows, wrist = np.empty_like(wrists), hand_arm.rig_hand.only([0])
     try:
         for row, place in enumerate(wrists):
             root = state.pose.root.copy()
             root[0, :3, 3] = place
-            wrist.write(HandState(Pose(who.rig_hand.hand, root, state.pose.angles), state.beyond))
+            wrist.write(HandState(Pose(hand_arm.rig_hand.hand, root, state.pose.angles), state.beyond))
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
     finally:

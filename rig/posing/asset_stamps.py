@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 MARK = "knuckle_pose"
 """Custom property of an action: the pose, its side, the armature, and the action's name and keys when it was made."""
-KEPT = "knuckle_poses"
+POSED_MARK = "knuckle_poses"
 """Custom property of an armature object whose poses were made assets: its identifier, and its name then."""
 
 
 def identifier(armature: "Object") -> str:
     """Return the identifier of an armature, which it keeps from the first call on."""
     own = _own(armature) or _left_behind(armature.name) or uuid4().hex
-    armature[KEPT] = {"id": own, "name": armature.name}
+    armature[POSED_MARK] = {"id": own, "name": armature.name}
     return own
 
 
 def mark(action: "Action", armature: "Object", pose: str, side: Side) -> None:
     """Mark an action as made for an armature that has an identifier."""
-    kept = {"pose": pose, "side": side, "of": armature[KEPT]["id"], "armature": armature.name}
-    action[MARK] = kept | {"name": action.name, "keys": _keys(action)}
+    made_for = {"pose": pose, "side": side, "of": armature[POSED_MARK]["id"], "armature": armature.name}
+    action[MARK] = made_for | {"name": action.name, "keys": _keys(action)}
 
 
 def made_before(own: str, pose: str, side: Side) -> "Action | None":
@@ -42,9 +42,9 @@ def made_before(own: str, pose: str, side: Side) -> "Action | None":
 
     None where there is none, or where it cannot be told from a copy.
     """
-    of = pose, side, own
-    marked = {action: kept for action, kept in _marked() if (kept["pose"], kept["side"], kept["of"]) == of}
-    named = [action for action, kept in marked.items() if kept["name"] == action.name]
+    made_for = pose, side, own
+    marked = {action: stamp for action, stamp in _marked() if (stamp["pose"], stamp["side"], stamp["of"]) == made_for}
+    named = [action for action, stamp in marked.items() if stamp["name"] == action.name]
     for action in named or (marked if len(marked) == 1 else ()):
         if action.is_editable and action.asset_data and marked[action]["keys"] == _keys(action):
             return action
@@ -53,32 +53,32 @@ def made_before(own: str, pose: str, side: Side) -> "Action | None":
 
 def _own(armature: "Object") -> str | None:
     """Return the identifier on an armature; None without one, or if the armature is a copy of another."""
-    kept = _table(armature, KEPT)
-    if kept is None:
+    own = _table(armature, POSED_MARK)
+    if own is None:
         return None
-    others = (_table(other, KEPT) for other in bpy.data.objects if other != armature and other.name == kept["name"])
-    copied = any(other is not None and other["id"] == kept["id"] for other in others)
-    return None if copied and armature.name != kept["name"] else str(kept["id"])
+    others = (_table(obj, POSED_MARK) for obj in bpy.data.objects if obj != armature and obj.name == own["name"])
+    copied = any(other is not None and other["id"] == own["id"] for other in others)
+    return None if copied and armature.name != own["name"] else str(own["id"])
 
 
 def _left_behind(name: str) -> str | None:
     """Return the identifier of a missing armature of this name: library overrides lose theirs on loading."""
-    there = {kept["id"] for obj in bpy.data.objects if (kept := _table(obj, KEPT)) is not None}
-    gone = (str(kept["of"]) for _, kept in _marked() if kept["armature"] == name and kept["of"] not in there)
-    return next(gone, None)
+    present = {own["id"] for obj in bpy.data.objects if (own := _table(obj, POSED_MARK)) is not None}
+    missing = (str(stamp["of"]) for _, stamp in _marked() if stamp["armature"] == name and stamp["of"] not in present)
+    return next(missing, None)
 
 
 def _marked() -> "Iterator[tuple[Action, dict[str, Any]]]":
     for action in bpy.data.actions:
-        kept = _table(action, MARK)
-        if kept is not None:
-            yield action, kept
+        stamp = _table(action, MARK)
+        if stamp is not None:
+            yield action, stamp
 
 
 def _table(block: "bpy.types.ID", name: str) -> dict[str, Any] | None:
     """Return a custom property that has the expected entries, None otherwise."""
-    kept: Any = block.get(name)
-    table = kept.to_dict() if hasattr(kept, "to_dict") else {}
+    value: Any = block.get(name)
+    table = value.to_dict() if hasattr(value, "to_dict") else {}
     expected = {"pose", "side", "of", "armature", "name", "keys"} if name == MARK else {"id", "name"}
     return table if expected <= table.keys() else None
 

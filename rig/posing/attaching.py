@@ -8,7 +8,7 @@ import bpy
 from ...errors import RigError
 from ..keys.fcurves import SAME_FRAME, key_on
 from ..rotation_channels import channel
-from .following import Follower
+from .following import HandArm
 from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ NAME = "Held"
 """Prefix of the constraint's name; others are left alone."""
 
 
-def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
+def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
     """Raise RigError for an object that cannot follow a hand from a frame on, or that something else moves as well."""
-    armature = who.rig_hand.armature_object()
+    armature = hand_arm.rig_hand.armature_object()
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
     if obj in _above(armature):
         raise RigError(f"'{armature.name}' hangs on '{obj.name}', which can therefore not go along with its hand")
-    if _bone_of(who) is None:
+    if _bone_of(hand_arm) is None:
         raise RigError(f"'{armature.name}' has no bone of this hand's wrist to which '{obj.name}' could be attached")
-    holds = _holds(obj)
+    holds = _holding_constraints(obj)
     later = {_path(constraint) for constraint in holds} & {
         curve.data_path for curve in played(obj) if changes(curve, frame)
     }
@@ -38,8 +38,8 @@ def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
     if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
     # An ancestor of both would move the object twice.
-    both = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
-    parent = moving_parent(obj, frame) or next(iter(both), None)
+    shared = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
+    parent = moving_parent(obj, frame) or next(iter(shared), None)
     if parent is not None:
         raise RigError(f"'{obj.name}' is moved by '{parent.name}', its parent: clear that first (Keep Transformation)")
 
@@ -49,19 +49,19 @@ def has_keys(obj: "Object") -> bool:
     return any(changes(curve, curve.range()[0]) for curve in transform_curves(obj))
 
 
-def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
+def attach(hand_arm: HandArm, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
     """Attach an object to a hand in its present pose.
 
     frames: the last one on which it is not attached yet, and the first one on which it is; always by default. Raises
     RigError where the hand is gone.
     """
-    armature, bone = who.rig_hand.armature_object(), _bone_of(who)
+    armature, bone = hand_arm.rig_hand.armature_object(), _bone_of(hand_arm)
     assert bone is not None, "check_attachable"
-    seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     constraint: Any = obj.constraints.new("CHILD_OF")
     constraint.name = f"{NAME} by {bone}"
     constraint.target, constraint.subtarget = armature, bone
-    constraint.inverse_matrix = (seen.matrix_world @ seen.pose.bones[bone].matrix).inverted_safe()
+    constraint.inverse_matrix = (evaluated.matrix_world @ evaluated.pose.bones[bone].matrix).inverted_safe()
     if frames:
         for influence, frame in enumerate(frames):
             constraint.influence = influence
@@ -69,11 +69,11 @@ def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = No
     return constraint  # type: ignore[no-any-return]
 
 
-def attached_objects(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
+def attached_objects(hand_arm: HandArm) -> "Iterator[tuple[Object, Constraint]]":
     """Yield the objects that are attached to a hand with their constraints. Raises RigError where the hand is gone."""
-    armature, bone = who.rig_hand.armature_object(), _bone_of(who)
+    armature, bone = hand_arm.rig_hand.armature_object(), _bone_of(hand_arm)
     for obj in bpy.context.view_layer.objects:
-        for constraint in _holds(obj):
+        for constraint in _holding_constraints(obj):
             if constraint.target == armature and constraint.subtarget == bone and constraint.influence > 0:
                 yield obj, constraint
 
@@ -82,10 +82,10 @@ def check_loose(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Raise RigError for an object that would not stay where it is if it were released on a frame."""
     if _path(constraint) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
         raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
-    check_still(obj, frame, _holds(obj))
+    check_still(obj, frame, _holding_constraints(obj))
 
 
-def let_go(obj: "Object", constraint: "Constraint", frame: float) -> None:
+def release(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Release an object that passes check_loose, so that it stays where it is.
 
     If it was attached by keys or has keys of its own, it is released on a frame, and earlier keys stay.
@@ -108,14 +108,16 @@ def let_go(obj: "Object", constraint: "Constraint", frame: float) -> None:
     _key_constraint(obj, constraint, frame)
 
 
-def _bone_of(who: Follower) -> str | None:
+def _bone_of(hand_arm: HandArm) -> str | None:
     """Return the bone that carries a hand: not its control, which stays aside where another one moves the hand."""
-    binding = who.rig_hand.binding
+    binding = hand_arm.rig_hand.binding
     return binding.carrier or binding.bones[0]
 
 
-def _holds(obj: "Object") -> "list[Constraint]":
-    return [one for one in obj.constraints if one.type == "CHILD_OF" and one.name.startswith(NAME) and not one.mute]
+def _holding_constraints(obj: "Object") -> "list[Constraint]":
+    return [
+        each for each in obj.constraints if each.type == "CHILD_OF" and each.name.startswith(NAME) and not each.mute
+    ]
 
 
 def _above(armature: "Object") -> "set[Object]":
@@ -123,12 +125,12 @@ def _above(armature: "Object") -> "set[Object]":
     found: set[Object] = set()
     left: list[Any] = [armature]
     while left:
-        one = left.pop()
-        bones = one.pose.bones if one.pose else ()
-        constraints = [*one.constraints, *(constraint for bone in bones for constraint in bone.constraints)]
-        near = [one.parent, *(getattr(constraint, "target", None) for constraint in constraints)]
-        near += [target.target for constraint in constraints for target in getattr(constraint, "targets", ())]
-        fresh = {other for other in near if other is not None} - found
+        obj = left.pop()
+        bones = obj.pose.bones if obj.pose else ()
+        constraints = [*obj.constraints, *(constraint for bone in bones for constraint in bone.constraints)]
+        movers = [obj.parent, *(getattr(constraint, "target", None) for constraint in constraints)]
+        movers += [target.target for constraint in constraints for target in getattr(constraint, "targets", ())]
+        fresh = {other for other in movers if other is not None} - found
         found |= fresh
         left += fresh
     return found
@@ -148,16 +150,16 @@ def _is_keyed(obj: "Object", constraint: "Constraint") -> bool:
 
 def _keep_before(obj: "Object", path: str, frame: float) -> None:
     """Keep the values of a channel before a frame, whatever is keyed on the frame."""
-    there = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
+    curves = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
     for index in range(len(getattr(obj, path))):
-        if index not in there:
+        if index not in curves:
             obj.keyframe_insert(path, index=index, frame=frame - 1)
             continue
-        points = there[index].keyframe_points
+        points = curves[index].keyframe_points
         earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
         if len(earlier) < len(points) or not earlier:
             # The only key is on this frame, or the curve has none before it.
-            points.insert(frame - 1, there[index].evaluate(frame - 1))
+            points.insert(frame - 1, curves[index].evaluate(frame - 1))
         else:
             # An automatic handle would rotate with the next key.
             earlier[-1].handle_left_type = earlier[-1].handle_right_type = "FREE"

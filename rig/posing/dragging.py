@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import with_rigid_palm
 from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, drag
 from .channel_diff import Channels, channels_of, moved_since, restore_channels
-from .following import Follower, arm_beyond, pose_arm, with_present_pole
+from .following import HandArm, arm_beyond, pose_arm, with_present_pole
 from .posable_model import bent_as_seen
 from .rig_hand import HandState, ParentFrames, RigHand
 
@@ -29,7 +29,7 @@ ROUNDING = 1e-6
 class RigDrag:
     """A hand that is being dragged. Holds names and numbers, so that it stays valid after undo."""
 
-    follower: Follower
+    hand_arm_of: HandArm
     """The hand, with a model bent as it was when the drag began, of which only the bones that may move are posed."""
     start: HandState
     drag: Drag
@@ -48,16 +48,16 @@ class RigDrag:
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are posed."""
-        return self.follower.rig_hand.posed
+        return self.hand_arm_of.rig_hand.posed
 
 
 def begin(
-    who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, solver: str = NEAREST
+    hand_arm: HandArm, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, solver: str = NEAREST
 ) -> RigDrag:
     """Begin to drag a hand.
 
     Args:
-        who: the hand.
+        hand_arm: the hand with its arm.
         joint: the point, one of dragging.DRAGGABLE.
         pins: those of its fingertips.
         coupled: whether a finger's last joint follows its middle one.
@@ -66,29 +66,29 @@ def begin(
     Raises:
         RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
     """
-    rig_hand, digit = who.rig_hand, digit_of(joint)
+    rig_hand, digit = hand_arm.rig_hand, digit_of(joint)
     armature = rig_hand.armature_object()
     if digit is not None and digit not in rig_hand.digits:
         raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
-    if joint == WRIST and who.fixed:
-        raise RigError(who.fixed)
+    if joint == WRIST and hand_arm.fixed:
+        raise RigError(hand_arm.fixed)
     state = rig_hand.read()
     whole, start = bent_as_seen(rig_hand, state)
     own = [pin for pin in pins if pin.digit in rig_hand.digits and (pin.other is None or pin.other in rig_hand.digits)]
     by = DRAG_SOLVERS[solver](with_rigid_palm(state.pose, rig_hand.seen_frames()[:, :3, 3]).hand)
     of = drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
-    arm = with_present_pole(who) if who.arm and joint == WRIST else None
-    follower = replace(who, rig_hand=hand, arm=arm)
+    arm = with_present_pole(hand_arm) if hand_arm.arm and joint == WRIST else None
+    hand_arm_of = replace(hand_arm, rig_hand=hand, arm=arm)
     names = [str(hand.binding.bones[index]) for index in hand.posed]
     names += [arm.upper, arm.fore] if arm else []
     beyond = {index: extra for index, extra in start.beyond.items() if _exceeds_rounding(*extra)}
     return RigDrag(
-        follower,
+        hand_arm_of,
         HandState(start.pose, beyond),
         of,
         channels_of(armature, names),
-        arm_beyond(follower, arm, start.pose) if arm else {},
+        arm_beyond(hand_arm_of, arm, start.pose) if arm else {},
         # Bones between those of the hand may be driven by them.
         hand.parent_frames(armature) if of.joints is not None and not hand.between else None,
     )
@@ -106,18 +106,18 @@ def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None) -> DragSt
         RigError: the hand is gone.
         HandError: the solver does not support the hand.
     """
-    follower, of = dragged.follower, dragged.drag
+    hand_arm_of, of = dragged.hand_arm_of, dragged.drag
     step = of.step(goal, last)
-    if follower.arm is not None:
+    if hand_arm_of.arm is not None:
         root = step.pose.root.copy()
-        root[0, :3, 3] = pose_arm(follower, follower.arm, step.pose, dragged.arm_roll)
+        root[0, :3, 3] = pose_arm(hand_arm_of, hand_arm_of.arm, step.pose, dragged.arm_roll)
         step = replace(step, pose=Pose(step.pose.hand, root, step.pose.angles))
     _write(dragged, step.pose)
     if of.joints is None and of.pins:
         # Where the arm or the rig's limits keep the wrist elsewhere, the pinned fingers compensate for it.
         bpy.context.view_layer.update()
-        seen = follower.rig_hand.seen_frames()[0]
-        if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or follower.arm is not None:
+        seen = hand_arm_of.rig_hand.seen_frames()[0]
+        if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or hand_arm_of.arm is not None:
             step = of.hold_pins(seen, step)
             _write(dragged, step.pose)
     return step
@@ -131,18 +131,18 @@ def hold_pins(dragged: RigDrag) -> None:
 
 def put_back(dragged: RigDrag) -> None:
     """Restore the bones exactly as they were, where they are still there."""
-    armature = dragged.follower.rig_hand.find_armature()
+    armature = dragged.hand_arm_of.rig_hand.find_armature()
     if armature is not None:
         restore_channels(armature, dragged.channels)
 
 
 def moved_bones(dragged: RigDrag) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from those before, and those of them whose location does."""
-    return moved_since(dragged.follower.rig_hand.armature_object(), dragged.channels)
+    return moved_since(dragged.hand_arm_of.rig_hand.armature_object(), dragged.channels)
 
 
 def _write(dragged: RigDrag, pose: Pose) -> None:
-    dragged.follower.rig_hand.write(HandState(pose, dragged.start.beyond), dragged.parents)
+    dragged.hand_arm_of.rig_hand.write(HandState(pose, dragged.start.beyond), dragged.parents)
 
 
 def _moved_with_wrist(rig_hand: RigHand, digits: Collection[str]) -> frozenset[int]:

@@ -24,7 +24,7 @@ from ..rotation_channels import channel
 from . import following
 from .arm_carrier import carrier
 from .channel_diff import Channels, channels_of, restore_channels
-from .following import Followed, Follower
+from .following import Followed, HandArm
 from .rig_hand import HandState
 from .rig_skin import flesh_of, skins
 from .solid_mesh import Solid, solid_of
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 0.9e-3
+MAX_DEPTH = 0.9e-3
 """m: if the evaluated skin is deeper inside the object, the hand is closed again."""
 ROUNDS = 3
 """The most times that it is closed."""
-REACHED = 2e-3
+REACH_TOLERANCE = 2e-3
 """m: an arm that is too short by less than this reaches."""
 STRAIGHT, CLOSING = 0.25, 0.25
 """Parts of the approach in which the open hand moves straight to the object, and in which it then closes."""
@@ -49,13 +49,13 @@ STRAIGHT, CLOSING = 0.25, 0.25
 class Grasped:
     """A hand that holds an object."""
 
-    who: Follower
+    hand_arm: HandArm
     hold: Grasp
-    way: Pose
+    approach: Pose
     """From the hand's pose before, by the open hand in front of the object, to the hold."""
-    parts: Floats
+    times: Floats
     """(N,) 0..1, the time of each pose."""
-    deepest: float
+    distance: float
     """m, the least signed distance of the evaluated skin from the object; negative inside."""
     before: dict[str, Channels]
     """Bone of hand or arm -> its channels before."""
@@ -71,44 +71,46 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
         found: its hand.
         obj: a mesh object.
         grip: the grip; None for the one that suits the object.
-        steps: number of poses on the way to the object.
+        steps: number of poses before the object.
 
     Raises:
         RigError, HandError: the object cannot be held, is too large or out of reach, or the wrist cannot be moved.
     """
-    who = following.follower(armature, found)
-    if who.fixed:
-        raise RigError(who.fixed)
+    hand_arm = following.hand_arm_of(armature, found)
+    if hand_arm.fixed:
+        raise RigError(hand_arm.fixed)
     if obj == armature or obj in skins(armature):
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
-    start = who.rig_hand.read()
-    before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
-    elbow = following.with_present_pole(who).pole if who.arm else None
-    root, flesh = start.pose.root[0], flesh_of(armature, found, who.rig_hand)
-    holder = GraspingHand(who.rig_hand.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
+    start = hand_arm.rig_hand.read()
+    before = channels_of(armature, [name for name, _ in following.posed_bones(hand_arm)])
+    elbow = following.with_present_pole(hand_arm).pole if hand_arm.arm else None
+    root, flesh = start.pose.root[0], flesh_of(armature, found, hand_arm.rig_hand)
+    grasping_hand = GraspingHand(
+        hand_arm.rig_hand.hand, flesh, root, carrier(hand_arm, found, solid.nearest(root[:3, 3]))
+    )
     whole = object_shape.surface_of(solid.vertices, solid.triangles)
-    thing = GraspedObject(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
-    hold = grasp_planning.plan(holder, thing, grip)
-    _check_reach(armature, obj, holder, hold)
-    who = _with_elbow(who, holder.arm, hold.root)
-    place = obj.matrix_world.copy()
-    hold, deepest = _settled(who, found, solid, GraspTask(hold.grip, holder, thing, hold.plane, hold.contact), hold)
-    if obj.matrix_world != place:
+    target = GraspedObject(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    hold = grasp_planning.plan(grasping_hand, target, grip)
+    _check_reach(armature, obj, grasping_hand, hold)
+    hand_arm = _with_elbow(hand_arm, grasping_hand.arm, hold.root)
+    world = obj.matrix_world.copy()
+    task = GraspTask(hold.grip, grasping_hand, target, hold.plane, hold.contact)
+    hold, distance = _settled(hand_arm, found, solid, task, hold)
+    if obj.matrix_world != world:
         restore_channels(armature, before)
         raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
-    there = route(holder, thing, start.pose.angles[0], hold, steps)
-    way, parts = approach(start.pose, hold, there)
-    return Grasped(who, hold, way, parts, deepest, before, elbow)
+    roots = route(grasping_hand, target, start.pose.angles[0], hold, steps)
+    return Grasped(hand_arm, hold, *approach(start.pose, hold, roots), distance, before, elbow)
 
 
-def approach(start: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
+def approach(start: Pose, hold: Grasp, roots: Floats) -> tuple[Pose, Floats]:
     """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
 
-    The open hand moves along wrist poses `there` (M, 4, 4) to the front of the object, then straight on until it
+    The open hand moves along wrist poses `roots` (M, 4, 4) to the front of the object, then straight on until it
     touches, and then closes.
     """
-    steps = len(there) - 1
+    steps = len(roots) - 1
     last = max(1, steps // 3)
     straight = screw_path(hold.approach_start, hold.root, last)[1:]
     closing = np.repeat(hold.root[None], last, axis=0)
@@ -116,52 +118,52 @@ def approach(start: Pose, hold: Grasp, there: Floats) -> tuple[Pose, Floats]:
     closed = hold.opened + np.linspace(0.0, 1.0, last + 1)[1:, None] * (hold.angles - hold.opened)
     angles = np.concatenate([opened, np.repeat(hold.opened[None], last, axis=0), closed])
     first = 1.0 - STRAIGHT - CLOSING
-    parts = [
+    times = [
         np.linspace(0.0, first, steps + 1),
         np.linspace(first, first + STRAIGHT, last + 1)[1:],
         np.linspace(first + STRAIGHT, 1.0, last + 1)[1:],
     ]
-    return Pose(start.hand, np.concatenate([there, straight, closing]), angles), np.concatenate(parts)
+    return Pose(start.hand, np.concatenate([roots, straight, closing]), angles), np.concatenate(times)
 
 
 def pose(grasped: Grasped, step: int) -> None:
-    """Pose arm and hand at a step of the way, without keys; step 0 is the pose before.
+    """Pose arm and hand at a step of the approach, without keys; step 0 is the pose before.
 
     Raises RigError where the hand is gone.
     """
     if step == 0:
-        restore_channels(grasped.who.rig_hand.armature_object(), grasped.before)
+        restore_channels(grasped.hand_arm.rig_hand.armature_object(), grasped.before)
         bpy.context.view_layer.update()
         return
-    who, way = grasped.who, grasped.way
-    if who.arm and who.arm.pole and grasped.elbow:
-        part = float(grasped.parts[step])
-        x, y, z = ((1 - part) * np.array(grasped.elbow) + part * np.array(who.arm.pole)).tolist()
-        who = replace(who, arm=replace(who.arm, pole=(x, y, z)))
-    _pose(who, way.root[step], way.angles[step])
+    hand_arm, poses = grasped.hand_arm, grasped.approach
+    if hand_arm.arm and hand_arm.arm.pole and grasped.elbow:
+        time = float(grasped.times[step])
+        x, y, z = ((1 - time) * np.array(grasped.elbow) + time * np.array(hand_arm.arm.pole)).tolist()
+        hand_arm = replace(hand_arm, arm=replace(hand_arm.arm, pole=(x, y, z)))
+    _pose(hand_arm, poses.root[step], poses.angles[step])
 
 
 def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
-    """Key steps of the way on their frames, in the action that the armature plays.
+    """Key steps of the approach on their frames, in the action that the armature plays.
 
     Other keys of its bones between the first frame and the last are removed. Raises RigError where the hand is gone.
     """
-    armature = grasped.who.rig_hand.armature_object()
+    armature = grasped.hand_arm.rig_hand.armature_object()
     _clear_between(grasped, min(frames.values()), max(frames.values()))
     for step, frame in frames.items():
         pose(grasped, step)
-        for name, placed in following.posed_bones(grasped.who):
+        for name, located in following.posed_bones(grasped.hand_arm):
             bone = armature.pose.bones[name]
             bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
-            if placed:
+            if located:
                 bone.keyframe_insert("location", frame=frame, group=name)
 
 
 def _clear_between(grasped: Grasped, first: float, last: float) -> None:
-    armature = grasped.who.rig_hand.armature_object()
-    bones = [(armature.pose.bones[name], placed) for name, placed in following.posed_bones(grasped.who)]
+    armature = grasped.hand_arm.rig_hand.armature_object()
+    bones = [(armature.pose.bones[name], located) for name, located in following.posed_bones(grasped.hand_arm)]
     paths = {bone.path_from_id(channel(bone.rotation_mode)) for bone, _ in bones}
-    paths |= {bone.path_from_id("location") for bone, placed in bones if placed}
+    paths |= {bone.path_from_id("location") for bone, located in bones if located}
     for curve in played(armature):
         points = curve.keyframe_points
         passed = [k for k, key in enumerate(points) if first < key.co[0] < last] if curve.data_path in paths else []
@@ -171,49 +173,49 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
             curve.update()
 
 
-def _pose(who: Follower, root: Floats, angles: Floats) -> None:
-    wanted = Pose(who.rig_hand.hand, root[None], angles[None])
-    nothing = np.zeros((1, 3))
-    following.pose(who, Followed(FollowedCourse(wanted, (), nothing, nothing[:, 0]), HandState(wanted)))
+def _pose(hand_arm: HandArm, root: Floats, angles: Floats) -> None:
+    goal = Pose(hand_arm.rig_hand.hand, root[None], angles[None])
+    zeros = np.zeros((1, 3))
+    following.pose(hand_arm, Followed(FollowedCourse(goal, (), zeros, zeros[:, 0]), HandState(goal)))
 
 
-def _settled(who: Follower, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
+def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
     """Return the hold corrected for the evaluated skin, and its least distance in m.
 
     The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the skin
     that is seen there.
     """
-    armature = who.rig_hand.armature_object()
-    deepest = -np.inf
+    armature = hand_arm.rig_hand.armature_object()
+    distance = -np.inf
     for _ in range(ROUNDS):
-        _pose(who, hold.root, hold.angles)
-        root = who.rig_hand.read().pose.root[0]
-        seen = flesh_of(armature, found, who.rig_hand)
-        frames = joint_frames(who.rig_hand.hand, who.rig_hand.read().pose)
-        deepest = float(solid.distance(seen.posed(frames)[0]).min())
-        if deepest > -DEEPEST:
+        _pose(hand_arm, hold.root, hold.angles)
+        root = hand_arm.rig_hand.read().pose.root[0]
+        skin = flesh_of(armature, found, hand_arm.rig_hand)
+        frames = joint_frames(hand_arm.rig_hand.hand, hand_arm.rig_hand.read().pose)
+        distance = float(solid.distance(skin.posed(frames)[0]).min())
+        if distance > -MAX_DEPTH:
             break
-        again = replace(task, grasping_hand=replace(task.grasping_hand, skin=seen))
+        again = replace(task, grasping_hand=replace(task.grasping_hand, skin=skin))
         root = grasp_planning.moved_outside(again, solid.outwards, root, hold.opened)
         touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.joint_speeds)
         hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
-    return hold, deepest
+    return hold, distance
 
 
-def _with_elbow(who: Follower, carrier: CarryingArm | None, root: Floats) -> Follower:
+def _with_elbow(hand_arm: HandArm, carrier: CarryingArm | None, root: Floats) -> HandArm:
     """Return the hand on an arm whose elbow is where the wrist bends least."""
-    if carrier is None or who.arm is None:
-        return who
-    place = carrier.strain(root[None])[1][0]
-    armature = who.rig_hand.armature_object()
-    x, y, z = points_to_armature(np.array(armature.matrix_world), place[None])[0].tolist()
-    return replace(who, arm=replace(who.arm, pole=(x, y, z)))
+    if carrier is None or hand_arm.arm is None:
+        return hand_arm
+    elbow = carrier.strain(root[None])[1][0]
+    armature = hand_arm.rig_hand.armature_object()
+    x, y, z = points_to_armature(np.array(armature.matrix_world), elbow[None])[0].tolist()
+    return replace(hand_arm, arm=replace(hand_arm.arm, pole=(x, y, z)))
 
 
-def _check_reach(armature: "Object", obj: "Object", holder: GraspingHand, hold: Grasp) -> None:
-    lacks = float(holder.arm.shortfall(hold.root[None])[0]) if holder.arm else 0.0
-    if lacks > REACHED:
+def _check_reach(armature: "Object", obj: "Object", grasping_hand: GraspingHand, hold: Grasp) -> None:
+    shortfall = float(grasping_hand.arm.shortfall(hold.root[None])[0]) if grasping_hand.arm else 0.0
+    if shortfall > REACH_TOLERANCE:
         raise RigError(
-            f"'{obj.name}' is {1e3 * lacks:.0f} mm out of the reach of '{armature.name}', bring one to the other"
+            f"'{obj.name}' is {1e3 * shortfall:.0f} mm out of the reach of '{armature.name}', bring one to the other"
         )
     bpy.context.view_layer.update()

@@ -37,7 +37,7 @@ def origin(obj: "Object") -> Floats:
     return place
 
 
-def way_of(obj: "Object") -> Floats:
+def path_of(obj: "Object") -> Floats:
     """Return the path (P, 3) m along a curve's first spline, or along a mesh's selected or only edge.
 
     Raises RigError for an object without such a path.

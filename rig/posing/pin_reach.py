@@ -12,7 +12,7 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
 from ...posing.dragging import WRIST, Pin
 from ...posing.grasping.contact_frames import hand_length
 from .dragging import RigDrag, begin, hold_pins, move, put_back
-from .following import Follower
+from .following import HandArm
 from .rig_hand import RigHand
 
 Floats = NDArray[np.float64]
@@ -43,21 +43,21 @@ def pins_at_fingertips(rig_hand: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     ]
 
 
-def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> RigDrag:
+def reach_pins(hand_arm: HandArm, pins: Sequence[Pin], *, coupled: bool = True) -> RigDrag:
     """Move pinned fingertips to their pins, or as near as they come.
 
     Their digits move alone if that is enough; otherwise the palm moves too, as if it was dragged. Raises RigError where
     the hand is gone, and restores the pose.
     """
-    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.rig_hand.digits)
-    dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
+    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in hand_arm.rig_hand.digits)
+    dragged = begin(hand_arm, next(knuckles, WRIST), pins, coupled=coupled)
     try:
         hold_pins(dragged)
-        if _missed(who, pins) <= MET * hand_length(who.rig_hand.hand) or who.fixed:
+        if _missed(hand_arm, pins) <= MET * hand_length(hand_arm.rig_hand.hand) or hand_arm.fixed:
             return dragged
         put_back(dragged)
         bpy.context.view_layer.update()
-        dragged = begin(who, WRIST, pins, coupled=coupled)
+        dragged = begin(hand_arm, WRIST, pins, coupled=coupled)
         _by_palm(dragged, pins)
     except KnuckleError:
         put_back(dragged)
@@ -66,19 +66,19 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> R
 
 
 def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
-    who, goal, last, before = dragged.follower, dragged.position, None, np.inf
+    hand_arm, goal, last, before = dragged.hand_arm_of, dragged.position, None, np.inf
     for _ in range(ROUNDS):
         last = move(dragged, goal, last)
-        now = _missed(who, pins)
+        now = _missed(hand_arm, pins)
         goal = last.pose.root[0, :3, 3]
-        if now <= MET * hand_length(who.rig_hand.hand) or now > 0.9 * before:
+        if now <= MET * hand_length(hand_arm.rig_hand.hand) or now > 0.9 * before:
             return
         before = now
 
 
-def _missed(who: Follower, pins: Sequence[Pin]) -> float:
+def _missed(hand_arm: HandArm, pins: Sequence[Pin]) -> float:
     bpy.context.view_layer.update()
-    return max(pin_distances(who.rig_hand, pins).values(), default=0.0)
+    return max(pin_distances(hand_arm.rig_hand, pins).values(), default=0.0)
 
 
 def _places(rig_hand: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:

@@ -15,7 +15,7 @@ from .. import detection_cache
 from ..armature_hands import FoundHand
 from ..detection_cache import DetectedHands
 from ..limits.read_limits import read_limits
-from .following import Follower, follower
+from .following import HandArm, hand_arm_of
 from .posable_hand import make_rig_hand
 from .rig_hand import RigHand
 
@@ -63,11 +63,11 @@ def forget() -> None:
     _cached.clear()
 
 
-def posable_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
+def posable_hand_arm(armature: "Object", side: Side, known: DetectedHands | None = None) -> HandArm:
     """Return the same hand with what carries it. Raises RigError as posable_hand does."""
     known = known or detection_cache.now(armature)
     rig_hand = posable_hand(armature, side, known)
-    return follower(armature, known.hands[side], rig_hand=rig_hand)
+    return hand_arm_of(armature, known.hands[side], rig_hand=rig_hand)
 
 
 def _made(armature: "Object", found: FoundHand) -> RigHand | str:

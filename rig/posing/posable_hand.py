@@ -52,38 +52,43 @@ def make_rig_hand(
     of = build_character(person.model, rest_hand(armature, found, binding, person.model))
     hand = of.hand
     if further is not None:
-        seen, there = _seen(armature, binding.rest), np.array([bone is not None for bone in binding.bones])
-        hand = _at_ease(_with_palm(hand, seen, {JOINTS.index(joint) for joint, _ in more}), seen, there)
+        rotations, mapped = (
+            _rest_rotations(armature, binding.rest),
+            np.array([bone is not None for bone in binding.bones]),
+        )
+        hand = _with_neutral_twist(
+            _with_palm(hand, rotations, {JOINTS.index(joint) for joint, _ in more}), rotations, mapped
+        )
     return begin_bound(armature, binding, hand, of.digits)
 
 
-def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandModel:
+def _with_neutral_twist(hand: HandModel, rotations: Floats, mapped: NDArray[np.bool_]) -> HandModel:
     """Return the hand with the rig's own twist of the fingers as their neutral angles; thumbs twist to oppose.
 
-    seen: (J, 3, 3) rotations of the joints at rest. there: (J,) which joints have a bone.
+    rotations: (J, 3, 3) rotations of the joints at rest. mapped: (J,) which joints have a bone.
     """
-    at_rest = joint_rotations.angles_from_rotations(hand, rot.from_matrix(seen)[None], there)[0]
+    at_rest = joint_rotations.angles_from_rotations(hand, rot.from_matrix(rotations)[None], mapped)[0]
     thumb = np.array([hand.joints[joint].startswith("thumb") for joint in hand.axis_joint])
     twists = (np.array(hand.movements) == "twist") & ~thumb & np.isfinite(at_rest)
     return replace(hand, neutral=np.where(twists, at_rest, hand.neutral))
 
 
-def _with_palm(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandModel:
+def _with_palm(hand: HandModel, rotations: Floats, joints: Collection[int]) -> HandModel:
     """Return the hand with the zero of some joints at their bones' rest, so that the palm is the rig's.
 
-    seen: (J, 3, 3) rotations of all joints at rest.
+    rotations: (J, 3, 3) rotations of all joints at rest.
     """
     rest = np.array(hand.rest)
     for joint in joints:
         turn = np.eye(4)
-        turn[:3, :3] = rest[joint, :3, :3].T @ (seen[0].T @ seen[joint])
+        turn[:3, :3] = rest[joint, :3, :3].T @ (rotations[0].T @ rotations[joint])
         rest[joint] = rest[joint] @ turn
         for child in [child for child, parent in enumerate(hand.parents) if parent == joint]:
             rest[child] = turn.T @ rest[child]
     return replace(hand, rest=rest)
 
 
-def _seen(armature: "Object", frames: Floats) -> Floats:
+def _rest_rotations(armature: "Object", frames: Floats) -> Floats:
     """Return rotations (J, 3, 3) in the world of frames (J, 4, 4) in armature space, which may be mirrored."""
     axes = np.array(armature.matrix_world)[:3, :3] @ frames[:, :3, :3]
     return rot.frame_from_yz(axes[..., :, 1], axes[..., :, 2])

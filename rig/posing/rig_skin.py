@@ -106,19 +106,19 @@ def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
     That is its own joint, or the one along whose bone it lies, as the deforming bones of a rig with controls do.
     """
     own = {name: JOINT_INDEX[joint] for joint, name in found.bones.items()}
-    places = joint_points(armature, found.bones)
-    wrist, knuckle = places[0], np.nanmean(places[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
+    points = joint_points(armature, found.bones)
+    wrist, knuckle = points[0], np.nanmean(points[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
     if not (np.isfinite(wrist).all() and np.isfinite(knuckle).all()):
         return own
     ahead, size = rot.unit_vector(knuckle - wrist), 2.0 * float(np.linalg.norm(knuckle - wrist))
-    there = np.all(np.isfinite(places), axis=1)
+    located = np.all(np.isfinite(points), axis=1)
     segments = []
-    for joint in np.flatnonzero(there)[1:].tolist():
+    for joint in np.flatnonzero(located)[1:].tolist():
         # Without metacarpals the palm reaches from the wrist to the knuckles.
         parent = PARENTS[joint]
-        while not there[parent]:
+        while not located[parent]:
             parent = PARENTS[parent]
-        segments.append((parent, places[parent], places[joint]))
+        segments.append((parent, points[parent], points[joint]))
     result = dict(own)
     if found.carrier is not None:
         result[found.carrier] = 0

@@ -98,8 +98,8 @@ class Solid:
     def nearest(self, point: Floats) -> Floats:
         """Return the surface point (3,) m nearest to a point (3,)."""
         found = [shell.nearest(point[None]) for shell in self.shells]
-        place: Floats = min(found, key=lambda one: float(one[2][0]))[0][0]
-        return place
+        nearest: Floats = min(found, key=lambda answer: float(answer[2][0]))[0][0]
+        return nearest
 
     def outwards(self, point: Floats) -> Floats:
         """Return the unit vector (3,) from a point (3,) inside towards the nearest surface."""
@@ -138,7 +138,7 @@ def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
     All open pieces are one shell.
     """
     piece = _pieces(triangles, len(vertices))
-    each = [triangles[piece == one] for one in np.unique(piece)]
+    each = [triangles[piece == label] for label in np.unique(piece)]
     opened = [rows for rows in each if not _is_closed(rows)]
     closed = sorted((rows for rows in each if _is_closed(rows)), key=lambda rows: -abs(_volume(vertices, rows)))
     shells: list[list[Ints]] = []
@@ -222,8 +222,8 @@ def _normals(vertices: Floats, triangles: Ints) -> Floats:
     face = cross / np.maximum(np.linalg.norm(cross, axis=1, keepdims=True), 1e-300)
     at_vertex = np.zeros_like(vertices)
     for k in range(3):
-        one, other = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
-        angle = np.arctan2(np.linalg.norm(np.cross(one, other), axis=1), (one * other).sum(axis=1))
+        a, b = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
+        angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), (a * b).sum(axis=1))
         np.add.at(at_vertex, triangles[:, k], angle[:, None] * face)
     edges = np.sort(np.stack([triangles[:, [1, 2]], triangles[:, [2, 0]], triangles[:, [0, 1]]]), axis=-1)
     keys = edges[..., 0] * len(vertices) + edges[..., 1]

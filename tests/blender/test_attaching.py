@@ -110,13 +110,13 @@ def test_what_is_let_go_of_stays_where_it_was(hand: Object) -> None:
     bpy.ops.knuckle.grasp()
     move(hand, "wrist")
     there = place(thing)
-    assert bpy.ops.knuckle.let_go() == {"FINISHED"}
+    assert bpy.ops.knuckle.release_object() == {"FINISHED"}
     assert not thing.constraints
     np.testing.assert_allclose(place(thing), there, atol=1e-6)
     move(hand, "wrist")
     np.testing.assert_allclose(place(thing), there, atol=1e-6)
     with pytest.raises(RuntimeError, match="nothing is attached to the right hand"):
-        bpy.ops.knuckle.let_go()
+        bpy.ops.knuckle.release_object()
 
 
 def test_what_was_attached_by_keys_is_let_go_of_from_a_frame_on(hand: Object) -> None:
@@ -133,7 +133,7 @@ def test_what_was_attached_by_keys_is_let_go_of_from_a_frame_on(hand: Object) ->
     for frame in (5, 11, 19, 20):
         bpy.context.scene.frame_set(frame)
         places[frame] = place(thing)
-    assert bpy.ops.knuckle.let_go() == {"FINISHED"}
+    assert bpy.ops.knuckle.release_object() == {"FINISHED"}
     places |= dict.fromkeys((25, 31, 40), places[20])
     for frame, there in places.items():
         bpy.context.scene.frame_set(frame)
@@ -148,7 +148,7 @@ def test_a_thing_is_handed_over(hand: Object) -> None:
     bpy.context.scene.frame_set(1)
     bpy.ops.knuckle.grasp()
     bpy.context.scene.frame_set(15)
-    bpy.ops.knuckle.let_go()
+    bpy.ops.knuckle.release_object()
     there = place(thing)
     bpy.context.view_layer.objects.active = other
     assert bpy.ops.knuckle.grasp() == {"FINISHED"}

@@ -18,7 +18,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.asset_stamps import KEPT, MARK
+from knuckle.rig.posing.asset_stamps import MARK, POSED_MARK
 from knuckle.rig.posing.hand_poses import apply_pose, posed_joints
 from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.pose_assets import add_pose_assets
@@ -138,7 +138,7 @@ def test_a_pose_changes_the_turns_of_the_digits_bones_and_nothing_else(rig: str)
 def actions_aside(before: dict[str, Any]) -> dict[str, Any]:
     """What is not as it was, beside that there are more actions, and by what they are known again."""
     changed = differences(before, snapshot()).items()
-    return {place: pair for place, pair in changed if not place.startswith("actions/") and KEPT not in place}
+    return {place: pair for place, pair in changed if not place.startswith("actions/") and POSED_MARK not in place}
 
 
 @pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
@@ -315,7 +315,7 @@ def test_a_renamed_armature_has_the_assets_that_it_had_and_a_copy_of_it_its_own(
     armature.name = "Renamed"
     armature.data.bones["thumb-tip"].name = "renamed"
     assert add_pose_assets(armature, held_hands(armature), ["fist"]) == made
-    del armature[KEPT]
+    del armature[POSED_MARK]
     assert add_pose_assets(armature, held_hands(armature), ["fist"]) == made, "as a library override that is loaded"
     copy = armature.copy()
     copy.data = armature.data.copy()

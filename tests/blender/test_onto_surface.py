@@ -11,7 +11,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.posing.dragging import begin
-from knuckle.rig.posing.following import Follower, follower
+from knuckle.rig.posing.following import HandArm, hand_arm_of
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.rig.posing.rig_skin import skins
 from knuckle.rig.posing.surface_contact import SurfaceHit, padded
@@ -42,11 +42,11 @@ def mostly_of(armature: bpy.types.Object, bones: set[str]) -> Floats:
     return np.concatenate(found)
 
 
-def bend(who: Follower) -> None:
+def bend(hand_arm: HandArm) -> None:
     """Somewhat, so that there is room to all sides."""
-    hand, stands = who.rig_hand.hand, who.rig_hand.read()
+    hand, stands = hand_arm.rig_hand.hand, hand_arm.rig_hand.read()
     angles = np.where(np.array(hand.movements) == "flexion", np.clip(0.5, *hand.limits.T), 0.0)[None]
-    who.rig_hand.write(HandState(Pose(hand, stands.pose.root, angles), stands.beyond))
+    hand_arm.rig_hand.write(HandState(Pose(hand, stands.pose.root, angles), stands.beyond))
     bpy.context.view_layer.update()
 
 
@@ -78,16 +78,16 @@ def test_skin_lies_on_the_surface_and_not_in_it(rig: str, side: Side, joint: str
     armature = RIGS[rig](side)
     bpy.context.view_layer.update()
     found = next(found for found in find_hands(armature) if found.side == side)
-    who = follower(armature, found)
-    bend(who)
-    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX[joint]
+    hand_arm = hand_arm_of(armature, found)
+    bend(hand_arm)
+    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX[joint]
     along, back = frames[at - 1, :3, 1], frames[at - 1, :3, 2]
     normal = (back + tilt * along) / np.hypot(1.0, tilt)
     size = np.linalg.norm(frames[at, :3, 3] - frames[at - 1, :3, 3])
     place = frames[at, :3, 3] - 0.3 * size * normal - 0.15 * size * along
-    _, goal = padded(begin(who, joint), found).lay(spot(plane(place, normal), place, normal))
+    _, goal = padded(begin(hand_arm, joint), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    tip = who.rig_hand.seen_frames()[at, :3, 3]
+    tip = hand_arm.rig_hand.seen_frames()[at, :3, 3]
     np.testing.assert_allclose(tip, goal, atol=0.1 * MM)
     chain = CHAIN_JOINTS[str(digit_of(joint))]
     bone = found.bones[chain[chain.index(joint) - 1]]
@@ -102,16 +102,16 @@ def test_skin_lies_on_a_ball_and_not_on_its_tangent(side: Side) -> None:
     armature = own(side)
     bpy.context.view_layer.update()
     found = next(found for found in find_hands(armature) if found.side == side)
-    who = follower(armature, found)
-    bend(who)
-    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX["index-finger-tip"]
+    hand_arm = hand_arm_of(armature, found)
+    bend(hand_arm)
+    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX["index-finger-tip"]
     normal = frames[at, :3, 2] - 0.5 * frames[at, :3, 1]
     normal /= np.linalg.norm(normal)
     place = frames[at, :3, 3] - 8 * MM * normal
     ball = things.ball(0.02)
     ball.location = (place - 0.02 * normal).tolist()
     bpy.context.view_layer.update()
-    padded(begin(who, "index-finger-tip"), found).lay(spot(ball, place, normal))
+    padded(begin(hand_arm, "index-finger-tip"), found).lay(spot(ball, place, normal))
     bpy.context.view_layer.update()
     skin = mostly_of(armature, {"index-finger-phalanx-distal"})
     gap = np.linalg.norm(skin - np.array(ball.location), axis=-1).min() - 0.02
@@ -134,24 +134,24 @@ def boxes(*sizes_and_places: tuple[Floats, Floats], frame: Floats) -> bpy.types.
 
 
 @pytest.fixture
-def index() -> tuple[bpy.types.Object, FoundHand, Follower, Floats]:
+def index() -> tuple[bpy.types.Object, FoundHand, HandArm, Floats]:
     """Knuckle's own right hand, somewhat bent, and (4, 4) a frame 8 mm under its index finger's tip, +Z away from the
     pad, +Y along the bone."""
     armature = own("right")
     bpy.context.view_layer.update()
     found = find_hands(armature)[0]
-    who = follower(armature, found)
-    bend(who)
-    frame = who.rig_hand.seen_frames()[JOINT_INDEX["index-finger-tip"]].copy()
+    hand_arm = hand_arm_of(armature, found)
+    bend(hand_arm)
+    frame = hand_arm.rig_hand.seen_frames()[JOINT_INDEX["index-finger-tip"]].copy()
     frame[:3, :3] = frame[:3, :3] @ Matrix.Rotation(0.4, 3, "X")
     frame[:3, 3] -= 8 * MM * frame[:3, 2]
-    return armature, found, who, frame
+    return armature, found, hand_arm, frame
 
 
-def laid(index: tuple[bpy.types.Object, FoundHand, Follower, Floats], on: SurfaceHit) -> Floats:
+def laid(index: tuple[bpy.types.Object, FoundHand, HandArm, Floats], on: SurfaceHit) -> Floats:
     """(V, 3) m, the skin of the last phalanx in the frame, laid on a spot."""
-    armature, found, who, frame = index
-    padded(begin(who, "index-finger-tip"), found).lay(on)
+    armature, found, hand_arm, frame = index
+    padded(begin(hand_arm, "index-finger-tip"), found).lay(on)
     bpy.context.view_layer.update()
     skin = mostly_of(armature, {"index-finger-phalanx-distal"})
     return (skin - frame[:3, 3]) @ frame[:3, :3]
@@ -159,7 +159,7 @@ def laid(index: tuple[bpy.types.Object, FoundHand, Follower, Floats], on: Surfac
 
 @pytest.mark.parametrize("wide", [25, 35, 50])
 def test_skin_lies_on_the_floor_of_a_slot_and_not_on_its_other_side(
-    index: tuple[bpy.types.Object, FoundHand, Follower, Floats], wide: float
+    index: tuple[bpy.types.Object, FoundHand, HandArm, Floats], wide: float
 ) -> None:
     frame, thick = index[-1], 5 * MM
     size = np.array([0.1, 0.1, thick])
@@ -171,7 +171,7 @@ def test_skin_lies_on_the_floor_of_a_slot_and_not_on_its_other_side(
 
 @pytest.mark.parametrize("broad", [1, 3])
 def test_skin_lies_on_a_rail_however_thin_it_is(
-    index: tuple[bpy.types.Object, FoundHand, Follower, Floats], broad: float
+    index: tuple[bpy.types.Object, FoundHand, HandArm, Floats], broad: float
 ) -> None:
     frame = index[-1]
     ground = np.array([0.1, 0.1, 0.002]), np.array([0.0, 0.0, -0.011])
@@ -182,7 +182,7 @@ def test_skin_lies_on_a_rail_however_thin_it_is(
 
 
 def test_skin_lies_on_an_instance_where_that_is_seen(
-    index: tuple[bpy.types.Object, FoundHand, Follower, Floats],
+    index: tuple[bpy.types.Object, FoundHand, HandArm, Floats],
 ) -> None:
     frame = index[-1]
     block = boxes((np.array([0.1, 0.1, 0.01]), np.array([0.0, 0.0, -0.005])), frame=np.eye(4))
@@ -191,7 +191,7 @@ def test_skin_lies_on_an_instance_where_that_is_seen(
 
 
 def test_skin_lies_on_the_plane_of_what_has_no_mesh_there(
-    index: tuple[bpy.types.Object, FoundHand, Follower, Floats],
+    index: tuple[bpy.types.Object, FoundHand, HandArm, Floats],
 ) -> None:
     frame = index[-1]
     elsewhere = boxes((np.ones(3), np.full(3, 9.0)), frame=np.eye(4))
@@ -209,13 +209,13 @@ def test_a_knuckle_lies_on_a_surface_by_the_skin_of_the_palm(side: Side) -> None
     armature = own(side)
     bpy.context.view_layer.update()
     found = find_hands(armature)[0]
-    who, knuckle = follower(armature, found), "middle-finger-phalanx-proximal"
-    frames, at = who.rig_hand.seen_frames(), JOINT_INDEX[knuckle]
+    hand_arm, knuckle = hand_arm_of(armature, found), "middle-finger-phalanx-proximal"
+    frames, at = hand_arm.rig_hand.seen_frames(), JOINT_INDEX[knuckle]
     wrist, normal = frames[0, :3, 3], -frames[0, :3, 2]
     place = frames[at, :3, 3] - 10 * MM * normal
-    _, goal = padded(begin(who, knuckle), found).lay(spot(plane(place, normal), place, normal))
+    _, goal = padded(begin(hand_arm, knuckle), found).lay(spot(plane(place, normal), place, normal))
     bpy.context.view_layer.update()
-    seen = who.rig_hand.seen_frames()[at, :3, 3]
+    seen = hand_arm.rig_hand.seen_frames()[at, :3, 3]
     reach = np.linalg.norm(frames[at, :3, 3] - wrist)
     np.testing.assert_allclose(seen, wrist + reach * (goal - wrist) / np.linalg.norm(goal - wrist), atol=0.2 * MM)
     palm = mostly_of(

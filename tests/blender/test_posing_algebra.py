@@ -13,7 +13,7 @@ from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.algebra import PARTS, TraceCache
 from knuckle.rig.posing.dragging import begin, move
-from knuckle.rig.posing.posable_cache import posable_follower
+from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.snapshot import snapshot
 
@@ -54,15 +54,15 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
-    of = begin(posable_follower(armature, "right", known), "index-finger-tip", solver="cga")
-    way = of.follower.rig_hand.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
+    of = begin(posable_hand_arm(armature, "right", known), "index-finger-tip", solver="cga")
+    way = of.hand_arm_of.rig_hand.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.position + 0.5 * way)
     course = move(of, of.position + way, course)
     bpy.context.view_layer.update()
     goals = of.drag.tip_targets(course)
     (trace,) = TraceCache().traces(armature, known, "right", ["index-finger"], goals)
     assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
-    held = posable_follower(armature, "right", known).rig_hand
+    held = posable_hand_arm(armature, "right", known).rig_hand
     stands = with_rigid_palm(held.read_pose(), held.seen_frames()[:, :3, 3])
     drawn = Tracer(stands.hand).solved(stands, "index-finger", goals["index-finger"])
     assert np.rad2deg(np.abs(drawn.angles - stands.angles).max()) < 0.1

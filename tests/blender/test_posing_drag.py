@@ -11,7 +11,7 @@ from knuckle.operators.pin_properties import pin_of, pins_of, pins_on
 from knuckle.posing.dragging import DRAG_SOLVERS, NEAREST
 from knuckle.rig import detection_cache
 from knuckle.rig.posing.handles import POINTS, grab_points
-from knuckle.rig.posing.posable_cache import posable_follower
+from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
 
@@ -41,7 +41,7 @@ def bend(armature: bpy.types.Object, *joints: str) -> None:
 def place(armature: bpy.types.Object, joint: str) -> Floats:
     """(3,) m"""
     bpy.context.view_layer.update()
-    found: Floats = posable_follower(armature, "right").rig_hand.seen_frames()[JOINT_INDEX[joint], :3, 3]
+    found: Floats = posable_hand_arm(armature, "right").rig_hand.seen_frames()[JOINT_INDEX[joint], :3, 3]
     return found
 
 

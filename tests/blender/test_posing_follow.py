@@ -12,7 +12,7 @@ from knuckle.posing.following import Ball, Course, Tool, along_line, around_ball
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.following import Follower, follow_course, follower, key, pose
+from knuckle.rig.posing.following import HandArm, follow_course, hand_arm_of, key, pose
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import rigs
 
@@ -43,14 +43,14 @@ def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
     return found
 
 
-def right(armature: bpy.types.Object) -> Follower:
-    return follower(armature, next(found for found in find_hands(armature) if found.side == "right"))
+def right(armature: bpy.types.Object) -> HandArm:
+    return hand_arm_of(armature, next(found for found in find_hands(armature) if found.side == "right"))
 
 
-def seen(armature: bpy.types.Object, who: Follower, joint: str) -> Floats:
+def seen(armature: bpy.types.Object, hand_arm: HandArm, joint: str) -> Floats:
     """(3,) m, where the bones have it: a tip is where the last bone of its digit ends."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    binding = who.rig_hand.binding
+    binding = hand_arm.rig_hand.binding
     name = binding.bones[JOINT_INDEX[joint]]
     if name is None:
         last = binding.bones[JOINT_INDEX[CHAIN_JOINTS[str(digit_of(joint))][2]]]
@@ -65,11 +65,11 @@ def seen_turn(bone: bpy.types.PoseBone) -> Floats:
     return np.array((bone.parent.matrix.inverted() @ bone.matrix).to_quaternion())
 
 
-def ways(armature: bpy.types.Object, who: Follower, frames: Floats, joint: str) -> Floats:
+def ways(armature: bpy.types.Object, hand_arm: HandArm, frames: Floats, joint: str) -> Floats:
     places = []
     for frame in frames:
         bpy.context.scene.frame_set(int(frame))
-        places.append(seen(armature, who, joint))
+        places.append(seen(armature, hand_arm, joint))
     return np.stack(places)
 
 
@@ -77,11 +77,11 @@ def touching(goal: Floats, tool: Tool) -> Course:
     return along_line(tool, goal, np.zeros(3), np.zeros(1))
 
 
-def near(who: Follower, joint: str) -> tuple[Floats, float]:
+def near(hand_arm: HandArm, joint: str) -> tuple[Floats, float]:
     """Where the hand's end is, and the hand's length."""
-    stands = who.rig_hand.read().pose
-    frames = posed_frames(bpy.data.objects[who.rig_hand.binding.armature], who.rig_hand.binding)
-    world = np.array(bpy.data.objects[who.rig_hand.binding.armature].matrix_world)
+    stands = hand_arm.rig_hand.read().pose
+    frames = posed_frames(bpy.data.objects[hand_arm.rig_hand.binding.armature], hand_arm.rig_hand.binding)
+    world = np.array(bpy.data.objects[hand_arm.rig_hand.binding.armature].matrix_world)
     place = (world @ frames[JOINT_INDEX[joint], :, 3])[:3]
     middle = (world @ frames[JOINT_INDEX["middle-finger-tip"], :, 3])[:3]
     return place, float(np.linalg.norm(middle - stands.root[0, :3, 3]))
@@ -89,31 +89,31 @@ def near(who: Follower, joint: str) -> tuple[Floats, float]:
 
 @pytest.mark.parametrize("joint", ["wrist", "index-finger-tip", "thumb-tip"])
 def test_a_point_in_reach_is_touched(armature: bpy.types.Object, joint: str) -> None:
-    who = right(armature)
-    place, size = near(who, joint)
+    hand_arm = right(armature)
+    place, size = near(hand_arm, joint)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     goal = place + size * np.array([0.5 * inwards, -0.4, 0.3])
-    followed = follow_course(who, joint, lambda tool: touching(goal, tool))
-    pose(who, followed)
-    off = float(np.linalg.norm(seen(armature, who, joint) - goal))
+    followed = follow_course(hand_arm, joint, lambda tool: touching(goal, tool))
+    pose(hand_arm, followed)
+    off = float(np.linalg.norm(seen(armature, hand_arm, joint) - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
-    stands = who.rig_hand.read()
-    assert limit_excess(who.rig_hand.hand, stands.pose.angles).max() < np.deg2rad(0.05)
+    stands = hand_arm.rig_hand.read()
+    assert limit_excess(hand_arm.rig_hand.hand, stands.pose.angles).max() < np.deg2rad(0.05)
 
 
 @pytest.mark.parametrize("name", ARMED)
 def test_a_point_out_of_reach_is_pointed_at(name: str) -> None:
     armature = opened(name)
     bpy.context.view_layer.update()
-    who = right(armature)
-    assert who.arm
-    shoulder = np.array(armature.matrix_world @ armature.pose.bones[who.arm.upper].head)
-    place, size = near(who, "index-finger-tip")
+    hand_arm = right(armature)
+    assert hand_arm.arm
+    shoulder = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.upper].head)
+    place, size = near(hand_arm, "index-finger-tip")
     goal = shoulder + 3 * (place - shoulder) + size * np.array([0.0, -0.5, 0.0])
-    followed = follow_course(who, "index-finger-tip", lambda tool: touching(goal, tool))
-    assert followed.brought.cases == ("outside",)
-    pose(who, followed)
-    tip, wrist = seen(armature, who, "index-finger-tip"), seen(armature, who, "wrist")
+    followed = follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool))
+    assert followed.course.cases == ("outside",)
+    pose(hand_arm, followed)
+    tip, wrist = seen(armature, hand_arm, "index-finger-tip"), seen(armature, hand_arm, "wrist")
     way = (goal - shoulder) / np.linalg.norm(goal - shoulder)
     for part in (wrist - shoulder, tip - shoulder):
         aside = np.linalg.norm(part - (part @ way) * way)
@@ -122,38 +122,38 @@ def test_a_point_out_of_reach_is_pointed_at(name: str) -> None:
 
 @pytest.mark.parametrize("joint", ["index-finger-tip"])
 def test_a_line_and_a_sphere_are_followed_in_an_action_of_their_own(armature: bpy.types.Object, joint: str) -> None:
-    who = right(armature)
-    place, size = near(who, joint)
+    hand_arm = right(armature)
+    place, size = near(hand_arm, joint)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     start, way = place + size * np.array([0.3 * inwards, -0.3, 0.1]), size * np.array([0.2 * inwards, 0.0, 0.5])
-    followed = follow_course(who, joint, lambda tool: along_line(tool, start, way, PARTS), FRAMES)
-    action = key(who, followed, FRAMES, "Line")
-    off = np.linalg.norm(ways(armature, who, FRAMES, joint) - (start + PARTS[:, None] * way), axis=1).max()
+    followed = follow_course(hand_arm, joint, lambda tool: along_line(tool, start, way, PARTS), FRAMES)
+    action = key(hand_arm, followed, FRAMES, "Line")
+    off = np.linalg.norm(ways(armature, hand_arm, FRAMES, joint) - (start + PARTS[:, None] * way), axis=1).max()
     assert off < 0.5 * MM, f"line: {off / MM:.3f} mm > 0.5 mm"
     assert armature.animation_data.action == action
     ball = Ball(tuple((start + 0.2 * size).tolist()), 0.25 * size)
     turn = np.array([0.0, 0.0, np.pi])
-    followed = follow_course(who, joint, lambda tool: around_ball(tool, ball, turn, PARTS, aim=False), FRAMES)
-    assert key(who, followed, FRAMES, "Sphere") != action
-    places = ways(armature, who, FRAMES, joint)
+    followed = follow_course(hand_arm, joint, lambda tool: around_ball(tool, ball, turn, PARTS, aim=False), FRAMES)
+    assert key(hand_arm, followed, FRAMES, "Sphere") != action
+    places = ways(armature, hand_arm, FRAMES, joint)
     off = np.abs(np.linalg.norm(places - ball.centre, axis=1) - ball.radius).max()
     assert off < 0.5 * MM, f"sphere: {off / MM:.3f} mm > 0.5 mm"
     assert np.linalg.norm(places[0] - places[-1]) > 0.5 * ball.radius
 
 
 def test_a_finger_that_was_posed_as_no_finger_bends_touches_where_it_is_seen(armature: bpy.types.Object) -> None:
-    who = right(armature)
-    binding = who.rig_hand.binding
+    hand_arm = right(armature)
+    binding = hand_arm.rig_hand.binding
     bone = armature.pose.bones[str(binding.bones[JOINT_INDEX["index-finger-phalanx-intermediate"]])]
     bone.rotation_mode = "QUATERNION"
     bone.rotation_quaternion = Quaternion((0.3, 0.5, 0.8), 0.4)
     bpy.context.view_layer.update()
-    place, size = near(who, "index-finger-tip")
+    place, size = near(hand_arm, "index-finger-tip")
     turned = seen_turn(bone)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     goal = place + size * np.array([0.4 * inwards, -0.3, 0.2])
-    pose(who, follow_course(who, "index-finger-tip", lambda tool: touching(goal, tool)))
-    off = float(np.linalg.norm(seen(armature, who, "index-finger-tip") - goal))
+    pose(hand_arm, follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool)))
+    off = float(np.linalg.norm(seen(armature, hand_arm, "index-finger-tip") - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
     np.testing.assert_allclose(seen_turn(bone), turned, atol=1e-4, err_msg="its turn is a person's")
 
@@ -162,30 +162,34 @@ def test_the_elbow_stays_behind_wherever_the_wrist_has_been() -> None:
     """From in front of the chest down to the hip: an elbow that pointed to where it was would bend the other way."""
     armature = opened("MakeHuman")
     bpy.context.view_layer.update()
-    who = right(armature)
-    assert who.arm
-    shoulder = np.array(armature.matrix_world @ armature.pose.bones[who.arm.upper].head)
+    hand_arm = right(armature)
+    assert hand_arm.arm
+    shoulder = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.upper].head)
     for way in ([0.2, -0.35, -0.05], [-0.4, -0.25, -0.1], [0.05, -0.5, 0.1], [0.0, -0.2, -0.45]):
         goal = shoulder + way
-        pose(who, follow_course(who, "index-finger-tip", lambda tool, goal=goal: touching(goal, tool)))
-    elbow = np.array(armature.matrix_world @ armature.pose.bones[who.arm.fore].head)
-    wrist = seen(armature, who, "wrist")
+        pose(hand_arm, follow_course(hand_arm, "index-finger-tip", lambda tool, goal=goal: touching(goal, tool)))
+    elbow = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.fore].head)
+    wrist = seen(armature, hand_arm, "wrist")
     along = (wrist - shoulder) / np.linalg.norm(wrist - shoulder)
     aside = elbow - shoulder - ((elbow - shoulder) @ along) * along
     assert aside[1] > 0.5 * np.linalg.norm(aside), "the body looks along -Y"
 
 
 def test_alone_the_digit_reaches_and_nothing_else_moves(armature: bpy.types.Object) -> None:
-    who = right(armature)
-    place, size = near(who, "index-finger-tip")
-    stands = who.rig_hand.read().pose
+    hand_arm = right(armature)
+    place, size = near(hand_arm, "index-finger-tip")
+    stands = hand_arm.rig_hand.read().pose
     goal = place + 0.15 * size * (stands.root[0, :3, 3] - place) / np.linalg.norm(stands.root[0, :3, 3] - place)
     goal = goal - 0.1 * size * stands.root[0, :3, 2]
-    followed = follow_course(who, "index-finger-tip", lambda tool: touching(goal, tool), alone=True)
-    pose(who, followed)
-    off = float(np.linalg.norm(seen(armature, who, "index-finger-tip") - goal))
+    followed = follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool), alone=True)
+    pose(hand_arm, followed)
+    off = float(np.linalg.norm(seen(armature, hand_arm, "index-finger-tip") - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
-    after = who.rig_hand.read().pose
+    after = hand_arm.rig_hand.read().pose
     np.testing.assert_allclose(after.root, stands.root, atol=1e-5)
-    others = [d for d, j in enumerate(who.rig_hand.hand.axis_joint) if "index" not in who.rig_hand.hand.joints[int(j)]]
+    others = [
+        d
+        for d, j in enumerate(hand_arm.rig_hand.hand.axis_joint)
+        if "index" not in hand_arm.rig_hand.hand.joints[int(j)]
+    ]
     np.testing.assert_allclose(after.angles[:, others], stands.angles[:, others], atol=1e-4)

@@ -67,7 +67,7 @@ def test_an_upright_mug_is_held_with_the_thumb_above(roll: float, side: Side) ->
     mug = things.mug()
     beside_hand(mug, armature, side)
     done = grasp(armature, found_hand(armature, side), mug, None)
-    pose(done, len(done.parts) - 1)
+    pose(done, len(done.times) - 1)
     bpy.context.view_layer.update()
     index, little = (
         np.array(armature.matrix_world @ armature.pose.bones[f"{digit}-finger-phalanx-proximal"].head)
@@ -83,7 +83,7 @@ def check(done: Grasped, thing: bpy.types.Object, what: str, skin: Floats) -> No
     gaps = done.hold.gaps
     for digit in HOLDING[what]:
         assert gaps[digit].min() < 1 * MM, f"digit {digit} is {gaps[digit].min() / MM:.1f} mm away"
-    excess = limit_excess(done.who.rig_hand.hand, done.hold.angles[None])
+    excess = limit_excess(done.hand_arm.rig_hand.hand, done.hold.angles[None])
     assert np.rad2deg(excess.max()) < 1e-6
 
 
@@ -216,7 +216,7 @@ def test_a_wrist_bends_no_further_than_a_person_bends_it(what: str, arm: Literal
     check(done, thing, what, things.evaluated(skin)[0])
     _, elbow, wrist = arm_places(armature, posed=True)
     forearm = (wrist - elbow) / np.linalg.norm(wrist - elbow)
-    x, y, z = forearm @ done.who.rig_hand.read().pose.root[0, :3, :3]
+    x, y, z = forearm @ done.hand_arm.rig_hand.read().pose.root[0, :3, :3]
     assert np.rad2deg(np.arccos(y)) < 50.0
     assert abs(np.rad2deg(np.arctan2(z, y))) < 45.0 and abs(np.rad2deg(np.arcsin(x))) < 20.0
 
@@ -228,7 +228,7 @@ def test_the_control_of_an_arm_in_ik_alone_is_moved() -> None:
     done = grasp(armature, found_hand(armature), thing)
     now = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
     moved = {name for name, stood in before.items() if np.abs(now[name] - stood).max() > 1e-5}
-    fingers = {str(bone) for bone in done.who.rig_hand.binding.bones[1:]}
+    fingers = {str(bone) for bone in done.hand_arm.rig_hand.binding.bones[1:]}
     assert "hand_ik.R" in moved and moved - {"hand_ik.R"} <= fingers
     pose(done, 0)
     for bone in armature.pose.bones:
@@ -332,12 +332,12 @@ def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() ->
     found = found_hand(armature)
     before = make_rig_hand(armature, found).read().pose
     done = grasp(armature, found, thing, steps=5)
-    np.testing.assert_allclose(done.way.root[0], before.root[0], atol=1e-6)
-    np.testing.assert_allclose(done.way.angles[0], before.angles[0], atol=1e-6)
-    np.testing.assert_allclose(done.way.root[-1], done.hold.root, atol=1e-6)
-    assert np.all(np.diff(done.parts) > 0) and done.parts[0] == 0 and done.parts[-1] == pytest.approx(1.0)
-    flesh, solid = flesh_of(armature, found, done.who.rig_hand), solid_of(thing)
-    straight = flesh.posed(joint_frames(done.who.rig_hand.hand, done.way)[6:])
+    np.testing.assert_allclose(done.approach.root[0], before.root[0], atol=1e-6)
+    np.testing.assert_allclose(done.approach.angles[0], before.angles[0], atol=1e-6)
+    np.testing.assert_allclose(done.approach.root[-1], done.hold.root, atol=1e-6)
+    assert np.all(np.diff(done.times) > 0) and done.times[0] == 0 and done.times[-1] == pytest.approx(1.0)
+    flesh, solid = flesh_of(armature, found, done.hand_arm.rig_hand), solid_of(thing)
+    straight = flesh.posed(joint_frames(done.hand_arm.rig_hand.hand, done.approach)[6:])
     deepest = min(float(solid.distance(skin).min()) for skin in straight)
     assert deepest > -1 * MM
 
@@ -352,7 +352,7 @@ def test_an_arm_comes_from_where_it_stood() -> None:
     held = np.array([bone.matrix for bone in armature.pose.bones])
     pose(done, 0)
     np.testing.assert_array_equal([np.array(bone.matrix_basis) for bone in armature.pose.bones], before)
-    pose(done, len(done.parts) - 1)
+    pose(done, len(done.times) - 1)
     bpy.context.view_layer.update()
     np.testing.assert_allclose([np.array(bone.matrix) for bone in armature.pose.bones], held, atol=1e-4)
 

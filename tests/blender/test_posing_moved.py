@@ -106,10 +106,10 @@ def test_mirrored_a_hand_has_keys_of_what_that_moved(armature: Object) -> None:
     left = new_hand(model, proportions.build(model), bpy.context.scene.collection)[0]
     left.select_set(True)
     before = bases(left)
-    operators.knuckle.pose_mirror(way="TO_LEFT")
+    operators.knuckle.pose_mirror(direction="TO_LEFT")
     moved = {name for name, now in bases(left).items() if np.abs(now - before[name]).max() > TOLERANCE}
     assert moved == {BENT, "index-finger-phalanx-intermediate", "thumb-phalanx-distal"}
     assert set(keyed(left)) == moved
     assert not keyed(armature)
-    operators.knuckle.pose_mirror(way="TO_LEFT")
+    operators.knuckle.pose_mirror(direction="TO_LEFT")
     assert not keyed(left)

@@ -12,7 +12,7 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.operators.pin_properties import has_target, pin_of, pins_of, pins_on
 from knuckle.panels.pins_panel import pin_text
 from knuckle.rig.posing.pin_reach import pin_distances
-from knuckle.rig.posing.posable_cache import posable_follower
+from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
 from knuckle.tests.blender.test_posing_drag import TIPS, apart, bend, box, drag, place
@@ -293,7 +293,7 @@ def test_a_pinch_is_kept_while_one_of_its_fingers_is_slid(armature: Object) -> N
     (still,) = pins_of(armature, "right")
     assert still.other == "index-finger"
     np.testing.assert_array_equal(still.place, wanted)
-    assert max(pin_distances(posable_follower(armature, "right").rig_hand, [still]).values()) < 5e-4
+    assert max(pin_distances(posable_hand_arm(armature, "right").rig_hand, [still]).values()) < 5e-4
 
 
 def test_a_slider_dragged_back_in_one_go_leaves_pins_and_bones_as_they_were(armature: Object) -> None:

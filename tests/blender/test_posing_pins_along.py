@@ -92,7 +92,7 @@ def test_a_mirrored_hand_takes_its_pins_along_and_the_other_keeps_its_own(armatu
     for digit in ("index-finger", "pinky-finger"):
         assert operators.knuckle.pin_fingertip(armature=left.name, side="left", digit=digit) == {"FINISHED"}
     right, before = pinned(armature), pins_of(left, "left")
-    assert operators.knuckle.pose_mirror(way="TO_LEFT") == {"FINISHED"}
+    assert operators.knuckle.pose_mirror(direction="TO_LEFT") == {"FINISHED"}
     bpy.context.view_layer.update()
     np.testing.assert_array_equal(pinned(armature)["index-finger"], right["index-finger"])
     tips = {digit: posable_hand(left, "left").seen_frames()[_index(left, digit), :3, 3] for digit in TIPS}

@@ -354,7 +354,7 @@ def test_a_mirrored_hand_is_the_mirror_image_bone_by_bone(two_hands: bpy.types.O
     bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.0, 0.3, 0.0)).to_matrix().to_4x4()
     bpy.context.view_layer.update()
     wrist = np.array(two_hands.pose.bones[str(left.binding.bones[0])].matrix_basis)
-    bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+    bpy.ops.knuckle.pose_mirror(direction="TO_LEFT")
     bpy.context.view_layer.update()
     for joint in digit_joints(left):
         ends = []
@@ -371,10 +371,10 @@ def test_a_mirrored_hand_is_the_mirror_image_bone_by_bone(two_hands: bpy.types.O
 def test_swapping_twice_gives_both_hands_back(two_hands: bpy.types.Object) -> None:
     fist("right")
     before = channels(two_hands)
-    bpy.ops.knuckle.pose_mirror(way="SWAP")
+    bpy.ops.knuckle.pose_mirror(direction="SWAP")
     bpy.context.view_layer.update()
     assert np.abs(channels(two_hands) - before).max() > 0.3
-    bpy.ops.knuckle.pose_mirror(way="SWAP")
+    bpy.ops.knuckle.pose_mirror(direction="SWAP")
     bpy.context.view_layer.update()
     np.testing.assert_allclose(channels(two_hands), before, atol=1e-3)
 
@@ -383,11 +383,11 @@ def test_hands_that_are_armatures_of_their_own_are_mirrored_where_both_are_selec
     right = opened(OWN)
     put(Slider("curl"), 0.6)
     with pytest.raises(RuntimeError, match="has no left hand, select the armature that has it as well"):
-        bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+        bpy.ops.knuckle.pose_mirror(direction="TO_LEFT")
     measures = proportions.adult("left")
     left = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
     left.select_set(True)
-    bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+    bpy.ops.knuckle.pose_mirror(direction="TO_LEFT")
     bpy.context.view_layer.update()
     angles = [posable_hand(one, side).read_pose().angles[0] for one, side in zip((left, right), SIDES, strict=True)]
     np.testing.assert_allclose(angles[1], angles[0], atol=1e-3)

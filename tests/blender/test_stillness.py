@@ -167,7 +167,7 @@ def test_it_is_not_let_go_of_where_it_would_not_stay(
     before = ways(thing, range(1, 50))
     bpy.context.scene.frame_set(32)
     with pytest.raises(RuntimeError, match=why):
-        bpy.ops.knuckle.let_go()
+        bpy.ops.knuckle.release_object()
     np.testing.assert_array_equal(ways(thing, range(1, 50)), before)
 
 
@@ -195,7 +195,7 @@ def test_what_is_let_go_of_leaves_its_own_way_as_it_was_before(hand: Object, thi
     hand.location.x += 0.4
     hand.keyframe_insert("location", frame=50)
     before = ways(thing, range(1, 41))
-    assert bpy.ops.knuckle.let_go() == {"FINISHED"}
+    assert bpy.ops.knuckle.release_object() == {"FINISHED"}
     np.testing.assert_allclose(ways(thing, range(1, 41)), before, atol=1e-6)
     after = ways(thing, range(40, 60))
     np.testing.assert_allclose(after, np.broadcast_to(before[-1], after.shape), atol=1e-6)
@@ -209,7 +209,7 @@ def test_a_thing_with_keys_stays_where_it_is_let_go_of_without_keys_of_the_hand(
     assert len(thing.animation_data.action.layers[0].strips[0].channelbags[0].fcurves) == 3, "it always was there"
     move(hand, "wrist")
     there = place(thing)
-    assert bpy.ops.knuckle.let_go() == {"FINISHED"}
+    assert bpy.ops.knuckle.release_object() == {"FINISHED"}
     np.testing.assert_allclose(place(thing), there, atol=1e-6)
     after = ways(thing, range(20, 30))
     np.testing.assert_allclose(after, np.broadcast_to(there, after.shape), atol=1e-6)

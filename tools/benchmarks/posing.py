@@ -87,10 +87,10 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     from mathutils import Vector
 
     from knuckle.rig.posing.dragging import begin, move, put_back
-    from knuckle.rig.posing.posable_cache import posable_follower
+    from knuckle.rig.posing.posable_cache import posable_hand_arm
 
-    who = posable_follower(armature, "right")
-    dragged = begin(who, joint)
+    hand_arm = posable_hand_arm(armature, "right")
+    dragged = begin(hand_arm, joint)
     size = float(np.linalg.norm(dragged.drag.start.hand.rest[1:, :3, 3], axis=-1).max())
     ways = goals(steps, 2 * size)
     busy: list[float] = []
@@ -107,7 +107,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
         solved.append(ended - began)
         evaluated.append(ended - posed)
     put_back(dragged)
-    binding = who.rig_hand.binding
+    binding = hand_arm.rig_hand.binding
     from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 
     bone = armature.pose.bones[str(binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][2]]])]
@@ -147,7 +147,7 @@ def wander(minutes: float) -> str:
     from knuckle.operators.pins import pins_of
     from knuckle.posing.dragging import DRAGGABLE
     from knuckle.rig.posing.dragging import begin, move, put_back
-    from knuckle.rig.posing.posable_cache import posable_follower
+    from knuckle.rig.posing.posable_cache import posable_hand_arm
 
     armature = opened("default hand")
     rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes
@@ -160,7 +160,7 @@ def wander(minutes: float) -> str:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
             )
-        dragged = begin(posable_follower(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
+        dragged = begin(posable_hand_arm(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
         last = None
         for way in goals(30, 0.2, drags):
             last = move(dragged, dragged.position + way, last)

@@ -158,7 +158,7 @@ def test_of_two_performers_the_second_has_its_name_and_one_out_of_view_is_not_se
     own = QRTPacket(frame[8:])
     segments = frame[8 + own.components[QRTComponentType.ComponentSkeleton] + 4 :]
     (got,) = frames_of(xml(body), data((18, struct.pack("<I", 2) + struct.pack("<I", 0) + segments)))
-    names = [name for who in ("", "Bo_b") for side in ("left", "right") for name in joint_names(side, who)]
+    names = [name for hand_arm in ("", "Bo_b") for side in ("left", "right") for name in joint_names(side, hand_arm)]
     assert list(got.names) == names
     assert np.isnan(got.positions[:50]).all() and np.isfinite(got.positions[50:]).all()
 
