@@ -7,6 +7,9 @@ from .markers import Bools, Floats
 METRES = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001}
 """Metres in each unit."""
 
+MAX_COORDINATE_M = 1e5
+"""m: a coordinate beyond it is a damaged number."""
+
 UPS = ("x", "y", "z", "-x", "-y", "-z")
 
 _SPELLINGS = {

@@ -9,13 +9,10 @@ import numpy as np
 
 from ..errors import CaptureError
 from ..hand import rotations as rot
-from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
+from .conventions import MAX_COORDINATE_M, METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .marker_labels import quoted
 from .markers import Floats, Markers
 from .timestamps import Timestamps, clean_timestamps
-
-MAX_COORDINATE_M = 1e5
-"""m: a coordinate beyond it is a damaged number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
+from knuckle.capture.conventions import MAX_COORDINATE_M
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import read_header, read_packets
 from knuckle.capture.frame import Frame
 from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
-from knuckle.capture.protocols.finite_numbers import MAX_COORDINATE_M
 from knuckle.capture.timestamps import MAX_TIME_S
 from knuckle.errors import PacketError
 from knuckle.tests.pure.capture.devices.moments import moments

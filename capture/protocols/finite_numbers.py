@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PacketError
+from ..conventions import MAX_COORDINATE_M
 from ..timestamps import MAX_TIME_S
 
 Floats = NDArray[np.float64]
-
-MAX_COORDINATE_M = 1e4
-"""m: a coordinate beyond it is damaged."""
 
 
 def valid_positions(values: Sequence[float], what: str) -> Floats:

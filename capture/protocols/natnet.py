@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
+from ..conventions import MAX_COORDINATE_M
 from ..frame import Frame, intern_names, joint_names
 from ..marker_labels import unique
 from ..network.natnet_connection import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
 from ..network.sender import OutgoingFrame
 from .device_axes import to_y_up_points, to_y_up_rotations, y_up_points, y_up_rotations
-from .finite_numbers import MAX_COORDINATE_M, seconds
+from .finite_numbers import seconds
 from .packet_reader import PacketReader
 from .parser import Parser
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
-from ..conventions import to_z_up
+from ..conventions import MAX_COORDINATE_M, to_z_up
 from ..frame import Frame, intern_names, joint_names, unseen_hand
 from ..marker_labels import unique
 from ..network.qtm_connection import FRAME, HEADER, KINDS, XML, QtmServer, message
 from ..network.sender import OutgoingFrame
-from .finite_numbers import MAX_COORDINATE_M, seconds
+from .finite_numbers import seconds
 from .packet_reader import PacketReader
 from .parser import Parser
 from .qtm_parameters import QtmParameters, Segment, parse_parameters
