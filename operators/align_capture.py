@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 METHODS = [
-    ("REST", "Rest Pose", "The captured hands begin where the character's are at rest"),
     ("POSE", "Current Pose", "The captured hands begin where the character's are now"),
+    (
+        "REST",
+        "Rest Pose",
+        "The captured hands begin where the character's are at rest. Of a character that is posed or animated the "
+        "wrist then bends: take the current pose",
+    ),
     ("FOREARMS", "Forearms", "The captured forearms begin where the character's are now. The capture must show elbows"),
     (
         "POINTS",

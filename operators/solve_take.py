@@ -15,7 +15,7 @@ from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
-from ..rig.keys.take_scene import TakeTiming, check_plays_take, write_take
+from ..rig.keys.take_scene import TakeTiming, armatures_of_take, check_plays_take, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
@@ -63,9 +63,11 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             check_drive(armature, find_hands(armature, ()), recipe.drive)
+        armatures = (armature,) if armature else ()
         if recipe.into == "this":
-            check_plays_take(armature)
-        self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None, reader=read_capture)
+            check_plays_take(armature, context.scene)
+            armatures = armatures_of_take(armature, context.scene)
+        self._job = SolveJob(recipe, RigQuery.of(*armatures) if armatures else None, reader=read_capture)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:

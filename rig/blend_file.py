@@ -23,7 +23,15 @@ from .compressed_blend import is_whole
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
-from .keys.take_scene import TakeTiming, check_plays_take, take_frames, take_name, timing_of, write_take
+from .keys.take_scene import (
+    TakeTiming,
+    armatures_of_take,
+    check_plays_take,
+    take_frames,
+    take_name,
+    timing_of,
+    write_take,
+)
 from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, set_transform
@@ -122,9 +130,11 @@ def check_rig(
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None:
         check_drive(armature, find_hands(armature, ()), drive)
+    armatures = (armature,) if armature else ()
     if into == "this":
-        check_plays_take(armature)
-    return RigQuery.of(armature) if armature else None
+        check_plays_take(armature, bpy.context.scene)
+        armatures = armatures_of_take(armature, bpy.context.scene)
+    return RigQuery.of(*armatures) if armatures else None
 
 
 def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ...]]":

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
+from ..hand.joints import Side
 from ..hand.limits import RigLimits
 from ..hand.model import HandModel
 from ..pipeline.retarget import RestHand
-from .armature_hands import FoundHand, find_hands
+from .armature_hands import FoundHand, find_hands, hands_and_problems
 from .binding import RigBinding, joint_points, points_to_world
 from .bound_hand import bound_hand
 from .keys.keyed_tips import KeyedTips
@@ -26,28 +27,37 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RigQuery:
-    """An armature of the open file, looked up by name. Its methods raise RigError if the armature is gone."""
+    """Armatures of the open file, looked up by name. Its methods raise RigError if one is gone."""
 
-    name: ObjectName
+    names: tuple[ObjectName, ...]
+    """One, or more if each has a hand of its own."""
 
     @classmethod
-    def of(cls, armature: "Object") -> "RigQuery":
-        """Return the query for an armature."""
-        return cls(ObjectName.of(armature))
+    def of(cls, *armatures: "Object") -> "RigQuery":
+        """Return the query for one or more armatures."""
+        return cls(tuple(ObjectName.of(armature) for armature in armatures))
 
     def limits_of(self, hand: HandModel) -> RigLimits:
         """Return its limits within the hand's own. Raises RigError as rig_limits.allowed does."""
-        return armature_limits(self._object(), hand)
+        return armature_limits(self._with_hand(hand.side), hand)
 
     def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
-        return rest_hand_of_side(self._object(), hand, limited)
+        return rest_hand_of_side(self._with_hand(hand.side), hand, limited)
 
-    def _object(self) -> "Object":
-        found = self.name.find()
-        if found is None:
-            raise RigError(f"armature '{self.name.name}' is not in this file any more: nothing was changed")
-        return found
+    def _with_hand(self, side: Side) -> "Object":
+        """Return the armature that has a hand of this side, the first of all if none has."""
+        armatures = [_found(name) for name in self.names]
+        if len(armatures) == 1:
+            return armatures[0]
+        return next((one for one in armatures if side in hands_and_problems(one)[0]), armatures[0])
+
+
+def _found(name: ObjectName) -> "Object":
+    found = name.find()
+    if found is None:
+        raise RigError(f"armature '{name.name}' is not in this file any more: nothing was changed")
+    return found
 
 
 def rest_hand_of_side(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None:

@@ -22,13 +22,8 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
 
     None if it plays no take or the report is damaged.
     """
-    animation = armature.animation_data if armature is not None else None
-    if animation is None:
-        return None
-    strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
-    played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
-    text = next((text for action in played if (text := action.get(REPORT_PROPERTY)) is not None), None)
-    if not isinstance(text, str):
+    text = _report_text(armature)
+    if text is None:
         return None
     try:
         report = json.loads(text)
@@ -42,6 +37,22 @@ def notes_of_keying(armature: "Object", take: Take) -> list[str]:
     report = report_of(armature) or take.report
     notes: list[str] = report["warnings"][len(take.report.get("warnings", ())) :]
     return notes
+
+
+def play_same_take(armature: "Object", other: "Object") -> bool:
+    """Whether two armatures play the same take, such as the new hands of both sides."""
+    text = _report_text(armature)
+    return text is not None and _report_text(other) == text
+
+
+def _report_text(armature: "Object | None") -> str | None:
+    animation = armature.animation_data if armature is not None else None
+    if animation is None:
+        return None
+    strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
+    played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
+    text = next((text for action in played if (text := action.get(REPORT_PROPERTY)) is not None), None)
+    return text if isinstance(text, str) else None
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.job import SolvedHand, Take
-from ..armature_hands import find_hands
+from ..armature_hands import find_hands, hands_and_problems
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
 from ..default_hand import add_hand
@@ -29,7 +29,7 @@ from .layered_keys import key_above
 from .parent_motion import is_evaluated
 from .played_action import played_action
 from .spliced_keys import Blend, played_take, splice_keys
-from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, TIMING_PROPERTY, report_of
+from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Collection, Object, Scene
@@ -102,12 +102,12 @@ def write_take(
     If it raises RigError, nothing has been written.
     """
     if take.recipe.into == "this":
-        check_plays_take(armature)
+        check_plays_take(armature, scene)
     if armature is not None:
         timing = timing_of(take, armature, timing)
     frames = take_frames(take, scene, timing)
     notes = () if armature is None else keying_notes(armature, take)
-    hands = _new_hands(take, scene, collection) if armature is None else [(armature, bind_hands(armature, take))]
+    hands = _new_hands(take, scene, collection) if armature is None else _bound_hands(armature, take, scene)
     actions = []
     for target, keyed in hands:
         played = played_action(target)
@@ -131,11 +131,41 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
     return key_above(target, hands, frames, take_name(take), scene)
 
 
-def check_plays_take(armature: "Object | None") -> None:
-    """Raise RigError unless an armature plays a take that can be changed."""
+def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
+    """Return an armature and those that play the same take with the other hand: new hands are an armature each."""
+    found, sides = [armature], set(hands_and_problems(armature)[0])
+    for other in scene.objects:
+        # A copy of the armature has the same hands and keeps its keys.
+        if other != armature and is_armature(other) and play_same_take(armature, other):
+            own = set(hands_and_problems(other)[0])
+            if own and not own & sides:
+                found.append(other)
+                sides |= own
+    return tuple(found)
+
+
+def _bound_hands(armature: "Object", take: Take, scene: "Scene") -> "list[tuple[Object, list[KeyedHand]]]":
+    """Return the hands that are keyed: the armature's, or those of all armatures that play the take to be changed.
+
+    Raises RigError as bind_hands does.
+    """
+    armatures = armatures_of_take(armature, scene) if take.recipe.into == "this" else (armature,)
+    if len(armatures) == 1:
+        return [(armature, bind_hands(armature, take))]
+    bound = []
+    for target in armatures:
+        own = tuple(solved for solved in take.hands if solved.side in hands_and_problems(target)[0])
+        if own:
+            bound.append((target, bind_hands(target, replace(take, hands=own))))
+    return bound
+
+
+def check_plays_take(armature: "Object | None", scene: "Scene") -> None:
+    """Raise RigError unless an armature, and those that play the same take, play one that can be changed."""
     if armature is None:
         raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
-    played_take(armature)
+    for target in armatures_of_take(armature, scene):
+        played_take(target)
 
 
 def timing_of(take: Take, armature: "Object", timing: TakeTiming) -> TakeTiming:

@@ -163,6 +163,28 @@ def test_an_armature_without_a_take_is_told_and_stays() -> None:
     assert armature.animation_data.action.name == name and not armature.animation_data.nla_tracks
 
 
+@pytest.mark.parametrize("hand", ["auto", "both"])
+def test_both_new_hands_are_keyed_into_the_take_that_they_play(hand: str) -> None:
+    scene = bpy.context.scene
+    scene.render.fps = round(RATE)
+    solved = take(frames=40, rate=RATE, first=0.0, hand=hand)
+    hands = write_take(solved, None, scene, scene.collection, TakeTiming(origin=0.0))
+    copied = hands[0].copy()
+    copied.animation_data.action = hands[0].animation_data.action.copy()
+    scene.collection.objects.link(copied)
+    before, of_copy = [keys(armature) for armature in hands], keys(copied)
+    part(hands[0], hand=hand)
+    for armature, old in zip(hands, before, strict=True):
+        changed = {
+            frame
+            for curve, of_curve in keys(armature).items()
+            for frame, key in of_curve.items()
+            if old[curve][frame] != key
+        }
+        assert changed and min(changed) >= FIRST and max(changed) <= LAST, armature.name
+    assert keys(copied) == of_copy, "a copy of a hand is another take"
+
+
 @pytest.mark.usefixtures("extension")
 @pytest.mark.parametrize("rig", ["NEW", "ARMATURE"])
 def test_the_panel_solves_a_part_into_the_take(rig: str) -> None:
@@ -191,6 +213,22 @@ def test_the_panel_solves_a_part_into_the_take(rig: str) -> None:
     times = json.loads(action["knuckle_result"])["recipe"]
     assert times["into"] == "this"
     assert changed and min(changed) >= 10 and max(changed) < max(max(of_curve) for of_curve in before.values())
+
+
+@pytest.mark.usefixtures("extension")
+def test_the_panel_solves_a_part_into_the_take_of_two_new_hands(glove: Path) -> None:
+    scene = bpy.context.scene
+    chosen = scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=str(glove))
+    chosen.use_range, chosen.first, chosen.last = True, 200, 240
+    bpy.ops.knuckle.solve()
+    hands = [armature for armature in scene.objects if armature.type == "ARMATURE"]
+    before = [keys(armature) for armature in hands]
+    chosen.into, chosen.first, chosen.last, chosen.solver = "this", 210, 230, "cga"
+    bpy.ops.knuckle.solve()
+    assert [armature for armature in scene.objects if armature.type == "ARMATURE"] == hands and len(hands) == 2
+    for armature, old in zip(hands, before, strict=True):
+        assert keys(armature).keys() == old.keys() and keys(armature) != old, armature.name
 
 
 def test_a_shell_solves_a_part_into_the_take_of_a_rigs_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
