@@ -7,20 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import KnuckleError
+from ..errors import KnuckleError, printable
 from ..files import FileError
 
-MAX_LINE = 1000
-"""Characters of a line; the rest is cut."""
-CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-
-
-def printable(text: str) -> str:
-    """Return text that may come from a file, for a terminal: control characters are escaped and long lines cut."""
-    lines = text.translate(CONTROLS).split("\n")
-    return "\n".join(line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]} ..." for line in lines)
 
 
 def say(text: str) -> None:

@@ -18,6 +18,7 @@ from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
 from .load_capture import describe_capture, found_hands, relative, show_capture
 from .reading_properties import rate_property, unit_property, up_property
+from .reports import tell
 from .scene_recipe import recipe_for
 from .setting_properties import plain
 
@@ -53,7 +54,7 @@ class CaptureJob(JobOperator):
         frame_selected(context)
         keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
         told = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
-        self.report({"INFO"}, ". ".join(filter(None, told)))
+        tell(self, "INFO", ". ".join(filter(None, told)))
 
 
 def last_frame(scene: "Scene", markers: Markers) -> float:

@@ -180,8 +180,8 @@ def _expected_bones(armature: "Object", bones: Mapping[str, str]) -> "dict[str, 
             raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
         if not abs(armature.data.bones[name].matrix_local.determinant()) > MIN_REST_VOLUME:
             raise RigError(
-                f"armature '{armature.name}': bone '{name}' for {joint} has no direction at rest, as Blender computes it "
-                "below a bone of a thousand kilometres: shorten the bones above it in Edit Mode"
+                f"armature '{armature.name}': bone '{name}' for {joint} has no direction at rest, as Blender computes "
+                "it below a bone of a thousand kilometres: shorten the bones above it in Edit Mode"
             )
     return {joint: armature.data.bones[name] for joint, name in bones.items()}
 

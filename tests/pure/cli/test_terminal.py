@@ -15,8 +15,8 @@ import pytest
 from knuckle import api
 from knuckle.cli.main import main
 from knuckle.cli.output import progress_bar, write_joints
-from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, holding_interrupts, printable
-from knuckle.errors import KnuckleError
+from knuckle.cli.terminal import exit_status, expect_replaceable, holding_interrupts
+from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
 from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.resources import ROOT
