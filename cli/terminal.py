@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,8 +39,8 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 def holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
     before, held = signal.getsignal(signal.SIGINT), list[int]()
-    if before is None:
-        # Blender's program has a handler of its own, which Python could not put back.
+    if before is None or threading.current_thread() is not threading.main_thread():
+        # Blender's program has a handler of its own, which Python could not put back; other threads get no signals.
         yield
         return
     signal.signal(signal.SIGINT, lambda number, frame: held.append(number))

@@ -150,7 +150,7 @@ def test_a_bone_that_blender_gives_no_direction_is_told() -> None:
     bpy.ops.object.mode_set(mode="EDIT")
     armature.data.edit_bones["index-finger-metacarpal"].tail = (1e6, 1e6, 1e6)
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RigError, match="'index-finger-phalanx-proximal' for .* has no direction at rest"):
+    with pytest.raises(RigError, match=r"'index-finger-phalanx-proximal' for .* has no direction at rest"):
         bind(armature, "right", found.bones, proportions.build(proportions.adult("right")))
 
 

@@ -80,6 +80,22 @@ def command(folder, *arguments):
     return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
 
 
+@pytest.mark.parametrize("package", ["numpy", "knuckle.solvers"])
+def test_an_interrupt_while_packages_are_imported_is_a_sentence(tmp_path, package):
+    words, environment = command(tmp_path, "info", TAP)
+    interrupting = f"""
+import signal, sys
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == {package!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+    words[2] = interrupting + words[2]
+    done = subprocess.run(words, capture_output=True, env=environment, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "knuckle: interrupted\n")
+
+
 def test_progress_does_not_control_the_terminal(monkeypatch, capsys):
     """It names files and armatures."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
