@@ -1,4 +1,11 @@
-"""Errors that a user can cause. Each message is one sentence."""
+"""Errors that a user can cause. Each message is one sentence.
+
+`printable` is for all text that may reach a terminal, since it may quote a file or a packet.
+"""
+
+MAX_LINE = 1000
+"""Characters of a line; the rest is cut."""
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 class KnuckleError(Exception):
@@ -42,3 +49,9 @@ class StreamError(KnuckleError):
 
 class PacketError(KnuckleError):
     """A packet that does not follow its device's format. It is dropped and counted."""
+
+
+def printable(text: str) -> str:
+    """Return text that may come from a file, for a terminal: control characters are escaped and long lines cut."""
+    lines = text.translate(CONTROLS).split("\n")
+    return "\n".join(line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]} ..." for line in lines)

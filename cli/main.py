@@ -1,39 +1,17 @@
 """The shell command: `knuckle` with Blender's Python module, `blender --command knuckle` in Blender itself."""
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .. import api
-from ..capture.network.transport import Address
-from ..capture.summary import as_text, summary
-from ..errors import KnuckleError
-from ..files import expect_writable, json_bytes, make_folder, write_json, written_whole
-from ..hand.generators import run_to_end
-from ..hand.marker_sets import to_json
-from ..pipeline import assignment as assigning
-from ..pipeline import calibration, performer
-from ..pipeline import job as pipeline
-from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
-from ..pipeline.recipe import Recipe
-from ..pipeline.rig_constraints import Rig
-from ..solvers import SMOOTHING, SOLVER
-from . import options as cli_options
-from . import poses, streams
-from .output import hands_text, progress_bar, report_text, tip_facts, write_joints
-from .terminal import exit_status, expect_replaceable, holding_interrupts, say
+from .terminal import exit_status, holding_interrupts
 
-EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
-DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
+if TYPE_CHECKING:
+    from ..capture.network.transport import Address
 
 
 def main(
-    arguments: Sequence[str] | None = None, check_address: Callable[[Address], None] = lambda _address: None
+    arguments: Sequence[str] | None = None, check_address: "Callable[[Address], None]" = lambda _address: None
 ) -> int:
     """Run a command line and return its exit status.
 
@@ -41,190 +19,19 @@ def main(
         arguments: those of the command; by default the process's.
         check_address: raises StreamError for an address that must not be listened on or connected to.
     """
-    try:
+
+    def run() -> None:
+        # The import takes a second, and packages in the middle of theirs take Ctrl-C for an error of their own.
+        with holding_interrupts():
+            from .commands import command_parser
         options = command_parser().parse_args(arguments)
         options.check_address = check_address
+        options.run(options)
+
+    try:
+        return exit_status(run)
     except SystemExit as stop:
         return int(stop.code or 0)
-    return exit_status(lambda: options.run(options))
-
-
-def command_parser() -> argparse.ArgumentParser:
-    """The parser of the command line, with all commands."""
-    parser = argparse.ArgumentParser(
-        prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def add_command(name: str, text: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
-        command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EPILOG)
-        command.set_defaults(run=run)
-        return command
-
-    info = add_command("info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
-    cli_options.add_info(info)
-    calibrate = add_command("calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
-    cli_options.add_calibrate(calibrate)
-    solve = add_command("solve", "Solve a capture and save a file with the keyed hand.", _solve)
-    cli_options.add_solve(solve)
-    pose = add_command("pose", "Put a rig's hands into a named pose, and save the file.", _pose)
-    poses.add_pose(pose)
-    add_command("solvers", "Print the solvers and smoothings with their settings.", _solvers)
-    add_command("devices", "Print the devices that can be followed live.", streams.devices)
-    listen = add_command("listen", "Print what arrives from a device.", streams.listen)
-    streams.add_listen(listen)
-    stream = add_command("stream", "Solve a capture and send it as a device would.", _stream)
-    cli_options.add_reading(stream)
-    cli_options.add_hands(stream)
-    streams.add_stream(stream)
-    demo = add_command("demo", "Solve the bundled recording, and save the take, pictures and a video.", _demo)
-    demo.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder to write to")
-    return parser
-
-
-def _inputs(options: argparse.Namespace) -> list[Path]:
-    """The input files of a command line, none of which may be overwritten."""
-    paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
-    return [Path(path) for path in (*paths, *getattr(options, "mapping", ())) if path is not None]
-
-
-def _info(options: argparse.Namespace) -> None:
-    if options.save_markers is not None:
-        expect_writable(options.save_markers, ".json", unlike=_inputs(options))
-    expect_replaceable([options.save_markers], options.force)
-    recipe = cli_options.recipe_of(options)
-    markers = assigning.read(recipe, run_to_end(api.reader(recipe)(recipe)))
-    try:
-        labels = assigning.label_markers(recipe, markers)
-        found = assigning.assign_hands(recipe, labels.markers)
-    except KnuckleError as problem:
-        tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
-        if not tips and (recipe.labels != "auto" or options.save_markers is not None):
-            raise
-        facts = summary(markers) | {"markers": {"problem": str(problem), "tips": tip_facts(tips)}}
-        if options.save_markers is not None:
-            tip_names = {
-                hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()
-            }
-            write_json(options.save_markers, tip_names)
-    else:
-        counts = {str(side): len(spots) for side, spots in found.hands.items()}
-        facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
-        if options.save_markers is not None:
-            write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
-    if options.json:
-        # ASCII alone: other characters may be a terminal's controls, or missing in the output's encoding.
-        print(json.dumps(facts, indent=2))
-    else:
-        say(f"{as_text(facts)}\n{hands_text(facts)}")
-
-
-def _solvers(_options: argparse.Namespace) -> None:
-    say("\n".join([*SOLVER.as_lines(), *SMOOTHING.as_lines()]))
-
-
-def _calibrate(options: argparse.Namespace) -> None:
-    span, motion_capture = parse_motion(options.motion)
-    inputs = [*_inputs(options), *([Path(motion_capture)] if motion_capture is not None else [])]
-    expect_writable(options.out, ".json", unlike=inputs)
-    expect_replaceable([options.out], options.force)
-    choices = CalibrationChoices(
-        still=FrameRange.parse(options.still) if options.still is not None else None,
-        motion=span,
-        motion_capture=motion_capture,
-        fit=options.fit,
-        radii=parse_radii(options.radii),
-    )
-    recipe = cli_options.recipe_of(options)
-    job = calibration.CalibrationJob(recipe, choices, api.reader(recipe))
-    with progress_bar() as update_progress:
-        for progress in job.steps():
-            update_progress(progress.fraction, progress.doing)
-    assert job.performer is not None
-    write_json(options.out, performer.to_dict(job.performer))
-    for side, measured in job.performer.hands.items():
-        say(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
-        say("\n".join(f"  {line}" for line in measured.table()))
-    for clip, text in job.performer.clips.items():
-        say(f"  {clip}: {text}")
-    for note in job.performer.notes:
-        say(f"  note: {note}")
-
-
-def _stream(options: argparse.Namespace) -> None:
-    def solved() -> pipeline.Take:
-        with progress_bar() as update_progress:
-            return _run(replace(cli_options.recipe_of(options), fps=options.rate), update_progress)
-
-    streams.stream(options, solved)
-
-
-def _solve(options: argparse.Namespace) -> None:
-    for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
-        if path is not None:
-            expect_writable(path, suffix, unlike=_inputs(options))
-    expect_replaceable([options.out, options.report, options.joints], options.force)
-    recipe = cli_options.recipe_of(options)
-    with holding_interrupts():
-        api.expect_blender()
-    from ..rig import blend_file
-
-    rig_choice = blend_file.RigChoice.of(recipe)
-    rig = blend_file.check_rig(recipe.rig, recipe.drive, rig_choice, recipe.into)
-    with progress_bar() as update_progress:
-        take = _run(recipe, update_progress, rig)
-        update_progress(0.9, "Keying")
-        written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
-        report = _with_keying(take.report, written)
-        # Either all files are written or none.
-        with ExitStack() as files:
-            if options.joints is not None:
-                write_joints(files.enter_context(written_whole(options.joints)), take)
-            if options.report is not None:
-                files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))
-            blend_file.write(files.enter_context(written_whole(options.out)), options.out)
-        update_progress(1.0, "Done")
-    say(report_text(report, options.out))
-
-
-def _pose(options: argparse.Namespace) -> None:
-    poses.pose(options, _inputs(options))
-
-
-def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
-    """The report with the time that keying took and the warnings about the rig."""
-    seconds = report["seconds"] | {"key": round(written.seconds, 4)}
-    return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
-
-
-def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
-    job = pipeline.SolveJob(recipe, rig, reader=api.reader(recipe))
-    for progress in job.steps():
-        update_progress(0.9 * progress.fraction, progress.doing)
-    assert job.take is not None
-    return job.take
-
-
-def _demo(options: argparse.Namespace) -> None:
-    with holding_interrupts():
-        api.expect_blender()
-    from ..rig import blend_file, render
-
-    make_folder(options.out)
-    with progress_bar() as update_progress:
-        take = _run(Recipe(str(DEMO_CAPTURE)), update_progress)
-        update_progress(0.3, "Keying")
-        written = blend_file.new_scene_with_take(take)
-        blend_file.save(options.out / "take.blend")
-        report = _with_keying(take.report, written)
-        write_json(options.out / "report.json", report)
-        picture = render.usable_settings()
-        update_progress(0.4, "Rendering the video")
-        render.take_video(options.out / "take.mp4", take, picture)
-        update_progress(0.8, "Rendering pictures")
-        render.pose_pictures(options.out, picture)
-        update_progress(1.0, "Done")
-    say(report_text(report, options.out))
 
 
 if __name__ == "__main__":

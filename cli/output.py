@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import api
+from ..errors import printable
 from ..pipeline import job
-from .terminal import printable
 
 
 @contextmanager

@@ -3,24 +3,16 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import KnuckleError
+from ..errors import KnuckleError, printable
 from ..files import FileError
 
-MAX_LINE = 1000
-"""Characters of a line; the rest is cut."""
-CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-
-
-def printable(text: str) -> str:
-    """Return text that may come from a file, for a terminal: control characters are escaped and long lines cut."""
-    lines = text.translate(CONTROLS).split("\n")
-    return "\n".join(line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]} ..." for line in lines)
 
 
 def say(text: str) -> None:
@@ -47,8 +39,8 @@ def expect_replaceable(paths: Iterable[Path | None], force: bool) -> None:
 def holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
     before, held = signal.getsignal(signal.SIGINT), list[int]()
-    if before is None:
-        # Blender's program has a handler of its own, which Python could not put back.
+    if before is None or threading.current_thread() is not threading.main_thread():
+        # Blender's program has a handler of its own, which Python could not put back; other threads get no signals.
         yield
         return
     signal.signal(signal.SIGINT, lambda number, frame: held.append(number))

@@ -17,6 +17,7 @@ from ..pipeline.recipe import decode_json
 from ..rig import markers_object
 from .job import navigates, no_job_runs, redraw_views
 from .pick_bone import view_at
+from .reports import tell
 from .session import SESSION, AssigningMarkers
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Begin with a guess and wait for clicks."""
         if context.area is None or context.area.type != "VIEW_3D":
-            self.report({"ERROR"}, "markers are assigned in a 3D view, run this from one")
+            tell(self, "ERROR", "markers are assigned in a 3D view, run this from one")
             return {"CANCELLED"}
         markers = context.scene.knuckle.markers
         guess = guessed_map(context)
@@ -95,7 +96,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         """Store the marker map in the scene."""
         groups = combine(state.hands, MIN_MAP_LABELS)
         if not groups:
-            self.report({"WARNING"}, f"{len(state.hand.spots)} markers are assigned, expected {MIN_MAP_LABELS} or more")
+            tell(self, "WARNING", f"{len(state.hand.spots)} markers are assigned, expected {MIN_MAP_LABELS} or more")
             return {"RUNNING_MODAL"}
         chosen = context.scene.knuckle
         chosen.marker_map = json.dumps(to_json(groups))
@@ -103,7 +104,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
             chosen.labels = "auto"
         self.cancel(context)
         counts = ", ".join(f"{side}: {len(spots)} markers" for side, spots in groups.items())
-        self.report({"INFO"}, f"Markers assigned: {counts}")
+        tell(self, "INFO", f"Markers assigned: {counts}")
         return {"FINISHED"}
 
     def cancel(self, context: "Context") -> None:

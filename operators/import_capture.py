@@ -13,11 +13,12 @@ from ..capture.markers import Markers
 from ..capture.scene_files import SCENE_SUFFIXES
 from ..hand.generators import Progress, part_of
 from ..pipeline.report import key_rate_note
-from ..rig.keys.frame_times import scene_rate, set_scene_rate
+from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
 from .load_capture import describe_capture, found_hands, relative, show_capture
 from .reading_properties import rate_property, unit_property, up_property
+from .reports import tell
 from .scene_recipe import recipe_for
 from .setting_properties import plain
 
@@ -53,7 +54,7 @@ class CaptureJob(JobOperator):
         frame_selected(context)
         keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
         told = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
-        self.report({"INFO"}, ". ".join(filter(None, told)))
+        tell(self, "INFO", ". ".join(filter(None, told)))
 
 
 def last_frame(scene: "Scene", markers: Markers) -> float:
@@ -124,6 +125,9 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
         yield from self.read(
             context, relative(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate
         )
+        frame_rate = self._markers.rate if self.set_rate else scene_rate(context.scene)
+        # Raises RigError before anything is changed.
+        scene_frames([0.0, self._markers.duration], 0.0, self._chosen["start"], frame_rate)
 
     def _choice(self, context: "Context", name: str) -> Any:
         """Return an option as it was chosen here, or else in the scene."""

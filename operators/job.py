@@ -13,6 +13,7 @@ import bpy
 
 from ..errors import KnuckleError, RigError
 from ..hand.generators import Progress
+from .reports import tell
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -47,7 +48,7 @@ class JobOperator:
                 pass
             self._finish(context)
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -70,7 +71,7 @@ class JobOperator:
         """Run one slice, finish, or cancel."""
         if event.type == "ESC":
             self.cancel(context)
-            self.report({"INFO"}, self.cancelled)
+            tell(self, "INFO", self.cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.
@@ -82,7 +83,7 @@ class JobOperator:
             self._finish(context)
         except KnuckleError as error:
             self._clean_up(context)
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         except Exception:
             self._clean_up(context)

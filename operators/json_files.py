@@ -14,6 +14,7 @@ from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
 from ..rig.keys.take_report import report_of
+from .reports import tell
 from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class _LoadJson(ImportHelper):
         try:
             self.store(context, read_json(self.filepath), Path(self.filepath).name)
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -52,7 +53,7 @@ class _SaveJson(ExportHelper):
         try:
             write_json(Path(self.filepath), self.content(context))
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -15,6 +15,7 @@ from .live_loop import EndedTake, LiveRun, LiveSetup
 from .live_settings import address_of
 from .live_takes import KeyingOperator
 from .online_access import check_online_access
+from .reports import tell
 from .scene_recipe import recipe_for
 from .session import SESSION
 from .solve_take import target
@@ -68,7 +69,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
             setup = setup_of(context)
             begin(LiveRun(setup, context.scene, SESSION.live.places.setdefault(setup.device, {})))
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

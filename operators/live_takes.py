@@ -12,6 +12,7 @@ from .job import JobOperator
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
 from .preferences import preferences
+from .reports import tell
 from .session import SESSION
 
 if TYPE_CHECKING:
@@ -45,19 +46,19 @@ class KeyingOperator(JobOperator):
         assert self._take is not None
         recorder = self._take.recorder
         self.cancelled = f"No keys were made, the raw take was kept: {recorder.path}"
-        self.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
+        tell(self, "WARNING" if recorder.problem else "INFO", recorder.problem or f"Recorded {recorder.path}")
         try:
             yield from self._take.keying()
         except KnuckleError as error:
-            self.report({"WARNING"}, unkeyed(error))
+            tell(self, "WARNING", unkeyed(error))
 
     def finish(self, context: "Context") -> None:
         """Report which frames have no keys."""
         assert self._take is not None
         if self._take.kept.full:
-            self.report({"WARNING"}, f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
+            tell(self, "WARNING", f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
         if self._take.missed:
-            self.report({"WARNING"}, f"{self._take.missed} frames came too fast to be keyed; the raw take holds them")
+            tell(self, "WARNING", f"{self._take.missed} frames came too fast to be keyed; the raw take holds them")
 
 
 class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator):
@@ -85,7 +86,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
         try:
             SESSION.live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -21,6 +21,7 @@ from .job import redraw_views
 from .mouse_picking import pressed_at, under_mouse
 from .pin_properties import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
+from .reports import tell
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class _OfDigit:
             armature = named_armature(context, asked.armature)
             changed = asked.change(context, armature)
         except KnuckleError as error:
-            asked.report({"ERROR"}, str(error))
+            tell(asked, "ERROR", str(error))
             return {"CANCELLED"}
         # The ring and the tool's header are in other regions than the panel.
         redraw_views(context)
@@ -242,9 +243,9 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
         if told:
             refused.insert(0, f"Out of reach: {', '.join(told)}")
         if refused:
-            self.report({"WARNING" if moved or told else "ERROR"}, "; ".join(refused))
+            tell(self, "WARNING" if moved or told else "ERROR", "; ".join(refused))
         elif not moved:
-            self.report({"INFO"}, "All pinned fingertips are where they are pinned")
+            tell(self, "INFO", "All pinned fingertips are where they are pinned")
         return {"FINISHED"} if moved else {"CANCELLED"}
 
 

@@ -13,6 +13,7 @@ from .auto_key import key_posed, takes_no_keys
 from .pin_properties import update_pins
 from .pose_sliders import forget_values
 from .posed_hands import can_pose, check_posable, posed_armatures, requested_hands
+from .reports import tell
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ class PosesHands:
         try:
             warning = self.change(context)
         except KnuckleError as error:
-            operator.report({"ERROR"}, str(error))
+            tell(operator, "ERROR", str(error))
             return {"CANCELLED"}
         if self.keys_pose:
             warning = warning or _unkeyed(context)
         if warning:
-            operator.report({"WARNING"}, warning)
+            tell(operator, "WARNING", warning)
         forget_values()
         return {"FINISHED"}
 

@@ -12,6 +12,7 @@ from bpy.props import BoolProperty, StringProperty
 from ..errors import KnuckleError, RecipeError
 from ..files import write_json
 from ..pipeline.recipe import from_dict, read_json, to_dict
+from .reports import tell
 from .scene_recipe import apply_recipe, recipe_for
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class KNUCKLE_OT_load_preset(bpy.types.Operator):
         try:
             apply_preset(read_json(self.filepath), context.scene, Path(self.filepath).name)
         except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -95,7 +96,7 @@ class KNUCKLE_OT_add_preset(bpy.types.Operator):
         try:
             done = self._remove() if self.remove_name or self.remove_active else self._add(context)
         except (KnuckleError, OSError) as error:
-            self.report({"ERROR"}, str(error))
+            tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"} if done else {"CANCELLED"}
 
@@ -104,7 +105,7 @@ class KNUCKLE_OT_add_preset(bpy.types.Operator):
         if not stem:
             return False
         if preset_path(stem) is not None:
-            self.report({"WARNING"}, f'Cannot create preset "{self.name}", as the name already exists')
+            tell(self, "WARNING", f'Cannot create preset "{self.name}", as the name already exists')
             return False
         folder = bpy.utils.user_resource("SCRIPTS", path=f"presets/{SUBFOLDER}", create=True)
         write_json(Path(folder) / f"{stem}{SUFFIX}", preset_of(context.scene))

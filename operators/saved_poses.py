@@ -18,6 +18,7 @@ from ..rig.posing.pose_assets import add_pose_assets
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands
 from .preferences import user_folder
+from .reports import tell
 from .session import SESSION
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class KNUCKLE_OT_remove_hand_pose(bpy.types.Operator):
         try:
             pose_path(self.name).unlink()
         except OSError as error:
-            self.report({"ERROR"}, f"{pose_path(self.name)}: cannot be removed ({error.strerror})")
+            tell(self, "ERROR", f"{pose_path(self.name)}: cannot be removed ({error.strerror})")
             return {"CANCELLED"}
         _read.cache_clear()
         return {"FINISHED"}

@@ -22,6 +22,7 @@ from ..rig.sources.reading import read_capture
 from .import_capture import select_only
 from .job import JobOperator, no_job_runs
 from .load_capture import capture_object, found_hands, show_capture
+from .reports import tell
 from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
         if armature is not None and (notes := notes_of_keying(own, take)):
-            self.report({"WARNING"}, "; ".join(notes))
+            tell(self, "WARNING", "; ".join(notes))
         if own != armature:
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
-            self.report({"INFO"}, told)
+            tell(self, "INFO", told)
         shown = markers_of_take(context, take)
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)

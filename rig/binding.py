@@ -26,6 +26,8 @@ Bools = NDArray[np.bool_]
 
 NO_LIMITS: Mapping[str, BoneLimits] = MappingProxyType({})
 NO_TURNS: Mapping[str, float] = MappingProxyType({})
+MIN_REST_VOLUME = 0.5
+"""Least determinant of a bone's matrix at rest, which is 1 up to rounding, unless Blender could not compute it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,13 +137,10 @@ def bind(
     hand: decides the roll of digits that are straight at rest. carrier: see RigBinding. limits: bone -> its rotation
     limits; a bone that rotates about a single axis decides the roll of its digit. curl_turns: digit -> degrees, see
     `mapping.Mapping`.
-    Raises RigError for a missing bone and for an armature that is scaled flat.
+    Raises RigError for a missing bone, for one without length and for an armature that is scaled flat.
     """
     check_depth(armature.name, np.array(armature.matrix_world, float))
-    for joint, name in bones.items():
-        if name not in armature.data.bones:
-            raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
-    rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
+    rest_bones = _expected_bones(armature, bones)
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
     limited = {JOINT_INDEX[joint]: limits[name] for joint, name in bones.items() if name in limits}
     rotations = _rest_rotations(armature, bones, hand, limited, curl_turns)
@@ -172,6 +171,19 @@ def bind(
         carrier=carrier,
         limits={joint: bone_limits for joint, bone_limits in limited.items() if not location_keyed[joint]},
     )
+
+
+def _expected_bones(armature: "Object", bones: Mapping[str, str]) -> "dict[str, Bone]":
+    """Return joint -> bone. Raises RigError for a missing bone, and for one that has no directions at rest."""
+    for joint, name in bones.items():
+        if name not in armature.data.bones:
+            raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
+        if not abs(armature.data.bones[name].matrix_local.determinant()) > MIN_REST_VOLUME:
+            raise RigError(
+                f"armature '{armature.name}': bone '{name}' for {joint} has no direction at rest, as Blender computes "
+                "it below a bone of a thousand kilometres: shorten the bones above it in Edit Mode"
+            )
+    return {joint: armature.data.bones[name] for joint, name in bones.items()}
 
 
 def _rest_rotations(

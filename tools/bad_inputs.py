@@ -12,7 +12,7 @@ from pathlib import Path
 import bpy
 
 from knuckle import capture
-from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main as knuckle
 from knuckle.errors import CaptureError
 from knuckle.rig.blend_file import suppressed_output

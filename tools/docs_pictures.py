@@ -36,7 +36,7 @@ FRAMES = (1, 22, 40, 58)
 def take() -> None:
     """Four frames of the bundled recording, side by side."""
     hand_pictures.load_package()
-    from knuckle.cli.main import DEMO_CAPTURE
+    from knuckle.cli.commands import DEMO_CAPTURE
     from knuckle.pipeline import job
     from knuckle.pipeline.recipe import Recipe
     from knuckle.rig import blend_file, render

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from knuckle.capture.cleaning import Cleaning
-from knuckle.cli.main import command_parser
+from knuckle.cli.commands import command_parser
 from knuckle.pipeline.capture_transform import CaptureTransform
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SMOOTHING, SOLVER

@@ -186,6 +186,7 @@ class Receiver:
                 self.stats.problem = str(error)
                 incoming.hang_up()
                 return
+            incoming.keep()
             if self.senders.heard(incoming.sender, arrival):
                 # Another device counts its frames in another way.
                 self.stats.reset()

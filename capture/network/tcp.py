@@ -2,20 +2,17 @@
 
 import selectors
 import socket
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from ...errors import StreamError
+from .places import Places
 from .sender import OutgoingFrame
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
-MAX_CLIENTS = 8
-"""Most connections at a time."""
-IDLE_S = 2.0
-"""s without data after which a client gives up its place to another, if all places are taken."""
 CONNECT_TIMEOUT_S = 2.0
 """Longest wait for a connection in s."""
 
@@ -61,7 +58,8 @@ class LineListener:
             while True:
                 lines = clients.read_lines()
                 for client, line in lines:
-                    yield None if client.is_rejected else Incoming(line, client.sender, client.reject)
+                    keep = partial(clients.places.keep, client)
+                    yield None if client.is_rejected else Incoming(line, client.sender, client.reject, keep)
                 if not lines:
                     yield None
 
@@ -75,8 +73,6 @@ class _Client:
     socket: socket.socket
     sender: str
     """IP address."""
-    last_heard: float
-    """Time in s when it connected or last sent data."""
     partial_line: bytes = b""
     is_rejected: bool = False
 
@@ -92,7 +88,7 @@ class _LineClients:
         listener.setblocking(False)
         self._listener = listener
         self._connected: list[_Client] = []
-        """The client that has been silent longest first."""
+        self.places = Places[_Client]()
         self._ready = selectors.DefaultSelector()
         self._ready.register(listener, selectors.EVENT_READ)
 
@@ -124,15 +120,14 @@ class _LineClients:
             # The client disconnected before it was accepted.
             return
         # A headset that lost its network connects again while its old connection is still open.
-        now = time.monotonic()
-        if len(self._connected) >= MAX_CLIENTS:
-            most_idle = self._connected[0]
-            if now - most_idle.last_heard <= IDLE_S:
-                connection.close()
-                return
-            self._disconnect(most_idle)
+        client = _Client(connection, str(address[0]))
+        leaves = self.places.enter(client, client.sender)
+        if leaves is client:
+            connection.close()
+            return
+        if leaves is not None:
+            self._disconnect(leaves)
         connection.setblocking(False)
-        client = _Client(connection, str(address[0]), now)
         self._connected.append(client)
         self._ready.register(connection, selectors.EVENT_READ, client)
 
@@ -145,14 +140,12 @@ class _LineClients:
         except OSError:
             data = b""
         *lines, client.partial_line = (client.partial_line + data).split(b"\n")
-        client.last_heard = time.monotonic()
-        self._connected.remove(client)
-        self._connected.append(client)
         if not data or len(client.partial_line) > MAX_PACKET_SIZE:
             self._disconnect(client)
         return [line for line in lines if line]
 
     def _disconnect(self, client: _Client) -> None:
+        self.places.leave(client)
         self._connected.remove(client)
         self._ready.unregister(client.socket)
         client.socket.close()

@@ -22,8 +22,8 @@ MAX_HOST_LENGTH = 253
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
-def _keep() -> None:
-    """Do nothing: only a listener's connections are closed."""
+def _do_nothing() -> None:
+    """Do nothing: only a listener's connections come and go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,10 @@ class Incoming:
     content: bytes
     sender: str = ""
     """The sender's IP address; empty if Knuckle connected to it."""
-    hang_up: Callable[[], None] = _keep
+    hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
+    keep: Callable[[], None] = _do_nothing
+    """Notes that the packet was of use, which keeps the place of its connection among those that Knuckle accepts."""
 
 
 Packets = Generator[Incoming | None, None, None]

@@ -4,7 +4,6 @@ import logging
 import queue
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 
 from ...errors import StreamError
 from ..marker_labels import quoted
-from .tcp import IDLE_S, MAX_CLIENTS
+from .places import Places
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
@@ -111,17 +110,17 @@ class WebSocketListener:
         from websockets.exceptions import ConnectionClosed
 
         messages: queue.Queue[Incoming] = queue.Queue(QUEUE_LENGTH)
-        clients = _PageClients()
+        places = Places[socket.socket]()
 
         def receive(connection: "ServerConnection") -> None:
-            sender, hang_up = str(connection.remote_address[0]), partial(_shut_down, connection.socket)
+            sender, client = str(connection.remote_address[0]), connection.socket
+            hang_up, keep = partial(_shut_down, client), partial(places.keep, client)
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             with suppress(ConnectionClosed):
                 for message in connection:
-                    clients.heard(connection.socket)
-                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up))
+                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep))
 
-        with _serve(self, receive, clients):
+        with _serve(self, receive, places):
             yield None
             while True:
                 try:
@@ -170,42 +169,6 @@ class WebSocketListener:
         return False
 
 
-class _PageClients:
-    """The connected clients, MAX_CLIENTS at a time: those that have been silent for IDLE_S give up their places."""
-
-    def __init__(self) -> None:
-        self._last_heard: dict[socket.socket, float] = {}
-        """Client -> time in s when it connected or last sent a message."""
-        self._lock = threading.Lock()
-
-    def heard(self, client: socket.socket) -> None:
-        """Note that a client has sent a message."""
-        with self._lock:
-            if client in self._last_heard:
-                self._last_heard[client] = time.monotonic()
-
-    @contextmanager
-    def place(self, client: socket.socket) -> Iterator[None]:
-        """A place for a client; without a free one, the connection of the most idle client, or its own, is closed."""
-        now = time.monotonic()
-        with self._lock:
-            if len(self._last_heard) >= MAX_CLIENTS:
-                idle = min(self._last_heard, key=self._last_heard.__getitem__)
-                if now - self._last_heard[idle] > IDLE_S:
-                    del self._last_heard[idle]
-                    _shut_down(idle)
-            if len(self._last_heard) < MAX_CLIENTS:
-                self._last_heard[client] = now
-            else:
-                # Its handler then finds nothing to read and returns at once.
-                _shut_down(client)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._last_heard.pop(client, None)
-
-
 def _shut_down(client: socket.socket) -> None:
     """End a connection, from any thread."""
     with suppress(OSError):
@@ -226,7 +189,7 @@ def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
 
 @contextmanager
 def _serve(
-    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", clients: _PageClients
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", places: Places[socket.socket]
 ) -> "Iterator[Server]":
     from websockets.sync.server import serve
 
@@ -247,8 +210,14 @@ def _serve(
     handler = server.handler
 
     def handle(client: socket.socket, address: Any) -> None:
-        with clients.place(client):
+        leaves = places.enter(client, str(address[0]))
+        if leaves is not None:
+            # A client that gets no place finds nothing to read, so that its handler returns at once.
+            _shut_down(leaves)
+        try:
             handler(client, address)
+        finally:
+            places.leave(client)
 
     server.handler = handle
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)

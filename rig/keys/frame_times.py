@@ -34,7 +34,7 @@ def scene_frames(times: ArrayLike, origin: float, start: float, rate: float) -> 
     whole = np.round(frames)
     if not np.all(np.abs(whole) <= LAST_FRAME):
         raise RigError(
-            f"the take would be keyed from frame {whole.min():.0f} to {whole.max():.0f}, Blender's are {-LAST_FRAME} "
+            f"the take would be on frames {whole.min():.0f} to {whole.max():.0f}, Blender's are {-LAST_FRAME} "
             f"to {LAST_FRAME}: choose another start, or a part of the take"
         )
     return np.where(np.abs(frames - whole) < 1e-4, whole, frames)

@@ -11,7 +11,8 @@ from mathutils import Matrix, Quaternion
 from numpy.typing import NDArray
 
 from knuckle.capture import Markers
-from knuckle.cli.main import DEMO_CAPTURE, main
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
 from knuckle.errors import MarkerMapError
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.pipeline.alignment import forearm_frames

@@ -6,7 +6,8 @@ from pathlib import Path
 import bpy
 import pytest
 
-from knuckle.cli.main import DEMO_CAPTURE, main
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.keying_notes import keying_notes

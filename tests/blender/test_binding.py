@@ -142,6 +142,18 @@ def test_what_is_no_hand_is_told_in_one_sentence() -> None:
         find_hands(stranger)
 
 
+def test_a_bone_that_blender_gives_no_direction_is_told() -> None:
+    """Below a bone of a thousand kilometres, rounding leaves its rest matrix without a rotation."""
+    armature = rig("right", arm=True)
+    (found,) = find_hands(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["index-finger-metacarpal"].tail = (1e6, 1e6, 1e6)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RigError, match=r"'index-finger-phalanx-proximal' for .* has no direction at rest"):
+        bind(armature, "right", found.bones, proportions.build(proportions.adult("right")))
+
+
 def test_of_two_hands_a_rig_with_one_takes_that_one_unless_both_were_asked_for() -> None:
     scene = bpy.context.scene
     armature = rig("left")

@@ -139,6 +139,14 @@ def test_a_take_beyond_blenders_frames_is_told_and_leaves_no_hand(start: int) ->
     assert everything(bpy.context.scene) == before
 
 
+@pytest.mark.parametrize("start", [1_048_570, 2**31 - 1])
+def test_a_capture_beyond_blenders_frames_is_told_and_not_imported(start: int) -> None:
+    before = everything(bpy.context.scene)
+    with pytest.raises(RuntimeError, match="1048574"):
+        bpy.ops.knuckle.import_capture(filepath=TAP, start=start, set_range=True)
+    assert everything(bpy.context.scene) == before
+
+
 def test_solve_keys_a_new_hand_on_the_frames_of_its_markers() -> None:
     scene = bpy.context.scene
     scene.render.fps, scene.frame_end = 30, 99

@@ -150,7 +150,7 @@ def bone_turns(armature, bones, frames):
     ],
 )
 def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_path, monkeypatch, capfd):
-    from knuckle.cli.main import DEMO_CAPTURE
+    from knuckle.cli.commands import DEMO_CAPTURE
 
     monkeypatch.chdir(tmp_path)
     assert main(["solve", str(DEMO_CAPTURE), "--out", "take.blend", *arguments]) == 1

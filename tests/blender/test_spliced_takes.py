@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.cli.main import DEMO_CAPTURE, main
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import job as pipeline

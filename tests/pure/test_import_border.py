@@ -94,7 +94,7 @@ def test_every_package_is_installed() -> None:
 def test_heavy_modules_are_imported_only_where_they_are_needed() -> None:
     """Every start of the shell command and of Blender waits for what is imported: numpy, and nothing else of others."""
     devices = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "capture").rglob("*.py")]
-    modules = ["cli.main", *(".".join(path.parts).removesuffix(".__init__") for path in devices)]
+    modules = ["cli.commands", *(".".join(path.parts).removesuffix(".__init__") for path in devices)]
     script = f"""
 import sys
 from importlib import import_module

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from knuckle.cli.main import DEMO_CAPTURE, command_parser, main
+from knuckle.cli.commands import DEMO_CAPTURE, command_parser
+from knuckle.cli.main import main
 from knuckle.cli.options import recipe_of
 from knuckle.solvers import SMOOTHING, SOLVER
 

@@ -15,8 +15,8 @@ import pytest
 from knuckle import api
 from knuckle.cli.main import main
 from knuckle.cli.output import progress_bar, write_joints
-from knuckle.cli.terminal import MAX_LINE, exit_status, expect_replaceable, holding_interrupts, printable
-from knuckle.errors import KnuckleError
+from knuckle.cli.terminal import exit_status, expect_replaceable, holding_interrupts
+from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
 from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.resources import ROOT
@@ -78,6 +78,22 @@ def command(folder, *arguments):
     (folder / "knuckle").symlink_to(ROOT)
     code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
     return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
+
+
+@pytest.mark.parametrize("package", ["numpy", "knuckle.solvers"])
+def test_an_interrupt_while_packages_are_imported_is_a_sentence(tmp_path, package):
+    words, environment = command(tmp_path, "info", TAP)
+    interrupting = f"""
+import signal, sys
+class Interrupting:
+    def find_spec(self, name, path, target=None):
+        if name == {package!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+    words[2] = interrupting + words[2]
+    done = subprocess.run(words, capture_output=True, env=environment, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "knuckle: interrupted\n")
 
 
 def test_progress_does_not_control_the_terminal(monkeypatch, capsys):

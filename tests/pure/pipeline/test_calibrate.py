@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle.api import joints
-from knuckle.cli.main import DEMO_CAPTURE, command_parser
+from knuckle.cli.commands import DEMO_CAPTURE, command_parser
 from knuckle.cli.options import recipe_of
 from knuckle.errors import RecipeError
 from knuckle.pipeline.alignment import Frames, aligned

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from knuckle import capture
-from knuckle.cli.main import DEMO_CAPTURE, main
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
 from knuckle.errors import MarkerMapError
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import SIDES, TIPS

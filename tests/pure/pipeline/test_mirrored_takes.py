@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand import mirror, proportions
 from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames

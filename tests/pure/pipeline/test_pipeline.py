@@ -8,7 +8,7 @@ import pytest
 
 from knuckle import capture as captures
 from knuckle.capture.cleaning import Cleaning, clean
-from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import joint_frames

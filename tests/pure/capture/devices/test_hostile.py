@@ -18,11 +18,11 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.frame import Frame
 from knuckle.capture.network.natnet_connection import DESCRIPTIONS, FRAME, message
+from knuckle.capture.network.places import MAX_CLIENTS
 from knuckle.capture.network.qtm_connection import FRAME as QTM_FRAME
 from knuckle.capture.network.qtm_connection import HEADER
 from knuckle.capture.network.qtm_connection import message as of_qtm
 from knuckle.capture.network.sender import UdpSender
-from knuckle.capture.network.tcp import MAX_CLIENTS
 from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
 from knuckle.capture.protocols.natnet import NatnetSender
 from knuckle.capture.protocols.qualisys_realtime import SENDER_SKELETON, QualisysSender
