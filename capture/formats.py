@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import CaptureError
 from .conventions import METRES, UPS
@@ -36,7 +37,7 @@ class FileFormat:
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes], bool]
     """Whether a file that starts with these bytes is of this format."""
-    read: Callable[[bytes, str], Recording]
+    read: Callable[[BinaryIO, str], Recording]
     starts_with: str = ""
     """How a text file of this format starts, for error messages."""
     max_size: int = 256 * 2**20
@@ -65,16 +66,23 @@ def _read_json(data: bytes, source: str) -> Recording:
     )
 
 
+def _whole(read_bytes: Callable[[bytes, str], Recording]) -> Callable[[BinaryIO, str], Recording]:
+    """A reader of an open file, of one that takes all of its bytes."""
+    return lambda file, source: read_bytes(file.read(), source)
+
+
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat("C3D", (".c3d",), c3d.sniff, c3d.read, max_size=512 * 2**20),
-    FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, webxr_json.read_pose),
-    FileFormat("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
-    FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, qualisys_tsv.read, "NO_OF_FRAMES"),
-    FileFormat("Motive CSV", (".csv",), motive_csv.sniff, motive_csv.read, "Format Version"),
-    FileFormat("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
-    FileFormat("JSON", (".json",), _looks_like_json, _read_json),
+    FileFormat("C3D", (".c3d",), c3d.sniff, _whole(c3d.read), max_size=512 * 2**20),
+    FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, _whole(webxr_json.read_pose)),
+    FileFormat("TRC", (".trc",), trc.sniff, _whole(trc.read), "PathFileType"),
+    FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, _whole(qualisys_tsv.read), "NO_OF_FRAMES"),
+    FileFormat("Motive CSV", (".csv",), motive_csv.sniff, _whole(motive_csv.read), "Format Version"),
+    FileFormat("BVH", (".bvh",), bvh.sniff, _whole(bvh.read), "HIERARCHY"),
+    FileFormat("JSON", (".json",), _looks_like_json, _whole(_read_json)),
     FileFormat("raw take", (".rawtake",), raw_take.is_raw_take, raw_take_reader.read, max_size=4 * 2**30),
-    FileFormat("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
+    FileFormat(
+        "table", (".csv", ".tsv", ".txt"), plain_table.sniff, _whole(plain_table.read), "time,wrist.x,wrist.y,wrist.z"
+    ),
 )
 """In the order in which they are tried: those recognised most reliably come first."""
 
@@ -96,8 +104,18 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
         raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
-    file_format, data = _open(path, source)
-    return to_markers(file_format.read(data, source), source, unit, up, rate)
+    with _open(path, source) as file:
+        try:
+            file_format = _format(file.read(HEAD_SIZE), path, source)
+            size = os.fstat(file.fileno()).st_size
+            if size > file_format.max_size:
+                most = f"{file_format.max_size >> 20} MiB, the most for {file_format.name}"
+                raise CaptureError(f"{source}: larger than {most}: split the take")
+            file.seek(0)
+            recording = file_format.read(file, source)
+        except OSError as error:
+            raise _unreadable(source, error) from None
+    return to_markers(recording, source, unit, up, rate)
 
 
 def _is_utf8(path: str) -> bool:
@@ -105,26 +123,20 @@ def _is_utf8(path: str) -> bool:
     return path.encode("utf-8", "replace").decode() == path
 
 
-def _open(path: Path, source: str) -> tuple[FileFormat, bytes]:
-    """The format and all bytes of a file; a file of unknown format is not read beyond its head."""
+def _open(path: Path, source: str) -> BinaryIO:
     try:
         if path.exists() and not path.is_file():
             raise CaptureError(f"{source}: a folder or a device, expected a capture file")
-        with path.open("rb") as file:
-            head = file.read(HEAD_SIZE)
-            file_format = _format(head, path, source)
-            if os.fstat(file.fileno()).st_size > file_format.max_size:
-                raise CaptureError(
-                    f"{source}: larger than {file_format.max_size >> 20} MiB, the most for {file_format.name}: "
-                    "split the take"
-                )
-            file.seek(0)
-            return file_format, file.read()
+        return path.open("rb")
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CaptureError(f"{source}: cannot be opened, {reason.lower()}") from None
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: str, error: Exception) -> CaptureError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return CaptureError(f"{source}: cannot be opened, {reason.lower()}")
 
 
 def _format(head: bytes, path: Path, source: str) -> FileFormat:

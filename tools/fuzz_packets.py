@@ -132,9 +132,9 @@ def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
     said = [packet for moment in moments(8) for packet in say(moment)] if say else []
     found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
     for path in takes:
-        data = path.read_bytes()
-        head, start = read_header(data, str(path))
-        found += [packet.content for packet in read_packets(data, start)] if head.device == device else []
+        with path.open("rb") as file:
+            head, start = read_header(file, str(path))
+            found += [packet.content for packet in read_packets(file, start)] if head.device == device else []
     if not found:
         print(f"{device}: its sender's packets are known to a connection only, expected a raw take", file=sys.stderr)
     return [packet for packet in found if packet]

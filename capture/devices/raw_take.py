@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from ...errors import CaptureError
 
@@ -69,13 +69,15 @@ def packet_bytes(packet: Packet) -> bytes:
     return RECORD.pack(size, packet.time, checksum) + packet.content
 
 
-def read_header(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
+def read_header(file: BinaryIO, source: str) -> tuple[RawTakeHeader, int]:
     """The header of a file and the byte offset of its first packet. Raises CaptureError if it is not a raw take's."""
-    end = data.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER_SIZE)
-    if not is_raw_take(data) or end < 0:
+    file.seek(0)
+    head = file.read(len(MAGIC) + MAX_HEADER_SIZE)
+    end = head.find(b"\n", len(MAGIC))
+    if not is_raw_take(head) or end < 0:
         raise CaptureError(f"{source}: not a raw take, expected '{MAGIC.decode().strip()}' and a header")
     try:
-        fields: Any = json.loads(data[len(MAGIC) : end])
+        fields: Any = json.loads(head[len(MAGIC) : end])
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict) or not isinstance(fields.get("device"), str):
@@ -84,22 +86,27 @@ def read_header(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
     return RawTakeHeader(**known), end + 1
 
 
-def is_raw_take(data: bytes) -> bool:
-    """Whether a file starts as a raw take does, of either format."""
-    return data.startswith((MAGIC, MAGIC_1))
+def is_raw_take(head: bytes) -> bool:
+    """Whether a file that starts with these bytes is a raw take, of either format."""
+    return head.startswith((MAGIC, MAGIC_1))
 
 
-def read_packets(data: bytes, start: int) -> Iterator[Packet]:
+def read_packets(file: BinaryIO, start: int) -> Iterator[Packet]:
     """The packets from byte offset `start` to the end, or to the first that is damaged; none is empty.
 
-    A time that format 1 does not protect, and that no take can have, becomes that of the packet before.
+    One is read after the other, so that a file of any size takes little memory. A time that format 1 does not protect,
+    and that no take can have, becomes that of the packet before.
     """
-    time_is_checked, before = data.startswith(MAGIC), 0.0
-    while start + RECORD.size <= len(data):
-        length, time, checksum = RECORD.unpack_from(data, start)
-        content = data[start + RECORD.size : start + RECORD.size + length]
+    file.seek(0)
+    time_is_checked, before = file.read(len(MAGIC)) == MAGIC, 0.0
+    file.seek(start)
+    while len(record := file.read(RECORD.size)) == RECORD.size:
+        length, time, checksum = RECORD.unpack(record)
+        if not 0 < length <= MAX_PACKET_SIZE:
+            return
+        content = file.read(length)
         expected = zlib.crc32(content, zlib.crc32(_HEAD.pack(length, time)) if time_is_checked else 0)
-        if not 0 < length <= MAX_PACKET_SIZE or len(content) < length or expected != checksum:
+        if len(content) < length or expected != checksum:
             return
         start += RECORD.size + length
         before = time if math.isfinite(time) and 0.0 <= time <= MAX_TAKE_S else before

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
+from os import SEEK_END
+from typing import BinaryIO
 
 import numpy as np
 
@@ -22,26 +24,30 @@ CONTEXT_WAIT_S = 30.0
 """s of a take in which the names of its first frames are looked for."""
 MAX_POINTS = 4096
 """Most points in a recording, a bound for hostile files."""
+MAX_FRAMES = 1 << 21
+"""Most frames in a recording: four hours at 120 Hz."""
+MAX_POSITIONS = 1 << 27
+"""Most positions in its frames, with those of points that are never seen."""
 MAX_SAMPLES = 1 << 26
 """Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
 
-def read(data: bytes, source: str) -> Recording:
+def read(file: BinaryIO, source: str) -> Recording:
     """Read all frames of a raw take, timed as in DeviceClock.
 
-    Raises CaptureError if the device is unknown or no packet holds a frame.
+    Raises CaptureError if the device is unknown, no packet holds a frame, or the frames are too many.
     """
     # Imported here because the protocols of some devices import file formats.
     from .device_table import DEVICES
 
-    header, start = read_header(data, source)
+    header, start = read_header(file, source)
     if header.device not in DEVICES:
         raise CaptureError(f"{source}: recorded from {quoted(header.device)}, expected one of {', '.join(DEVICES)}")
     parser, stats, clock = DEVICES[header.device].parser(), StreamStats(), DeviceClock()
-    for content in _first_context(DEVICES[header.device].parser(), read_packets(data, start)):
+    for content in _first_context(DEVICES[header.device].parser(), read_packets(file, start)):
         deque(parser.feed(content), maxlen=0)
-    frames, end = [], start
-    for packet in read_packets(data, start):
+    frames, positions, end = list[Frame](), 0, start
+    for packet in read_packets(file, start):
         end = packet.end
         stats.packets += 1
         try:
@@ -52,6 +58,11 @@ def read(data: bytes, source: str) -> Recording:
         # Late frames are dropped here as they are live.
         newer = [frame for frame in parsed if stats.add(frame, packet.time)]
         frames += [replace(frame, time=clock.frame_time(frame.time, packet.time)) for frame in newer]
+        positions += sum(len(frame.names) for frame in newer)
+        if len(frames) > MAX_FRAMES or positions > MAX_POSITIONS:
+            raise CaptureError(
+                f"{source}: over {len(frames) - 1} frames, expected {MAX_FRAMES} at most, and {MAX_POSITIONS} positions"
+            )
     if not frames:
         reason = f": the last was rejected because {stats.problem}" if stats.problem else ""
         raise CaptureError(f"{source}: no frame of a hand in {stats.packets} packets{reason}")
@@ -66,7 +77,7 @@ def read(data: bytes, source: str) -> Recording:
         up="z",
         up_is_defined=True,
         timecode=frames[0].timecode,
-        warnings=_warnings(stats, len(data) - end),
+        warnings=_warnings(stats, file.seek(0, SEEK_END) - end),
     )
 
 

@@ -1,13 +1,16 @@
 """Records of a raw take: what damage to a time, a length or a file's end costs."""
 
 import struct
+import tracemalloc
 import zlib
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.capture.devices import raw_take_reader
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import (
     MAGIC,
@@ -22,6 +25,7 @@ from knuckle.capture.devices.raw_take import (
 )
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.quest import QuestSender
+from knuckle.errors import CaptureError
 
 from .moments import moments
 
@@ -48,7 +52,8 @@ def file_1(packets: list[Packet]) -> bytes:
 
 
 def contents(data: bytes) -> list[bytes]:
-    return [packet.content for packet in read_packets(data, read_header(data, "test")[1])]
+    file = BytesIO(data)
+    return [packet.content for packet in read_packets(file, read_header(file, "test")[1])]
 
 
 def test_both_formats_are_read_alike(tmp_path: Path) -> None:
@@ -89,6 +94,34 @@ def test_zeros_after_the_last_packet_are_no_packets(magic: bytes) -> None:
     assert contents(HEADER.replace(MAGIC, magic) + bytes(10_000)) == []
 
 
+def test_a_take_is_read_packet_by_packet_whatever_its_size(tmp_path: Path) -> None:
+    """A file may be given any size without being written: what was not has no blocks on the disk."""
+    path = tmp_path / "sparse.rawtake"
+    path.write_bytes(HEADER + b"".join(map(packet_bytes, packets_sent(20))))
+    whole = capture.read(path)
+    with path.open("r+b") as file:
+        file.truncate(3_900_000_000)
+    tracemalloc.start()
+    sparse = capture.read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(sparse.positions, whole.positions)
+    assert peak < 10e6
+
+
+def test_a_take_of_too_many_frames_is_refused_before_they_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "long.rawtake"
+    path.write_bytes(HEADER + b"".join(map(packet_bytes, packets_sent(40))))
+    for bound, most in (("MAX_FRAMES", 20), ("MAX_POSITIONS", 1000)):
+        with monkeypatch.context() as patch:
+            patch.setattr(raw_take_reader, bound, most)
+            with pytest.raises(CaptureError, match=rf"over 2\d frames, expected .*{most}"):
+                capture.read(path)
+    assert len(capture.read(path).times) > 20
+
+
 def test_packets_that_arrived_at_one_moment_have_a_rate_that_is_told(tmp_path: Path) -> None:
     sent = [Packet(0.0, packet.content) for packet in packets_sent(20)]
     path = tmp_path / "burst.rawtake"
@@ -98,4 +131,6 @@ def test_packets_that_arrived_at_one_moment_have_a_rate_that_is_told(tmp_path: P
 
 
 def test_all_devices_are_known_to_the_header() -> None:
-    assert all(read_header(header_bytes(RawTakeHeader(device)), "test")[0].device == device for device in DEVICES)
+    assert all(
+        read_header(BytesIO(header_bytes(RawTakeHeader(device))), "test")[0].device == device for device in DEVICES
+    )

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -139,10 +140,10 @@ def test_a_take_that_ends_in_the_midst_of_a_packet_is_read_up_to_there(
     come(receiver, 5)
     receiver.end_recording()
     data = (tmp_path / "a.rawtake").read_bytes()
-    start = read_header(data, "a")[1]
-    count = len(list(read_packets(data, start)))
+    start = read_header(BytesIO(data), "a")[1]
+    count = len(list(read_packets(BytesIO(data), start)))
     assert count == 20
-    assert len(list(read_packets(data[:-7], start))) == count - 1
+    assert len(list(read_packets(BytesIO(data[:-7]), start))) == count - 1
     (tmp_path / "b.rawtake").write_bytes(data[:-7])
     assert any("incomplete packet" in warning for warning in capture.read(tmp_path / "b.rawtake").warnings)
 

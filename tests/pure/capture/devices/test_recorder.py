@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_a_full_disk_is_told_and_what_came_before_is_kept(address: Address, tmp_
     assert "File too large" in recorder.problem and "the take up to then is kept" in recorder.problem
     assert path.stat().st_size == room
     data = path.read_bytes()
-    packets = list(read_packets(data, read_header(data, "full")[1]))
+    packets = list(read_packets(BytesIO(data), read_header(BytesIO(data), "full")[1]))
     assert len(data) - packets[-1].end < 1500, "no more is lost than a packet that is not whole"
     take = capture.read(path)
     numbers = np.round(take.times * 60).astype(int)
