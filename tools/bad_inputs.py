@@ -69,16 +69,17 @@ def cell(text: str) -> str:
 
 def rig_message(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
     """The message of `knuckle solve` about a rig, without its leading path."""
-    file, messages = folder / "rig.blend", io.StringIO()
+    file, written = folder / "rig.blend", io.BytesIO()
     with suppressed_output():
         bpy.ops.wm.read_factory_settings(use_empty=True)
         make()
         bpy.ops.wm.save_as_mainfile(filepath=str(file))
-    with contextlib.redirect_stderr(messages):
+    # The command reconfigures its streams, as a process's can be.
+    with io.TextIOWrapper(written, "utf-8", write_through=True) as messages, contextlib.redirect_stderr(messages):
         knuckle(
             ["solve", str(DEMO_CAPTURE), "--rig", str(file), "--out", str(folder / "out.blend"), "--end", "5", *options]
         )
-    return messages.getvalue().strip().removeprefix("knuckle: ").removeprefix(f"{file}: ")
+        return written.getvalue().decode().strip().removeprefix("knuckle: ").removeprefix(f"{file}: ")
 
 
 if __name__ == "__main__":

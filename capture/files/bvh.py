@@ -25,6 +25,9 @@ _FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
 MAX_NUMBER = 1e9
 """Numbers beyond it, in any unit, are damaged."""
 
+MAX_JOINTS = 4096
+"""Most joints and end sites of a skeleton; a body with fingers, face and clothes has some hundreds."""
+
 
 @dataclass(slots=True)
 class _Joint:
@@ -111,6 +114,8 @@ class _Hierarchy:
 
     def _add_joint(self, words: list[str], where: str) -> None:
         """Add a ROOT, JOINT or End Site; its opening bracket may be on the same line."""
+        if len(self.joints) == MAX_JOINTS:
+            raise CaptureError(f"{where}: over {MAX_JOINTS} joints, expected a skeleton with fewer")
         has_bracket = words[-1] == "{"
         parent = self.open_joints[-1] if self.open_joints else -1
         name = " ".join(words[1 : len(words) - has_bracket]) or f"joint_{len(self.joints) + 1}"

@@ -292,6 +292,11 @@ BAD: list[tuple[str, Make, str]] = [
         "joints.bvh, line 2: MOTION before any joint, expected ROOT and its joints",
     ),
     (
+        "crowd.bvh",
+        lambda: b"HIERARCHY\n" + b"ROOT a\n{\n" * 5000,
+        "crowd.bvh, line 8194: over 4096 joints, expected a skeleton with fewer",
+    ),
+    (
         "offset.bvh",
         edited(samples.bvh, "OFFSET 9.0 0.0", "OFFSET 9.0 x"),
         "offset.bvh, line 8: an offset of '9.0 x 0.0', expected three numbers",
@@ -478,7 +483,7 @@ def empty_frames() -> bytes:
 
 def still_joints() -> bytes:
     """Many joints without channels and many short rows."""
-    joints = b"JOINT a\n{\nOFFSET 1 1 1\nCHANNELS 0\n}\n" * 10_000
+    joints = b"JOINT a\n{\nOFFSET 1 1 1\nCHANNELS 0\n}\n" * 4000
     head = (
         b"HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 1 Xrotation\n"
         + joints
