@@ -5,23 +5,18 @@
 
 The captures are small ones of every format, two closing hands in most of them. Bytes, numbers, cells, lines and values
 of JSON are mutated; `info`, `solve` or `calibrate` is run. Reported with the seed, the number and the kept file are
-tracebacks, any other exit status than 0 and 1, more than one sentence, over SECONDS or MEMORY, and results that are not
-finite or not of a hand without a word about it. Then the exit status is 1.
+tracebacks, any other exit status than 0 and 1, more than one sentence, too much time or memory, and results that are
+not finite or not of a hand without a word about it. Then the exit status is 1.
 """
 
-import argparse
 import contextlib
 import io
 import json
 import random
-import resource
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,18 +25,11 @@ from knuckle.cli.main import main as knuckle
 from knuckle.hand.joints import JOINTS
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.files import samples
+from knuckle.tools.fuzzing import Fuzzing, Result, main
 from knuckle.tools.mutations import mutated
 
-FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
-"""Where files that found something are kept."""
 COUNTS = [1, 1, 2, 4, 16]
 """Mutations of a file, each as likely."""
-BATCH = 50
-"""Files of one process."""
-SECONDS = 20
-"""Processor time of a file."""
-MEMORY = 6 * 2**30
-"""Bytes of address space of the process, 2 GiB of which Blender's module takes at the start."""
 EXTREME_CELLS = [
     "",
     "0",
@@ -62,6 +50,7 @@ HAND_SIZE_MM, RATE = (100.0, 260.0), (1.0, 2000.0)
 """What a person's hand and a device's frames are; outside it something must be said."""
 
 
+@cache
 def captures() -> dict[str, bytes]:
     """Small captures of every format."""
     labelled = [f"{side}_{joint}" for side in ("left", "right") for joint in JOINTS]
@@ -197,82 +186,20 @@ def implausible(folder: Path, said: str) -> str:
     return ""
 
 
-def work(seed: int, numbers: range) -> None:
-    """Try files, each in a folder of its own; prints a line of JSON for each."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    results = sys.stdout
+def try_capture(dice: random.Random, folder: Path, tell: Callable[[str], None]) -> Result:
+    """Mutate a capture, and run a command on it."""
     files = captures()
-    names, contents = list(files), list(files.values())
-    for number in numbers:
-        dice = random.Random(f"{seed} {number}")
-        name = dice.choice(names)
-        content = mutate(dice, name, files[name], contents)
-        folder = Path(tempfile.mkdtemp(prefix="knuckle-fuzz-"))
-        capture = folder / name
-        capture.write_bytes(content)
-        arguments = command(dice, capture)
-        print(json.dumps([number, str(folder), arguments]), file=results, flush=True)
-        # The process is killed at the end of its processor time.
-        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + SECONDS, resource.RLIM_INFINITY))
-        begun = time.process_time()
-        status, found = attempt(arguments, folder)
-        print(json.dumps([found, time.process_time() - begun, status]), file=results, flush=True)
-        if not found:
-            shutil.rmtree(folder)
+    name = dice.choice(list(files))
+    capture = folder / name
+    capture.write_bytes(mutate(dice, name, files[name], list(files.values())))
+    arguments = command(dice, capture)
+    tell(" ".join(arguments))
+    status, wrong = attempt(arguments, folder)
+    return Result(wrong, "done" if status == 0 else "refused")
 
 
-@dataclass(slots=True)
-class Tally:
-    """Results of the files."""
-
-    tried: int = 0
-    done: int = 0
-    """Files whose command succeeded."""
-    found: int = 0
-    slowest: float = 0.0
-    """s of processor time, of one file."""
-
-
-def run(seed: int, numbers: range, tally: Tally) -> None:
-    """Try files in a process of their own, which may end before all are tried."""
-    tool = [sys.executable, __file__, "--seed", str(seed), "--numbers", str(numbers.start), str(numbers.stop)]
-    done = subprocess.run(tool, check=False, capture_output=True, text=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    for begun, ended in zip(lines[::2], [*lines[1::2], ["the process ended", SECONDS, -1]], strict=False):
-        tally.tried, tally.done = tally.tried + 1, tally.done + (ended[2] == 0)
-        tally.slowest = max(tally.slowest, ended[1])
-        if ended[0]:
-            tally.found += 1
-            kept = FOUND / f"{seed}_{begun[0]}"
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.move(begun[1], kept)
-            print(f"seed {seed}, number {begun[0]}: {' '.join(begun[2])}\n  kept in {kept}\n  {ended[0]}", flush=True)
-    if done.returncode:
-        print(f"  exit status {done.returncode} of the process: {done.stderr[-2000:]}")
-        tally.found += len(lines) % 2 == 0
-
-
-def main() -> int:
-    """See above."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**31))
-    parser.add_argument("--number", type=int)
-    parser.add_argument("--numbers", type=int, nargs=2, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.numbers:
-        work(chosen.seed, range(*chosen.numbers))
-        return 0
-    FOUND.mkdir(parents=True, exist_ok=True)
-    tally, end, first = Tally(), time.monotonic() + chosen.seconds, chosen.number or 0
-    while not tally.tried or time.monotonic() < end:
-        # What ended the process is not tried again.
-        start = first + tally.tried
-        run(chosen.seed, range(start, start + (1 if chosen.number is not None else BATCH)), tally)
-    counts = f"{tally.done} done, {tally.tried - tally.done} refused, {tally.found} found something"
-    print(f"fuzz: {tally.tried} files with seed {chosen.seed}: {counts}; {tally.slowest:.1f} s the longest")
-    return 1 if tally.found else 0
-
+FUZZING = Fuzzing("files", try_capture, batch=50, seconds=20, memory=6 * 2**30)
+"""Blender's module takes 2 GiB of address space at the start."""
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__file__, __doc__, FUZZING))

@@ -1,0 +1,151 @@
+"""The main loop of the fuzz tools whose runs may end the process that they are in: by their memory, time or a crash.
+
+Runs have a seed and a number, which repeat them. Batches of runs are tried in a process each; its standard output has a
+line of JSON for whatever a run does, before it is done, and one for how the run ended.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
+"""Where the files of runs that found something are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run ended."""
+
+    wrong: str
+    """What is wrong, empty if nothing."""
+    outcome: str
+    """What runs are counted by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzing:
+    """What is tried, and within which bounds."""
+
+    runs: str
+    """What runs are called."""
+    attempt: Callable[[random.Random, Path, Callable[[str], None]], Result]
+    """A run, of these dice, in an empty folder; it tells whatever it does before it does it."""
+    batch: int
+    """Runs of one process."""
+    seconds: int
+    """Processor time of a run."""
+    memory: int
+    """Bytes of address space of the process."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Results of the runs."""
+
+    tried: int = 0
+    found: int = 0
+    slowest: float = 0.0
+    """s of processor time, of one run."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def summary(self, runs: str, seed: int) -> str:
+        """The last line that is printed."""
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
+        return (
+            f"fuzz: {self.tried} {runs} with seed {seed}: {counts}, {self.found} found something; "
+            f"{self.slowest:.1f} s the longest"
+        )
+
+
+def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
+    """Try runs for as long as the command line says. tool: the script. Returns 1 if a run found something."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31))
+    parser.add_argument("--number", type=int)
+    parser.add_argument("--numbers", type=int, nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.numbers:
+        _work(fuzzing, chosen.seed, range(*chosen.numbers), sys.stdout)
+        sys.stdout.flush()
+        os._exit(0)  # Blender 4.5 may wait for a thread of its own for ever as it ends
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tally, end, first = Tally(), time.monotonic() + chosen.seconds, chosen.number or 0
+    size = fuzzing.batch if chosen.number is None else 1
+    try:
+        while not tally.tried or time.monotonic() < end:
+            # What ended the process is not tried again.
+            start = first + tally.tried
+            _try_batch(tool, chosen.seed, range(start, start + size), tally)
+    except KeyboardInterrupt:
+        print("fuzz: the last batch was interrupted")
+    print(tally.summary(fuzzing.runs, chosen.seed))
+    return 1 if tally.found else 0
+
+
+def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
+    """Try runs; prints lines of JSON. A run that is over its processor time is killed."""
+    resource.setrlimit(resource.RLIMIT_AS, (fuzzing.memory, fuzzing.memory))
+    scratch = Path(tempfile.gettempdir())
+    for number in numbers:
+        folder = _folder(scratch, number)
+        folder.mkdir()
+        begun = time.process_time()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(begun) + fuzzing.seconds, resource.RLIM_INFINITY))
+
+        def tell(what: str, number: int = number) -> None:
+            print(json.dumps([number, what]), file=told, flush=True)
+
+        result = fuzzing.attempt(random.Random(f"{seed} {number}"), folder, tell)
+        spent = time.process_time() - begun
+        print(json.dumps([number, result.wrong, result.outcome, spent]), file=told, flush=True)
+        if not result.wrong:
+            shutil.rmtree(folder)
+
+
+def _folder(scratch: Path, number: int) -> Path:
+    return scratch / f"run-{number}"
+
+
+def _try_batch(tool: str, seed: int, numbers: range, tally: Tally) -> None:
+    """Try runs in a process of their own, and keep the files of those that find something."""
+    command = [sys.executable, tool, "--seed", str(seed), "--numbers", str(numbers.start), str(numbers.stop)]
+    with tempfile.TemporaryDirectory(prefix="knuckle-fuzz-") as scratch:
+        # What is saved for the user, as poses and presets are, is found in no other run.
+        environment = os.environ | {"TMPDIR": scratch, "BLENDER_USER_RESOURCES": f"{scratch}/user"}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+        steps = {number: [line[1] for line in lines if line[0] == number and len(line) == 2] for number in numbers}
+        ended = [line for line in lines if len(line) > 2]
+        if done.returncode:
+            wrong = f"exit status {done.returncode} of the process: {done.stderr[-3000:]}"
+            ended.append([numbers.start + len(ended), wrong, "ended the process", 0.0])
+        for number, wrong, outcome, spent in ended:
+            tally.tried += 1
+            tally.outcomes[outcome] += 1
+            tally.slowest = max(tally.slowest, spent)
+            if wrong:
+                tally.found += 1
+                print(f"seed {seed}, number {number}: {'; '.join(steps.get(number, []))}\n{wrong}", flush=True)
+                _keep(_folder(Path(scratch), number), FOUND / f"{seed}_{number}")
+
+
+def _keep(folder: Path, kept: Path) -> None:
+    if folder.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.move(folder, kept)
+        print(f"  kept in {kept}", flush=True)
