@@ -25,11 +25,11 @@ from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 from knuckle.tests.blender.test_bakes import readable  # noqa: E402
 from knuckle.tests.blender.test_proportions import GLOVE, POSES, baked, misses  # noqa: E402
+from knuckle.tools.doc_sections import fill  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 PAGE, PICTURE = ROOT / "docs" / "explanation" / "proportions.md", ROOT / "docs" / "pictures" / "proportions.png"
-BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 HEAD = (
     "| Rig | Recording | s | " + " | ".join(f"{what}: tips, gaps" for what in KEEPS) + " |\n|---|---|---|---|---|---|\n"
 )
@@ -42,9 +42,8 @@ PIXELS = 420
 def main() -> None:
     """Write the picture, then the table."""
     hand_pictures.write_picture(PICTURE, picture())
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     rows = "".join(row(name, recording) for name in SHOWN for recording in ("glove", "gestures"))
-    PAGE.write_text(before + BEGIN + HEAD + rows + END + rest.split(END)[1], encoding="utf-8")
+    fill(PAGE, {"recordings": HEAD + rows})
 
 
 def picture() -> hand_pictures.Floats:

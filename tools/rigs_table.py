@@ -14,10 +14,10 @@ from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.tests.blender.baking import HELD, Bone, bake, headset_clip, measured
 from knuckle.tests.blender.curling import Curl, curls, whole_curls
 from knuckle.tests.blender.rigs import PLACES, RIGS, Truth, mirrored, placed, strange
+from knuckle.tools.doc_sections import fill
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
-FOUND, BAKED, END = "<!-- table -->\n", "<!-- bakes -->\n", "<!-- end of table -->\n"
 FOUND_HEAD = (
     "| Rig | Bones | Right | Least confidence | x1 … xn | at 0.01 | mirrored "
     "| Nearer by | Aside | Whole: nearer | aside |\n"
@@ -34,19 +34,16 @@ GLOVES, POSES = slice(0, None, 10), slice(HELD // 2, None, HELD)
 def main() -> None:
     """Open every rig and write a row for each into both tables."""
     page = ROOT / "docs" / "reference" / "rigs.md"
-    text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         clip = headset_clip(CAPTURES / "webxr_poses_right.js", Path(folder) / "poses.json")
-        text = filled(text, FOUND, FOUND_HEAD + "".join(row(name) for name in RIGS))
-        text = filled(text, BAKED, BAKED_HEAD + "".join(baked(name, clip) for name in RIGS))
-    page.write_text(text, encoding="utf-8")
+        fill(
+            page,
+            {
+                "detection": FOUND_HEAD + "".join(row(name) for name in RIGS),
+                "bakes": BAKED_HEAD + "".join(baked(name, clip) for name in RIGS),
+            },
+        )
     print(f"{len(RIGS)} rigs, Blender {bpy.app.version_string}")
-
-
-def filled(text: str, begin: str, table: str) -> str:
-    """The page with the table between its marks replaced."""
-    before, rest = text.split(begin)
-    return before + begin + table + END + rest.split(END, 1)[1]
 
 
 def baked(name: str, clip: Path) -> str:
@@ -65,8 +62,10 @@ def angle_cells(bones: list[Bone]) -> tuple[str, str]:
     maximum of the last bones' angles to the observed directions."""
     if not bones:
         return "–", "–"
-    seen = np.nanquantile([bone.seen for bone in bones if bone.last], [0.5, 0.95, 1.0])
-    return f"{max(bone.kept for bone in bones):.2f}°", ", ".join(f"{angle:.1f}°" for angle in seen)
+    observed = np.array([bone.seen for bone in bones if bone.last])
+    observed = observed[np.isfinite(observed)]
+    quantiles = np.quantile(observed, [0.5, 0.95, 1.0]) if observed.size else ()
+    return f"{max(bone.kept for bone in bones):.2f}°", ", ".join(f"{angle:.1f}°" for angle in quantiles) or "–"
 
 
 def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) -> list[Bone]:

@@ -13,23 +13,19 @@ import numpy as np
 import pytest
 
 from knuckle.hand.rotations import from_matrix, multiply
+from knuckle.tools.doc_sections import sections_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 BENCHMARKS = ROOT / "tools" / "benchmarks"
-SECTION = re.compile(r"<!-- ([\w ]+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,]*\.?\d*")
 UNITS = 2.0
 """Of the last digit printed, by which a figure may differ: another machine's BLAS rounds otherwise."""
 
 
-def sections(page: Path) -> dict[str, str]:
-    return dict(SECTION.findall(page.read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if sections(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if sections_of(page)], ids=lambda page: page.name)
 def test_no_table_that_a_script_makes_is_empty(page):
-    assert [name for name, text in sections(page).items() if not text.strip()] == []
+    assert [name for name, text in sections_of(page).items() if not text.strip()] == []
 
 
 def differences(printed: str, found: str) -> list[str]:
@@ -60,7 +56,7 @@ def script(monkeypatch):
 
 def check(page: str, section: str, rows: Iterable[Iterable[str | None]]) -> None:
     """Holds the rows of a page that begin with the same words to these; None is a time, which is not compared."""
-    lines = sections(ROOT / "docs" / page)[section].splitlines()
+    lines = sections_of(ROOT / "docs" / page)[section].splitlines()
     printed = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines]
     for row in rows:
         cells = list(row)
@@ -76,7 +72,7 @@ def test_the_tables_page_has_the_figures_that_its_script_finds(name, script, req
     if name in ("left", "right"):
         request.getfixturevalue("glove")
     found = script("papers_table").SECTIONS[name]()
-    printed = sections(ROOT / "docs" / "explanation" / "table.md")[name]
+    printed = sections_of(ROOT / "docs" / "explanation" / "table.md")[name]
     assert differences(printed.strip(), found.strip()) == []
 
 

@@ -1,8 +1,9 @@
 """Rows of a table on the page, so that one method can be measured without the others."""
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from knuckle.tools.doc_sections import sections_of
 
 
 def merged(page: Path, section: str, keys: int, order: list[str], measured: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -21,6 +22,5 @@ def merged(page: Path, section: str, keys: int, order: list[str], measured: Iter
 
 
 def _rows(page: Path, section: str) -> list[list[str]]:
-    found = re.search(rf"<!-- {section} -->\n(.*?)<!-- /{section} -->", page.read_text(), re.DOTALL)
-    lines = found[1].splitlines()[2:] if found else []
+    lines = sections_of(page).get(section, "").splitlines()[2:]
     return [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]

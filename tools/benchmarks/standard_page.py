@@ -1,7 +1,6 @@
 """The standard hand problem's figures as docs/reference/benchmarks.md, between two marks, and its pictures."""
 
 import math
-import re
 import statistics
 import sys
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from standard_runs import BLENDER, ENTRIES, MINK, Entry, Results, machine, media
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import svg
+from doc_sections import fill
 
 TARGETS = {"fabrik": (1.0, BLENDER), "cga": (1.0, BLENDER), "table": (0.3, BLENDER), "dynamical": (1.0, MINK)}
 """Live on A, each solver's median frame may take this many times the peer's."""
@@ -177,18 +177,3 @@ def write_page(docs: Path, results: Results) -> None:
     }
     fill(docs / "reference" / "benchmarks.md", sections)
     pictures(docs / "pictures", results)
-
-
-def fill(page: Path, sections: dict[str, str]) -> None:
-    """Puts each section between its two marks, <!-- name --> and <!-- /name -->."""
-    text = page.read_text()
-    for name, section in sections.items():
-        text, found = re.subn(
-            rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)",
-            lambda match, body=section: f"{match[1]}{body}\n{match[2]}",
-            text,
-            flags=re.DOTALL,
-        )
-        if not found:
-            raise SystemExit(f"{page}: there is no mark <!-- {name} -->")
-    page.write_text(text)

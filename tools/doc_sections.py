@@ -1,0 +1,25 @@
+"""Parts of the documentation's pages that scripts write, between the marks <!-- name --> and <!-- /name -->."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+SECTION = re.compile(r"<!-- ([\w ]+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
+
+
+def sections_of(page: Path) -> dict[str, str]:
+    """Return the text of each part of a page by its name."""
+    return dict(SECTION.findall(page.read_text(encoding="utf-8")))
+
+
+def fill(page: Path, sections: Mapping[str, str]) -> None:
+    """Replace the text of parts of a page. Exits where the page has no such part."""
+    missing = sections.keys() - sections_of(page)
+    if missing:
+        raise SystemExit(f"{page}: there is no mark <!-- {min(missing)} -->")
+
+    def replaced(match: re.Match[str]) -> str:
+        name, text = match[1], match[2]
+        return f"<!-- {name} -->\n{sections[name].rstrip() + chr(10) if name in sections else text}<!-- /{name} -->"
+
+    page.write_text(SECTION.sub(replaced, page.read_text(encoding="utf-8")), encoding="utf-8")
