@@ -94,20 +94,21 @@ def begin(
     )
 
 
-def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None) -> DragStep:
+def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None, along: Floats | None = None) -> DragStep:
     """Pose the hand with the dragged point at a goal, or towards it.
 
     Args:
         dragged: the drag.
         goal: (3,) m in the world.
         last: the result of the step before.
+        along: (3,) unit direction in which the goal may be anywhere, see Drag.step.
 
     Raises:
         RigError: the hand is gone.
         HandError: the solver does not support the hand.
     """
     follower, of = dragged.follower, dragged.drag
-    step = of.step(goal, last)
+    step = of.step(goal, last, along)
     if follower.arm is not None:
         root = step.pose.root.copy()
         root[0, :3, 3] = pose_arm(follower, follower.arm, step.pose, dragged.arm_roll)
