@@ -157,8 +157,9 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         self._mouse = mouse
         surface = self._surface(context) if event.ctrl and self.joint != WRIST else None
         if surface is None:
-            goal = self._goal
-            self._step = move(self._drag, goal, self._step)
+            along = self._view_direction(context)
+            self._step = move(self._drag, self._goal, self._step, along)
+            goal = self._drag.drag.reached(self._step, self._goal, along)
         else:
             if self._padded is None:
                 found = detection_cache.found(named_armature(context, self.armature), self.side)
@@ -172,6 +173,13 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         """(3,) m in the world, a point of the view in pixels at the depth of the goal."""
         depth = Vector(self._goal.tolist())
         return np.array(region_2d_to_location_3d(context.region, context.region_data, point, depth))
+
+    def _view_direction(self, context: "Context") -> Floats:
+        """(3,) unit vector in the world, along which the goal is seen."""
+        view: Any = context.region_data
+        eye = np.array(view.view_matrix.inverted())
+        direction: Floats = self._goal - eye[:3, 3] if view.is_perspective else eye[:3, 2]
+        return direction / np.linalg.norm(direction)
 
     def _surface(self, context: "Context") -> SurfaceHit | None:
         """The first surface under the mouse that is not the hand's own."""
@@ -198,7 +206,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            update_pin(armature, drag.hand_arm_of.rig_hand, digit)
+            update_pin(armature, drag.hand_arm.rig_hand, digit)
         key_posed(context, armature, moved, placed)
         return {"FINISHED"}
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand.jacobians import ROOT_DOFS, hand_topology
 from ...hand.joints import CHAIN_JOINTS, DIGITS
 from ...hand.kinematics import Pose
-from ...solvers.pose_problem import Objective, PoseProblem, solve
+from ...solvers.pose_problem import Objective, PoseProblem, Preferences, solve
 from .character_hand import Character
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,9 @@ def _move_tip(character: Character, angles: Floats, digit: str, goals: Floats) -
     start = pose = Pose(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles)
     shifted, max_shift = goals, MAX_SHIFT * character.length
     for _ in range(CORRECTIONS + 1):
-        problem = PoseProblem.of(start, free, [Objective(hand.site_index(tip), shifted)], posture=POSTURE_WEIGHT)
+        problem = PoseProblem.of(
+            start, free, [Objective(hand.site_index(tip), shifted)], preferences=Preferences(POSTURE_WEIGHT)
+        )
         pose = solve(problem, pose).pose
         error = goals - character.tips(pose.angles)[:, DIGITS.index(digit)]
         length = np.linalg.norm(error, axis=-1, keepdims=True)

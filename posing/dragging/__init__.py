@@ -1,6 +1,8 @@
 """Dragging a fingertip, a knuckle or the palm, with fingertips pinned."""
 
-from .drag import DRAGGABLE, WRIST, Drag, DragSolver, DragStep, Pin, drag
+from .drag import DRAGGABLE, WRIST, Drag, drag
+from .drag_pins import Pin
 from .drag_solvers import DRAG_SOLVERS, LABELS, NEAREST
+from .drag_step import DragSolver, DragStep
 
 __all__ = ["DRAGGABLE", "DRAG_SOLVERS", "LABELS", "NEAREST", "WRIST", "Drag", "DragSolver", "DragStep", "Pin", "drag"]

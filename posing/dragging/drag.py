@@ -5,9 +5,8 @@ rotates the hand about its wrist. The wrist moves the whole hand without rotatin
 goal that the dragged point stops where they would break.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +16,28 @@ from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
-from ...solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retry_strayed, solve
+from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Solution, angles_of, half_closed, solve
+from .curl import curl_preferences, curls
+from .drag_pins import PIN_MET, Pin, affected_pins, pin_objective
+from .drag_step import DragSolver, DragStep
 
 Floats = NDArray[np.float64]
 
-PIN_WEIGHT = 30.0
-"""Weight of a pin; that of the goal is 1."""
-PIN_MET = 1e-6
-"""Part of the hand's length: a fingertip so near to its pin is at it."""
-FARTHEST = 1.02
+FARTHEST = 0.9999
 """Parts of a digit's reach beyond which goals are brought nearer. The farther a goal, the more a digit would bend to
 come only a little nearer to it."""
+AT_GOAL = 1e-9
+"""m on a hand of the usual length: a point so near to its goal has not been dragged."""
 SAME_ANGLES = 1e-3
 """rad between two searches with the same result."""
+CHEAPER = 0.8
+"""Ratio of costs below which the result of another search is taken."""
+BUCKLED = np.deg2rad(6.0)
+"""rad, the least flexion of middle and last joints where a search begins: a straight digit buckles towards the palm."""
+WEIGHT = 10.0
+"""Weight of a goal without pins: preferences keep the point off it by some micrometres."""
+MISSED = 1.2e-4
+"""m on a hand of the usual length: a goal that is missed by more counts less, the farther it is."""
 RATE, SLACK = 8.0, 2.0
 """Degrees that an angle may change for each millimetre that the goal moves, on a hand of the usual length, and besides
 that in each step."""
@@ -43,68 +51,33 @@ DRAGGABLE: tuple[str, ...] = (WRIST, *KNUCKLES, *(joint for joints in CHAIN_JOIN
 """The joints that can be dragged."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pin:
-    """Where a fingertip is held."""
-
-    digit: str
-    place: Floats
-    """(3,) m in the world; with another digit, the vector from its tip in the wrist's frame."""
-    other: str | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DragStep:
-    """The result of a step of a drag, from which the next one continues."""
-
-    pose: Pose
-    """One frame."""
-    objectives: tuple[Objective, ...] = ()
-    """Those of the step; a pose that no step made has none."""
-    targets: Mapping[int, Floats] = field(default_factory=dict)
-    """Site -> (3,) m in the world, the target that the solver was given for it."""
-    state: Any = None
-    """What a solver keeps from one step to the next."""
-
-
-class DragSolver(Protocol):
-    """A frozen dataclass with one method."""
-
-    def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
-        """The pose that meets the problem's objectives, or comes near to them; last: the step before.
-
-        Raises HandError for a hand that the solver does not support.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Nearest:
     """The pose nearest to where the drag began, whatever path the goal took.
 
     A search from the last pose finds the bend next to it. Digits whose goal is out of reach change to other bends, and
-    a search from there may stay in one after the goal has come back. So a second search from the beginning is made from
-    then on until both agree, and the cheaper result is taken. With pins it ends with a step that raises the cost: it
-    comes from far away. A digit changes to another bend at a limited rate, while its point stays at the goal.
+    a search from there may stay in one after the goal has come back. So other searches, from the beginning and from
+    half closed digits, are made from then on until both agree, and the cheapest result is taken. With pins they end
+    with a step that raises the cost: they come from far away. A digit changes to another bend at a limited rate, while
+    its point stays at the goal.
     """
 
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """See DragSolver."""
         objectives, single = problem.objectives, len(problem.objectives) == 1
-        found = solve(problem, last.pose if last else None)
-        strayed = last is not None and bool(last.state)
-        if strayed:
-            other = solve(problem, patient=single)
-            strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
-            found = other if other.cost[0] < found.cost[0] else found
-        strayed = strayed or bool(found.strayed[0])
-        pose = (retry_strayed(problem, found) if single and found.strayed[0] else found).pose
+        problem = _weighted(problem, max(WEIGHT, objectives[0].weight)) if single else problem
+        pose, strayed = (_search if single else _search_with_pins)(problem, last)
         if last is not None and single and len(last.objectives) == 1:
             moved = float(np.linalg.norm(objectives[0].position - last.objectives[0].position))
             limit = np.deg2rad(SLACK + 1000 * RATE * moved / problem.scale)
             limited = _rate_limited(problem, last.pose, pose, limit)
             pose, strayed = limited, strayed or limited is not pose
-        targets = {each.site: each.position for each in objectives if each.relative is None}
+        sites = _sites(problem, pose)
+        targets = {
+            each.site: _goal(each, sites[ends[0][0]])
+            for each, ends in zip(objectives, problem.rows, strict=True)
+            if each.relative is None
+        }
         return DragStep(pose, objectives, targets, strayed)
 
 
@@ -129,6 +102,8 @@ class Drag:
     """(3,) m in the world, the first joint of the point's chain, which does not move."""
     reach: float
     """m, the farthest that the point can be from there."""
+    any_depth: bool
+    """Whether goals may be at any depth."""
 
     @property
     def hand(self) -> HandModel:
@@ -147,12 +122,19 @@ class Drag:
             return None
         return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
-    def step(self, goal: Floats, last: DragStep | None = None) -> DragStep:
-        """The pose of one frame with the point at its goal (3,) m in the world, or towards it; last: the step before.
+    def step(self, goal: Floats, last: DragStep | None = None, along: Floats | None = None) -> DragStep:
+        """The pose of one frame with the point at its goal, or towards it.
+
+        Args:
+            goal: (3,) m in the world.
+            last: the step before.
+            along: (3,) unit direction in which the goal may be anywhere, such as that of the view; None for none. It is
+                for points of fingers that Nearest drags, the goals of all others are points.
 
         Raises HandError for a hand that the solver does not support.
         """
-        objective = Objective(self.problem.objectives[0].site, self._within_reach(goal))
+        along = along if self.any_depth else None
+        objective = Objective(self.problem.objectives[0].site, self._within_reach(goal, along), along=along)
         return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
@@ -164,14 +146,23 @@ class Drag:
         pose = Pose(self.hand, root[None], last.pose.angles)
         return self.solver.step(problem, replace(last, pose=pose, objectives=()))
 
+    def reached(self, step: DragStep, goal: Floats, along: Floats) -> Floats:
+        """The goal (3,) m in the world of a step with any depth, at the depth of the dragged point."""
+        point = joint_position(step.pose, self.joint)[0]
+        return goal + ((point - goal) @ along) * along if self.any_depth else goal
+
     def tip_targets(self, step: DragStep) -> dict[str, Floats]:
         """Digit -> (3,) m in the world, the target that the solver was given for its tip."""
         named = {self.start.hand.sites[site].name: target for site, target in step.targets.items()}
         return {digit: named[joints[-1]] for digit, joints in CHAIN_JOINTS.items() if joints[-1] in named}
 
-    def _within_reach(self, goal: Floats) -> Floats:
+    def _within_reach(self, goal: Floats, along: Floats | None) -> Floats:
         """The goal, brought to where the point can nearly come; that of a knuckle, to the sphere on which it moves."""
         away = goal - self.base
+        if along is not None:
+            away = away - (away @ along) * along
+            length = float(np.linalg.norm(away))
+            return goal if length <= FARTHEST * self.reach else self.base + away * (FARTHEST * self.reach / length)
         length = float(np.linalg.norm(away))
         if self.joint == WRIST or (self.joint not in KNUCKLES and length <= FARTHEST * self.reach):
             return goal
@@ -198,7 +189,7 @@ def drag(
     own = None if whole else digit_of(joint)
     moving = {own} if own else set()
     others = [pin for pin in pins if pin.digit != own or pin.other or not joint.endswith("tip")]
-    kept = list(_affected(start, others, moving, whole))
+    kept = list(affected_pins(start, others, moving, whole))
     digits = {pin.digit for pin in kept} | {pin.other for pin in kept if pin.other} | moving
     bent = tuple(digit for digit in DIGITS if digit in digits)
     base = np.arange(3) if joint == WRIST else np.arange(3, ROOT_DOFS) if whole else np.zeros(0, int)
@@ -206,10 +197,88 @@ def drag(
     chain = (WRIST, joint) if whole else CHAIN_JOINTS[str(own)]
     rows = [JOINT_INDEX[each] for each in chain[: chain.index(joint) + 1]]
     places = kinematics.joint_frames(hand, start)[0, rows, :3, 3]
-    objectives = [Objective(hand.site_index(joint), places[-1]), *(_objective(hand, pin) for pin in kept)]
-    problem = PoseProblem.of(start, free, objectives, coupled=coupled)
+    objectives = [Objective(hand.site_index(joint), places[-1]), *(pin_objective(hand, pin) for pin in kept)]
+    curled = curls(joint) and not whole
+    preferred = curl_preferences(hand, joint) if curled else Preferences()
+    problem = PoseProblem.of(start, free, objectives, coupled=coupled, preferences=preferred)
     reach = float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
-    return Drag(start, joint, places[-1], problem, bent, coupled, solver or Nearest(), places[0], reach)
+    by = solver or Nearest()
+    any_depth = curled and isinstance(by, Nearest)
+    return Drag(start, joint, places[-1], problem, bent, coupled, by, places[0], reach, any_depth)
+
+
+def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
+    """The pose with a point at its goal, and whether the next step shall make the other searches too."""
+    start = problem.start
+    if _off(problem, start) <= AT_GOAL * problem.scale:
+        return start, False
+    found = solve(problem, _buckled(problem, last.pose if last else start))
+    strayed = bool(found.strayed[0])
+    if strayed or (last is not None and last.state):
+        angles = np.concatenate([start.angles, half_closed(problem)])
+        twice = problem.select(np.zeros(2, np.int64))
+        others = solve(twice, Pose(start.hand, twice.start.root, angles))
+        strayed = strayed or bool(np.abs(others.pose.angles[0] - found.pose.angles[0]).max() > SAME_ANGLES)
+        found = _cheapest(found, others)
+    missed, near = _off(problem, found.pose), MISSED * problem.scale
+    if missed > near:
+        # Out of reach, a digit shall not lean far for little.
+        weight = problem.objectives[0].weight * np.sqrt(near / missed)
+        found = solve(_weighted(problem, weight), found.pose)
+    return found.pose, strayed
+
+
+def _weighted(problem: PoseProblem, weight: float) -> PoseProblem:
+    """The problem of a single objective with another weight for it."""
+    return replace(problem, objectives=(replace(problem.objectives[0], weight=weight),))
+
+
+def _search_with_pins(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
+    """The same with fingertips at their pins."""
+    found = solve(problem, last.pose if last else None)
+    strayed = last is not None and bool(last.state)
+    if strayed:
+        other = solve(problem, patient=False)
+        strayed = bool(np.abs(other.pose.angles - found.pose.angles).max() > SAME_ANGLES)
+        found = other if other.cost[0] < found.cost[0] else found
+    return found.pose, strayed or bool(found.strayed[0])
+
+
+def _cheapest(found: Solution, others: Solution) -> Solution:
+    """The solution of one frame, or that of others which is far cheaper."""
+    best = int(np.argmin(others.cost))
+    if others.cost[best] >= CHEAPER * found.cost[0]:
+        return found
+    pose = Pose(others.pose.hand, others.pose.root[[best]], others.pose.angles[[best]])
+    return Solution(pose, others.cost[[best]], others.strayed[[best]])
+
+
+def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
+    """The pose with its middle and last joints bent at least a little, as far as they can."""
+    least = np.minimum(BUCKLED, pose.hand.limits[:, 1])
+    bends = problem.bending & (pose.angles < least)
+    return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
+
+
+def _off(problem: PoseProblem, pose: Pose) -> float:
+    """m from the first objective's goal to its point."""
+    objective, point = problem.objectives[0], _sites(problem, pose)[0]
+    return float(np.linalg.norm(point - _goal(objective, point)))
+
+
+def _goal(objective: Objective, point: Floats) -> Floats:
+    """(3,) m in the world, where an objective has its site, at the depth of a point if any depth will do."""
+    if objective.along is None:
+        return objective.position
+    goal: Floats = objective.position + ((point - objective.position) @ objective.along) * objective.along
+    return goal
+
+
+def _sites(problem: PoseProblem, pose: Pose) -> Floats:
+    """(S, 3) m in the world, the sites of the objectives."""
+    root = pose.root[0]
+    sites: Floats = problem.chains.at(pose.angles).positions[0] @ root[:3, :3].T + root[:3, 3]
+    return sites
 
 
 def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float) -> Pose:
@@ -223,35 +292,3 @@ def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float) ->
     corrected = solve(replace(problem, start=between)).pose
     from_last, left = (np.abs(corrected.angles - other.angles).max() for other in (last, pose))
     return corrected if from_last <= OVERSHOOT * limit and left <= largest - CLOSER * limit else between
-
-
-def _objective(hand: HandModel, pin: Pin) -> Objective:
-    site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
-    other = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
-    return Objective(site, pin.place, PIN_WEIGHT, other)
-
-
-def _affected(start: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
-    """The pins that a drag of digits, or of the whole hand, could break, and those that are not met yet. The digits of
-    the others keep their angles exactly."""
-    near = PIN_MET * middle_finger_length(start.hand)
-    left, digits = list(pins), set(moving)
-    while True:
-        broken = [
-            pin
-            for pin in left
-            if {pin.digit, pin.other} & digits or (whole and not pin.other) or _distance(start, pin) > near
-        ]
-        if not broken:
-            return
-        yield from broken
-        left = [pin for pin in left if pin not in broken]
-        digits |= {digit for pin in broken for digit in (pin.digit, pin.other) if digit}
-
-
-def _distance(pose: Pose, pin: Pin) -> float:
-    """m from a fingertip to its pin."""
-    tip = joint_position(pose, CHAIN_JOINTS[pin.digit][-1])[0]
-    if pin.other:
-        tip = (tip - joint_position(pose, CHAIN_JOINTS[pin.other][-1])[0]) @ pose.root[0, :3, :3]
-    return float(np.linalg.norm(tip - pin.place))

@@ -19,7 +19,8 @@ from ...solvers import SOLVER, make
 from ...solvers.pose_problem import Objective, PoseProblem, sites_of, solve
 from ...solvers.registry import KindLabel
 from ...solvers.solver import Solver, State
-from .drag import DragSolver, DragStep, Nearest
+from .drag import Nearest
+from .drag_step import DragSolver, DragStep
 
 Floats = NDArray[np.float64]
 Positions = dict[int, Floats]

@@ -10,7 +10,7 @@ from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers.planar.planar_hand import PlanarDigit, digits
-from ...solvers.pose_problem import Objective, PoseProblem, angles_of, retry_strayed, solve
+from ...solvers.pose_problem import Objective, PoseProblem, Preferences, angles_of, retry_strayed, solve
 from .touching import Shell, Touch, touch
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,9 @@ def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floa
     problem = PoseProblem.of(start, free, [objective])
     near = retry_strayed(problem, solve(problem)).pose
     # From there, remove the error left by posture and tendon couplings.
-    return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=TIP_POSTURE_WEIGHT)).pose.angles
+    return solve(
+        PoseProblem.of(near, free, [objective], coupled=False, preferences=Preferences(TIP_POSTURE_WEIGHT))
+    ).pose.angles
 
 
 def extend_digit(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:

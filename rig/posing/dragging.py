@@ -29,7 +29,7 @@ ROUNDING = 1e-6
 class RigDrag:
     """A hand that is being dragged. Holds names and numbers, so that it stays valid after undo."""
 
-    hand_arm_of: HandArm
+    hand_arm: HandArm
     """The hand, with a model bent as it was when the drag began, of which only the bones that may move are posed."""
     start: HandState
     drag: Drag
@@ -48,7 +48,7 @@ class RigDrag:
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are posed."""
-        return self.hand_arm_of.rig_hand.posed
+        return self.hand_arm.rig_hand.posed
 
 
 def begin(
@@ -79,45 +79,46 @@ def begin(
     of = drag(start.pose, joint, own, coupled=coupled, solver=by)
     hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
     arm = with_present_pole(hand_arm) if hand_arm.arm and joint == WRIST else None
-    hand_arm_of = replace(hand_arm, rig_hand=hand, arm=arm)
+    dragged_hand = replace(hand_arm, rig_hand=hand, arm=arm)
     names = [str(hand.binding.bones[index]) for index in hand.posed]
     names += [arm.upper, arm.fore] if arm else []
     beyond = {index: extra for index, extra in start.beyond.items() if _exceeds_rounding(*extra)}
     return RigDrag(
-        hand_arm_of,
+        dragged_hand,
         HandState(start.pose, beyond),
         of,
         channels_of(armature, names),
-        arm_beyond(hand_arm_of, arm, start.pose) if arm else {},
+        arm_beyond(dragged_hand, arm, start.pose) if arm else {},
         # Bones between those of the hand may be driven by them.
         hand.parent_frames(armature) if of.joints is not None and not hand.between else None,
     )
 
 
-def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None) -> DragStep:
+def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None, along: Floats | None = None) -> DragStep:
     """Pose the hand with the dragged point at a goal, or towards it.
 
     Args:
         dragged: the drag.
         goal: (3,) m in the world.
         last: the result of the step before.
+        along: (3,) unit direction in which the goal may be anywhere, see Drag.step.
 
     Raises:
         RigError: the hand is gone.
         HandError: the solver does not support the hand.
     """
-    hand_arm_of, of = dragged.hand_arm_of, dragged.drag
-    step = of.step(goal, last)
-    if hand_arm_of.arm is not None:
+    hand_arm, of = dragged.hand_arm, dragged.drag
+    step = of.step(goal, last, along)
+    if hand_arm.arm is not None:
         root = step.pose.root.copy()
-        root[0, :3, 3] = pose_arm(hand_arm_of, hand_arm_of.arm, step.pose, dragged.arm_roll)
+        root[0, :3, 3] = pose_arm(hand_arm, hand_arm.arm, step.pose, dragged.arm_roll)
         step = replace(step, pose=Pose(step.pose.hand, root, step.pose.angles))
     _write(dragged, step.pose)
     if of.joints is None and of.pins:
         # Where the arm or the rig's limits keep the wrist elsewhere, the pinned fingers compensate for it.
         bpy.context.view_layer.update()
-        seen = hand_arm_of.rig_hand.seen_frames()[0]
-        if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or hand_arm_of.arm is not None:
+        seen = hand_arm.rig_hand.seen_frames()[0]
+        if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or hand_arm.arm is not None:
             step = of.hold_pins(seen, step)
             _write(dragged, step.pose)
     return step
@@ -131,18 +132,18 @@ def hold_pins(dragged: RigDrag) -> None:
 
 def put_back(dragged: RigDrag) -> None:
     """Restore the bones exactly as they were, where they are still there."""
-    armature = dragged.hand_arm_of.rig_hand.find_armature()
+    armature = dragged.hand_arm.rig_hand.find_armature()
     if armature is not None:
         restore_channels(armature, dragged.channels)
 
 
 def moved_bones(dragged: RigDrag) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from those before, and those of them whose location does."""
-    return moved_since(dragged.hand_arm_of.rig_hand.armature_object(), dragged.channels)
+    return moved_since(dragged.hand_arm.rig_hand.armature_object(), dragged.channels)
 
 
 def _write(dragged: RigDrag, pose: Pose) -> None:
-    dragged.hand_arm_of.rig_hand.write(HandState(pose, dragged.start.beyond), dragged.parents)
+    dragged.hand_arm.rig_hand.write(HandState(pose, dragged.start.beyond), dragged.parents)
 
 
 def _moved_with_wrist(rig_hand: RigHand, digits: Collection[str]) -> frozenset[int]:

@@ -66,7 +66,7 @@ def reach_pins(hand_arm: HandArm, pins: Sequence[Pin], *, coupled: bool = True) 
 
 
 def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
-    hand_arm, goal, last, before = dragged.hand_arm_of, dragged.position, None, np.inf
+    hand_arm, goal, last, before = dragged.hand_arm, dragged.position, None, np.inf
     for _ in range(ROUNDS):
         last = move(dragged, goal, last)
         now = _missed(hand_arm, pins)

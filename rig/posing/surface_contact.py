@@ -119,7 +119,7 @@ def _ground(on: SurfaceHit) -> _Ground | None:
 
 def padded(dragged: RigDrag, found: FoundHand) -> Padded:
     """Return a dragged point with its evaluated skin. Raises RigError where the hand is gone."""
-    rig_hand, joint = dragged.hand_arm_of.rig_hand, dragged.drag.joint
+    rig_hand, joint = dragged.hand_arm.rig_hand, dragged.drag.joint
     flesh, digit = flesh_of(rig_hand.armature_object(), found, rig_hand), str(digit_of(joint))
     if joint in KNUCKLES:
         points = flesh.posed(joint_frames(rig_hand.hand, dragged.start.pose))[0]

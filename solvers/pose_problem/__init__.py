@@ -1,15 +1,27 @@
 """Pose problems: bring points of a hand to positions within limits, with the least change from a starting pose."""
 
-from .problem import REFERENCE_LENGTH, Objective, PoseProblem, angles_of, middle_finger_length, sites_of
-from .retry import retry_strayed
+from .problem import (
+    REFERENCE_LENGTH,
+    Objective,
+    PoseProblem,
+    Preferences,
+    SoftLimit,
+    angles_of,
+    middle_finger_length,
+    sites_of,
+)
+from .retry import half_closed, retry_strayed
 from .search import Solution, solve
 
 __all__ = [
     "REFERENCE_LENGTH",
     "Objective",
     "PoseProblem",
+    "Preferences",
+    "SoftLimit",
     "Solution",
     "angles_of",
+    "half_closed",
     "middle_finger_length",
     "retry_strayed",
     "sites_of",

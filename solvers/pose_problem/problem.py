@@ -21,6 +21,7 @@ from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Rows = tuple[tuple[int, float], ...]
 """An objective's sites: row in the problem's chains, and sign."""
 
@@ -50,12 +51,38 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
+    along: Floats | None = None
+    """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
 
     def select(self, rows: Ints) -> "Objective":
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        return Objective(self.site, position, weight, self.relative)
+        return replace(self, position=position, weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class SoftLimit:
+    """How far an angle may change from the start at no cost."""
+
+    angle: int
+    lower: float
+    """rad, the least change at no cost,"""
+    upper: float
+    """and the largest."""
+    cost: float
+    """m/rad."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preferences:
+    """Which of the poses that reach the objectives are preferred, for a hand of the usual length."""
+
+    posture: float = POSTURE
+    """m, the marker error that a change by a joint's whole range costs."""
+    couplings: tuple[Floats, ...] = ()
+    """Rows (D,) of soft couplings besides the hand's own, m/rad."""
+    soft_limits: tuple[SoftLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +98,8 @@ class PoseProblem:
     """(2, k) rad, lower and upper limits of the free variables."""
     couplings: Floats
     """(C, k) m/rad, weighted rows of the soft couplings."""
+    soft_limits: Floats
+    """(3, k) lower and upper limit of the change from the start, rad, and what it costs to be beyond, m/rad."""
     coupling_range: float
     """m, weighted deviation of a soft coupling at which its cubic term equals the linear one."""
     constraints: Floats
@@ -91,6 +120,8 @@ class PoseProblem:
     """Each objective's sites in the chains."""
     chains: SiteChains
     """Kinematic chains to the sites of all objectives."""
+    bending: Bools
+    """(D,) which angles are free flexions of middle and last joints."""
 
     @classmethod
     def of(
@@ -100,7 +131,7 @@ class PoseProblem:
         objectives: Sequence[Objective] = (),
         *,
         coupled: bool = True,
-        posture: float = POSTURE,
+        preferences: Preferences = Preferences(),
     ) -> "PoseProblem":
         """Set up the problem of a hand.
 
@@ -109,17 +140,21 @@ class PoseProblem:
             free: (k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians.
             objectives: what to reach.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
-            posture: m, the marker error that a change by a joint's whole range costs on a hand of the usual length.
+            preferences: which of the poses that reach it are preferred.
         """
         hand = start.hand
         scale = middle_finger_length(hand) / REFERENCE_LENGTH
         low, high = hand.limits.T
-        weights = posture * scale / np.maximum(high - low, LEAST_RANGE)
+        weights = preferences.posture * scale / np.maximum(high - low, LEAST_RANGE)
         weights[np.array(hand.movements) == "twist"] *= TWIST_FACTOR
         # The wrist's position needs next to no posture cost: the objectives determine it.
-        wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * scale)])
+        wrist = np.concatenate([np.full(3, 1e-6), np.full(3, preferences.posture * scale)])
         rows = [COUPLING * scale * row.coefficients for row in hand.couplings if row.soft and coupled]
+        rows += [scale * row for row in preferences.couplings]
         soft = _over_free(np.array(rows).reshape(-1, hand.dofs), free)
+        limits = np.tile([[-np.inf], [np.inf], [0.0]], ROOT_DOFS + hand.dofs)
+        for each in preferences.soft_limits:
+            limits[:, ROOT_DOFS + each.angle] = each.lower, each.upper, scale * each.cost
         hard = [row for row in hand.couplings if not row.soft]
         constraint_rows = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)
         return cls(
@@ -128,6 +163,7 @@ class PoseProblem:
             np.concatenate([wrist, weights])[free],
             np.concatenate([[[-np.inf, np.inf]] * ROOT_DOFS, hand.limits])[free].T,
             soft[np.any(soft != 0, axis=1)],
+            limits[:, free],
             COUPLING * scale * COUPLING_RANGE,
             _over_free(constraint_rows, free),
             constraint_rows,
@@ -137,6 +173,7 @@ class PoseProblem:
             bool(np.any((free >= 3) & (free < ROOT_DOFS))),
             tuple(objectives),
             *_site_chains(hand, objectives),
+            _bending(hand, free),
         )
 
     @property
@@ -164,6 +201,7 @@ class PoseProblem:
             posture=self.posture[digits],
             limits=self.limits[:, digits],
             couplings=self.couplings[:, digits],
+            soft_limits=self.soft_limits[:, digits],
             constraints=self.constraints[:, digits],
             wrist_moves=False,
             wrist_rotates=False,
@@ -184,6 +222,14 @@ def _site_chains(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tupl
         pair = (each.site, 1.0), (each.relative, -1.0)
         rows.append(tuple((sites.index(site), sign) for site, sign in pair if site is not None))
     return tuple(rows), site_chains(hand, sites)
+
+
+def _bending(hand: HandModel, free: Ints) -> Bools:
+    """Return which angles (D,) are free flexions of middle and last joints."""
+    outer = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:]]
+    flexions = np.array([movement == "flexion" for movement in hand.movements])
+    bending: Bools = flexions & np.isin(hand.axis_joint, outer) & np.isin(np.arange(hand.dofs) + ROOT_DOFS, free)
+    return bending
 
 
 def _over_free(rows: Floats, free: Ints) -> Floats:

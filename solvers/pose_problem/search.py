@@ -127,6 +127,12 @@ class Residuals:
         cost = (errors * errors).sum(-1) + (posture * posture).sum(-1)
         diagonal = np.arange(len(free))
         gauss_newton[:, diagonal, diagonal] += problem.posture**2
+        if problem.soft_limits[2].any():
+            lower, upper, weight = problem.soft_limits
+            beyond = change[:, free] - np.clip(change[:, free], lower, upper)
+            cost += ((weight * beyond) ** 2).sum(-1)
+            gradient += weight**2 * beyond
+            gauss_newton[:, diagonal, diagonal] += np.where(beyond == 0.0, 0.0, weight**2)
         if len(problem.couplings):
             # x + x³ / range² with its derivatives; summed so that a frame's result does not depend on the batch.
             rows = problem.couplings
@@ -152,7 +158,11 @@ class Residuals:
         slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(problem.rows):
             weight, position = self.weights[:, row, None], self.positions[:, row]
-            error = errors[:, row] = weight * _error(sites, root, ends, position)
+            whole = error = weight * _error(sites, root, ends, position)
+            along = problem.objectives[row].along
+            if along is not None:
+                error = whole - (whole @ along)[:, None] * along
+            errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
             for site, sign in ends:
                 dofs, signed = chains.dofs[site], (sign * weight)[..., None]
@@ -163,8 +173,10 @@ class Residuals:
                 curvature[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
             if problem.wrist_moves:
                 slopes[:, row, :3] = weight[..., None] * UNITS if len(ends) == 1 else 0.0
-                lever = error + weight * (position - root[:, :3, 3]) if len(ends) == 1 else error
+                lever = whole + weight * (position - root[:, :3, 3]) if len(ends) == 1 else whole
                 slopes[:, row, 3:ROOT_DOFS] = rot.cross(UNITS, lever[:, None])
+            if along is not None:
+                slopes[:, row] -= (slopes[:, row] @ along)[..., None] * along
         jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
         return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
 

@@ -55,7 +55,7 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
     of = begin(posable_hand_arm(armature, "right", known), "index-finger-tip", solver="cga")
-    way = of.hand_arm_of.rig_hand.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
+    way = of.hand_arm.rig_hand.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.position + 0.5 * way)
     course = move(of, of.position + way, course)
     bpy.context.view_layer.update()

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 RIGS = Path("/tmp/out/rigs")
 CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-SEEN_FROM = {"thumb": (-0.9, 0.1, -0.4), "front": (-0.25, 0.6, -0.8), "back": (-0.3, 0.75, 0.6)}
+SEEN_FROM = {
+    "thumb": (-0.9, 0.1, -0.4),
+    "front": (-0.25, 0.6, -0.8),
+    "back": (-0.3, 0.75, 0.6),
+    "side": (-1.0, 0.0, 0.0),
+    "top": (0.0, 0.0, 1.0),
+}
 """Where the eye is, in the axes of a right hand's wrist."""
 
 

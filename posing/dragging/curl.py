@@ -1,0 +1,59 @@
+"""How a person's finger curls: its joints bend together, in its plane.
+
+A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
+nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor leans by the way. A
+thumb can point anywhere, so it keeps the depth at which it was taken hold of.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS, digit_of
+from ...hand.model import HandModel, Movement
+from ...solvers.pose_problem import Preferences, SoftLimit
+
+Floats = NDArray[np.float64]
+
+PIP_PER_MCP = 1.5
+"""Flexion of a finger's middle joint for each radian of its knuckle's; the last one follows by the hand's coupling.
+First principal direction of the flexions in 11 takes of three performers of Han et al. (2018) and in the bundled Leap
+recording, joined."""
+SYNERGY_COST = 0.0006
+"""m, the marker error that a radian off this ratio costs on a hand of the usual length,"""
+LEANING_COST = 0.002
+"""that a radian of a knuckle's abduction costs,"""
+POSTURE_COST = 0.0002
+"""and that a change by a joint's whole range costs. All yield to the coupling of the last joint."""
+KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
+    "flexion": (-np.deg2rad(1.5), np.inf, 0.01),
+    "abduction": (-np.deg2rad(4.0), np.deg2rad(4.0), 0.03),
+    "twist": (0.0, 0.0, 0.01),
+}
+"""Movement of a knuckle -> least and largest change without a further cost, rad, and the cost of a radian beyond, m."""
+
+
+def curls(joint: str) -> bool:
+    """Whether a joint is a point of a finger."""
+    return digit_of(joint) not in (None, "thumb")
+
+
+def curl_preferences(hand: HandModel, joint: str) -> Preferences:
+    """Return the preferences of a problem that moves a point of a finger."""
+    chain = CHAIN_JOINTS[str(digit_of(joint))]
+    rows = [_row(hand, [(chain[0], "abduction", LEANING_COST)])]
+    if joint in chain[2:]:  # a dragged middle joint leaves those after it as they are
+        bends = (chain[0], "flexion", -SYNERGY_COST), (chain[1], "flexion", SYNERGY_COST / PIP_PER_MCP)
+        rows.append(_row(hand, bends))
+    limits = {hand.dof(chain[0], movement): limit for movement, limit in KNUCKLE_LIMITS.items()}
+    soft = tuple(SoftLimit(angle, *limit) for angle, limit in limits.items() if angle is not None)
+    return Preferences(POSTURE_COST, tuple(rows), soft)
+
+
+def _row(hand: HandModel, terms: Sequence[tuple[str, Movement, float]]) -> Floats:
+    """A row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
+    angles, row = [hand.dof(joint, movement) for joint, movement, _ in terms], np.zeros(hand.dofs)
+    if None not in angles:
+        row[angles] = [cost for *_, cost in terms]
+    return row

@@ -1,0 +1,62 @@
+"""Fingertips that are pinned while a hand is dragged."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.kinematics import Pose, joint_position
+from ...hand.model import HandModel
+from ...solvers.pose_problem import Objective, middle_finger_length
+
+Floats = NDArray[np.float64]
+
+PIN_WEIGHT = 30.0
+"""Weight of a pin; that of the goal is 1."""
+PIN_MET = 1e-6
+"""Part of the hand's length: a fingertip so near to its pin is at it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pin:
+    """Where a fingertip is held."""
+
+    digit: str
+    place: Floats
+    """(3,) m in the world; with another digit, the vector from its tip in the wrist's frame."""
+    other: str | None = None
+
+
+def pin_objective(hand: HandModel, pin: Pin) -> Objective:
+    """What holds a fingertip at its pin."""
+    site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
+    other = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
+    return Objective(site, pin.place, PIN_WEIGHT, other)
+
+
+def affected_pins(start: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
+    """The pins that a drag of digits, or of the whole hand, could break, and those that are not met yet. The digits of
+    the others keep their angles exactly."""
+    near = PIN_MET * middle_finger_length(start.hand)
+    left, digits = list(pins), set(moving)
+    while True:
+        broken = [
+            pin
+            for pin in left
+            if {pin.digit, pin.other} & digits or (whole and not pin.other) or _distance(start, pin) > near
+        ]
+        if not broken:
+            return
+        yield from broken
+        left = [pin for pin in left if pin not in broken]
+        digits |= {digit for pin in broken for digit in (pin.digit, pin.other) if digit}
+
+
+def _distance(pose: Pose, pin: Pin) -> float:
+    """m from a fingertip to its pin."""
+    tip = joint_position(pose, CHAIN_JOINTS[pin.digit][-1])[0]
+    if pin.other:
+        tip = (tip - joint_position(pose, CHAIN_JOINTS[pin.other][-1])[0]) @ pose.root[0, :3, :3]
+    return float(np.linalg.norm(tip - pin.place))
