@@ -134,7 +134,7 @@ def end_take(run: LiveRun) -> EndedTake | None:
         settings, path = scene.knuckle_live, take.recorder.path
         row = settings.takes.add()
         row.name, row.filepath = path.stem, str(path)
-        row.seconds, row.timecode = take.kept.seconds, take.timecode
+        row.seconds, row.timecode = take.seconds, take.timecode
         settings.take = len(settings.takes) - 1
     return take
 

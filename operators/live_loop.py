@@ -15,7 +15,7 @@ from ..capture.devices.raw_take_recorder import Recorder, free_path
 from ..capture.devices.receiver import QUEUE_LENGTH, Receiver, TimedFrame
 from ..capture.network.transport import Address
 from ..hand import proportions
-from ..hand.generators import Steps
+from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import SIDES, Side
 from ..hand.limits import RigLimits
 from ..hand.marker_sets import subject_of
@@ -27,7 +27,6 @@ from ..rig.data_reference import DataReference
 from ..rig.limits.rig_limits import armature_limits
 from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import apply_pose
-from ..rig.posing.rig_hand import RigHand
 from .live_rigs import LiveRigs
 
 if TYPE_CHECKING:
@@ -65,21 +64,32 @@ class EndedTake:
 
     recorder: Recorder
     kept: TakeBuffer
-    posed: dict[str, RigHand]
+    run: "LiveRun"
+    """The run that recorded it, which has the frames that are not solved yet."""
+    seconds: float
+    """s, from the first frame to the last, solved or not."""
     timecode: str
     """Of its first frame, if the device sends timecode."""
-    scene: DataReference
     start: int
     """The scene's frame when it began."""
     missed: int
     """Frames that came faster than they could be displayed; the raw take has them."""
 
     def keying(self) -> Steps[None]:
-        """Key the displayed poses from the frame on which the take began, if its scene exists. Raises RigError."""
-        scene: Scene | None = self.scene.among(bpy.data.scenes)
+        """Solve the frames that were left, and key the displayed poses from the frame on which the take began.
+
+        Nothing is keyed if its scene is gone. Raises RigError.
+        """
+        yield from part_of(0.0, 0.5, "Solving", self.run.solve_unread(self.kept))
+        scene: Scene | None = self.run.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
-            name, poses = self.recorder.path.stem, self.kept.poses()
-            yield from key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, self.start)
+            name, posed = self.recorder.path.stem, self.run.rigs.posed()
+            taken = LiveTake(name, self.kept.times, self.kept.poses(), posed, self.timecode)
+            yield from part_of(0.5, 1.0, "Keying", key_live(taken, scene, self.start))
+
+    def drop(self) -> None:
+        """Leave the take without keys."""
+        self.run.unread.clear()
 
 
 class LiveRun:
@@ -93,6 +103,8 @@ class LiveRun:
         self.shown: list[DisplayedHand] = []
         self.timecode = ""
         """The last one that the device sent."""
+        self.unread: list[TimedFrame] = []
+        """Frames of a take that has ended, which are solved before later ones."""
         self.scene = DataReference.of(scene)
         self._began_at, self._start, self._missed_before = "", 1, 0
         self._ended_step = time.perf_counter()
@@ -107,7 +119,10 @@ class LiveRun:
         """Take the frames that arrived, solve them and pose the hands; whether any was posed."""
         # The time before solving: a hand must not count as lost because solving took long.
         most = RECORDED_FRAMES if self.session.take is not None else QUEUE_LENGTH
-        now, came = time.perf_counter(), self.receiver.drain(most)
+        now = time.perf_counter()
+        if self.unread:
+            return self.pose(now)
+        came = self.receiver.drain(most)
         self._feed(came)
         # A view that is slow to draw gets as much time as solving: the frames that are recorded must not pile up.
         while self.session.take is not None and time.perf_counter() - now < now - self._ended_step:
@@ -163,23 +178,37 @@ class LiveRun:
         self._missed_before = self.receiver.stats.overrun
 
     def end_recording(self) -> EndedTake | None:
-        """End the take with the frames that have arrived; None if none is recorded."""
-        # What arrives while these frames are solved is in the raw take no more.
-        unread: list[TimedFrame] = []
-        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT, unread), self.session.take
+        """End the take with the frames that have arrived, some of them `unread` yet; None if none is recorded."""
+        # What arrives from now on is in the raw take no more.
+        recorder, kept = self.receiver.end_recording(WRITE_TIMEOUT, self.unread), self.session.take
         missed = max(0, self.receiver.stats.overrun - self._missed_before)
-        if kept is not None:
-            self._feed(unread)
         self.session.take = None
         if recorder is None or kept is None:
+            self.unread.clear()
             return None
-        return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start, missed)
+        seconds = kept.seconds_until([_time_of(timed) for timed in self.unread])
+        return EndedTake(recorder, kept, self, seconds, self._began_at, self._start, missed)
+
+    def solve_unread(self, kept: TakeBuffer) -> Steps[None]:
+        """Solve the frames that were left when a take ended, for its keys. Later frames wait until then."""
+        count = len(self.unread)
+        while self.unread:
+            batch, self.unread[:RECORDED_FRAMES] = self.unread[:RECORDED_FRAMES], []
+            self.session.take = kept
+            self._feed(batch)
+            self.session.take = None
+            yield Progress(1.0 - len(self.unread) / count)
 
     def _driven(self, hand: str) -> DrivenHand:
         """Return what a hand drives, for measuring it."""
         self.rigs.add_performers(self.session.appeared)
         armature = self.rigs.armature_of(subject_of(hand))
         return DrivenHand(needs_skin=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
+
+
+def _time_of(timed: TimedFrame) -> float:
+    """Return the time of a frame in s, on the device's clock if it has one."""
+    return timed.arrival if timed.frame.time is None else timed.frame.time
 
 
 def _limits(setup: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:

@@ -52,6 +52,12 @@ class KeyingOperator(JobOperator):
         except KnuckleError as error:
             tell(self, "WARNING", unkeyed(error))
 
+    def cancel(self, context: "Context") -> None:
+        """Leave the take without keys."""
+        super().cancel(context)
+        if self._take is not None:
+            self._take.drop()
+
     def finish(self, context: "Context") -> None:
         """Report which frames have no keys."""
         assert self._take is not None

@@ -124,9 +124,11 @@ class Session:
         """The displayed poses on the device's clock while a take is recorded; None otherwise."""
         # Measuring takes as long as several frames, and hands that are measured already must not wait for it.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
+        self._measures = True
 
     def close(self) -> None:
-        """Cancel measuring."""
+        """Cancel measuring. Frames that are still fed are solved with what is measured."""
+        self._measures = False
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def feed(self, frames: Sequence[tuple[Frame, float]]) -> None:
@@ -229,7 +231,8 @@ class Session:
         hand.count_missing(seen)
         if seen.any():
             hand.last_seen = arrival
-        if hand.buffer is not None and hand.pending is None and hand.buffer.add(time, positions, rotations):
+        measuring = self._measures and hand.buffer is not None and hand.pending is None
+        if measuring and hand.buffer.add(time, positions, rotations):
             if name not in self.appeared:
                 self.appeared.append(name)
             hand.pending = self._worker.submit(self._measure, self._rig(name), hand.buffer)

@@ -1,7 +1,7 @@
 """Store the displayed poses of hands while a take is recorded, until they are keyed."""
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,6 +51,11 @@ class TakeBuffer:
     def seconds(self) -> float:
         """Duration from the first frame to the last, s."""
         return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def seconds_until(self, later: Sequence[float]) -> float:
+        """Return the duration in s with frames that follow at later times (s)."""
+        times = [*self._times[:1], *later, *self._times[-1:]]
+        return max(times) - times[0] if times else 0.0
 
     @property
     def times(self) -> Floats:

@@ -15,6 +15,7 @@ from knuckle.capture.devices import receiver as receivers
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.operators.live_device import _tick, end
 from knuckle.operators.live_loop import LiveRun
@@ -191,7 +192,11 @@ def test_a_take_has_the_frames_that_still_wait_when_it_ends(followed, port):
             sender.send(moment)
     wait_for(lambda: run.receiver.stats.frames == before + 40)
     taken = run.end_recording()
-    assert len(taken.kept) == 40 and taken.missed == 0
+    assert len(taken.kept) == 0 and taken.missed == 0
+    duration = taken.seconds
+    progress = [step.fraction for step in run.solve_unread(taken.kept)]
+    assert len(taken.kept) == 40 and taken.kept.seconds == pytest.approx(duration)
+    assert len(progress) >= 3 and progress == sorted(progress), "in slices, so that Blender does not stand still"
 
 
 def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
@@ -219,6 +224,7 @@ def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
             run.step()
             time.sleep(0.5)
         taken = run.end_recording()
+        run_to_end(run.solve_unread(taken.kept))
     finally:
         stopped.set()
         sending.join()
