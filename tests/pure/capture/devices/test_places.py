@@ -2,7 +2,6 @@
 
 import pytest
 
-from knuckle.capture.network import places
 from knuckle.capture.network.places import IDLE_S, MAX_CLIENTS, Places
 
 
@@ -18,7 +17,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(places.time, "monotonic", clock)
+    monkeypatch.setattr("knuckle.capture.network.places.time.monotonic", clock)
     return clock
 
 
