@@ -128,7 +128,7 @@ class SkinSolver:
         seen = VisibleMarkers.from_positions(positions * flip(hand))
         starts = [model.mean, *START_ANGLES, *([] if start_angles is None else [start_angles])]
         independent = best_start(model, starts, seen, np.ones(len(hand.markers), bool))
-        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-5)
+        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-3)
         return _FrameEstimates.linearise(model, independent, seen)
 
 
