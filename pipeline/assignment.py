@@ -241,8 +241,13 @@ def _is_on_first_bone(spot: Spot) -> bool:
     return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
-def measure_performer(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
+def measure_performer(
+    recipe: Recipe, markers: Markers, assigned: Assignment, *, fit_skin: bool = True
+) -> tuple[Performer, Assignment]:
     """Return the recipe's performer, or measure one on the cleaned markers; and the hands that can be solved.
+
+    With `fit_skin`, a hand with markers on its skin is fitted together with them, unless the performer's file has done
+    so.
 
     If the recipe's `hand` is auto, a hand with too few markers is left out with a warning. Raises KnuckleError if no
     hand is left, or if a requested one cannot be measured.
@@ -261,7 +266,7 @@ def measure_performer(recipe: Recipe, markers: Markers, assigned: Assignment) ->
                 hands[side] = MeasuredHand(proportions, dict(zip(spots, measured, strict=True)))
             if not (assigned.on_skin and _wears(hands[side], spots, warnings)):
                 hands[side] = replace(hands[side], skin_fit=None)
-            if assigned.on_skin and hands[side].skin_fit is None:
+            if fit_skin and assigned.on_skin and hands[side].skin_fit is None:
                 hands[side] = _fit_skin_markers(hands[side], spots, markers, warnings)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":

@@ -94,6 +94,13 @@ def filter_angles(
     return result, AngleState(float(times[-1]), mean, covariance)
 
 
+def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Floats, Floats]:
+    """Mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter before it."""
+    (decay,) = _decays(prior, np.array([time - state.time]))
+    covariance = prior.covariance + decay @ (state.covariance - prior.covariance) @ decay.T
+    return prior.mean + decay @ (state.mean - prior.mean), covariance
+
+
 def _decays(prior: PosePrior, intervals: Floats) -> Floats:
     """(F, D, D) the decay over intervals (F,) s, with which the prior stays the stationary distribution."""
     change = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None, None] * prior.change

@@ -2,7 +2,8 @@
 
 Each frame is first solved by itself. The angles are then filtered over time (angle_filter.py): the measurement of a
 frame is the information of its markers about the angles, with the wrist's six degrees of freedom eliminated. The wrist
-is solved for the filtered angles.
+is solved for the filtered angles. A whole take is linearised again about its smoothed angles, since an angle that a
+frame alone determines poorly, such as a hidden joint's, may be far from them.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ Bools = NDArray[np.bool_]
 
 FEWEST_MARKERS = 3
 """Markers needed to locate the wrist."""
-INDEPENDENT_SHARE = 0.3
+INDEPENDENT_SHARE = 0.6
 """Share of a frame's information that counts in `solve_take`: skin slides alike in neighbouring frames, so that the
 errors of their markers do not average out as independent errors would."""
 
@@ -102,7 +103,7 @@ class SkinSolver:
         orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])
-        return _unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
+        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles)), last
 
     def solve_take(
         self, hand: SkinFit, times: Floats, positions: Floats, start_angles: Floats | None = None
@@ -112,48 +113,65 @@ class SkinSolver:
         Gaps in which too few markers locate the wrist are filled from both ends.
         """
         estimates = self._estimate_frames(hand, positions, start_angles)
-        forward, _ = filter_angles(hand.poses, times, estimates.angles.weighted(INDEPENDENT_SHARE / self.calm))
-        poses = estimates.at_angles(smooth_backwards(forward))
+        estimates = estimates.linearised_at(self._smoothed(hand, times, estimates))
+        poses = self._smoothed(hand, times, estimates)
         orientations, positions = fill_wrist_gaps(poses.rotations, poses.positions, times, estimates.located)
-        return _unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles))
+        return unmirrored(hand, estimates.model, Poses(orientations, positions, poses.angles))
+
+    def _smoothed(self, hand: SkinFit, times: Floats, estimates: "_FrameEstimates") -> Poses:
+        forward, _ = filter_angles(hand.poses, times, estimates.angles.weighted(INDEPENDENT_SHARE / self.calm))
+        return estimates.at_angles(smooth_backwards(forward))
 
     def _estimate_frames(self, hand: SkinFit, positions: Floats, start_angles: Floats | None) -> "_FrameEstimates":
         """Solve each frame by itself."""
         model = pose_model_of(hand)
-        seen = VisibleMarkers.from_positions(positions * _flip(hand))
+        seen = VisibleMarkers.from_positions(positions * flip(hand))
         starts = [model.mean, *START_ANGLES, *([] if start_angles is None else [start_angles])]
         independent = best_start(model, starts, seen, np.ones(len(hand.markers), bool))
-        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-5)
-        angles, response = _without_wrist(model, independent, seen)
-        return _FrameEstimates(model, independent, angles, response, seen.visible.sum(axis=1) >= FEWEST_MARKERS)
+        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-3)
+        return _FrameEstimates.linearise(model, independent, seen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FrameEstimates:
-    """F frames, each solved by itself."""
+    """The markers of F frames, linearised about their poses."""
 
     model: PoseModel
-    independent: Poses
+    seen: VisibleMarkers
+    poses: Poses
     angles: AngleMeasurement
     response: Floats
     """(F, 6, D + 1) the wrist's linear response to a step of the angles; the last column is constant."""
-    located: Bools
-    """(F,) whether enough markers locate the wrist."""
+
+    @classmethod
+    def linearise(cls, model: PoseModel, poses: Poses, seen: VisibleMarkers) -> "_FrameEstimates":
+        """Linearise about some poses."""
+        return cls(model, seen, poses, *without_wrist(model, poses, seen))
+
+    def linearised_at(self, poses: Poses) -> "_FrameEstimates":
+        """Return the same markers, linearised about other poses."""
+        return _FrameEstimates.linearise(self.model, poses, self.seen)
+
+    @property
+    def located(self) -> Bools:
+        """(F,) whether enough markers locate the wrist."""
+        enough: Bools = self.seen.visible.sum(axis=1) >= FEWEST_MARKERS
+        return enough
 
     def at_angles(self, angles: Floats) -> Poses:
         """Return the poses at other angles (F, D), within the limits; the wrist follows its markers."""
         step = np.ones((len(angles), DOFS + 1))
-        step[:, :DOFS] = np.clip(angles, *self.model.limits.T) - self.independent.angles
+        step[:, :DOFS] = np.clip(angles, *self.model.limits.T) - self.poses.angles
         wrist = (self.response @ step[..., None])[..., 0]
-        return self.independent.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.model.limits)
+        return self.poses.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.model.limits)
 
 
-def _flip(hand: SkinFit) -> Floats:
+def flip(hand: SkinFit) -> Floats:
     """(3,) factors that make the hand a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
 
-def _unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
+def unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     """Return the poses of a right hand as those of the hand that wore the markers."""
     markers = marker_positions(model.shape, poses.angles).positions.transpose(2, 1, 0)
     markers = markers @ poses.rotations.swapaxes(1, 2) + poses.positions[:, None]
@@ -161,7 +179,7 @@ def _unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
     if hand.side == "left":
         root = FRAME_SIGNS * root
-    return SkinPoses(root, poses.angles, markers * _flip(hand))
+    return SkinPoses(root, poses.angles, markers * flip(hand))
 
 
 def pose_model_of(hand: SkinFit) -> PoseModel:
@@ -171,13 +189,13 @@ def pose_model_of(hand: SkinFit) -> PoseModel:
     return PoseModel(shape_from_fit(hand), 1 / markers.spreads, hand.poses.mean, precision, hand.model.limits)
 
 
-def _without_wrist(model: PoseModel, independent: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
+def without_wrist(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> tuple[AngleMeasurement, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
         The markers' measurement of the angles, and the wrist's response (F, 6, D + 1), see _FrameEstimates.
     """
-    equations = normal_equations(without_prior(model), independent, seen)
+    equations = normal_equations(without_prior(model), poses, seen)
     wrist, mixed = equations.matrix[:, :ROOT_DOFS, :ROOT_DOFS], equations.matrix[:, :ROOT_DOFS, ROOT_DOFS:]
     response = solve(
         wrist + 1e-6 * np.eye(ROOT_DOFS), np.concatenate([mixed, equations.rhs[:, :ROOT_DOFS, None]], axis=2)
@@ -186,4 +204,4 @@ def _without_wrist(model: PoseModel, independent: Poses, seen: VisibleMarkers) -
     gradient = equations.rhs[:, ROOT_DOFS:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
     response[..., :-1] *= -1
     information = (information + information.swapaxes(1, 2)) / 2
-    return AngleMeasurement(independent.angles, information, gradient), response
+    return AngleMeasurement(poses.angles, information, gradient), response

@@ -1,5 +1,6 @@
 """Solve one hand of one performer frame by frame."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
 from ...hand.targets import Targets, assign
 from ...solvers import Solver, State, initial_state
+from ...solvers.skin_markers import SkinState
+from ...solvers.skin_tracker import SkinTracker
 from ...solvers.smoothing.observability import visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
 from ..recipe import AnglesChoice
@@ -21,7 +24,10 @@ Floats = NDArray[np.float64]
 
 
 class LiveHand:
-    """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames."""
+    """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames.
+
+    A hand that was fitted with markers on its skin is followed by all of them instead of being solved.
+    """
 
     def __init__(self, result: MeasuringResult, solver: Solver[Any], angles: AnglesChoice, limits: RigLimits) -> None:
         """angles: 'device' takes those of the device's rotations where it sends them, 'solved' solves all."""
@@ -36,10 +42,15 @@ class LiveHand:
         self._seen_digits = np.any(visible_digits(self.hand, self._targets), axis=0)
         self._state: State | None = initial_state(solver, measured)
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
+        fitted = measured.skin_fit
+        self._tracker = None if fitted is None else SkinTracker(replace(fitted, limits=measured.limits))
+        self._skin_state: SkinState | None = None
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
 
     def solve(self, time: float, positions: Floats, rotations: Floats) -> Pose:
         """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
+        if self._tracker is not None:
+            return self._follow(self._tracker, time, positions)
         seen = np.all(np.isfinite(positions), axis=-1)
         rotations = rot.multiply(rotations, self._offsets)
         known = np.all(np.isfinite(rotations), axis=-1)
@@ -54,3 +65,13 @@ class LiveHand:
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = estimate_unseen_fingers(pose, self._seen_digits)
         return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._angles == "device" else pose
+
+    def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
+        """Solve one frame by all markers on the skin."""
+        worn = np.full((len(tracker.hand.markers), 3), np.nan)
+        for row, label in enumerate(tracker.hand.markers.labels):
+            if label in self.labels:
+                worn[row] = positions[self.labels.index(label)]
+        poses, self._skin_state = tracker.solve(time, worn, self._skin_state)
+        pose, _ = estimate_unseen_fingers(Pose(self.hand, poses.root, poses.angles), self._seen_digits)
+        return pose

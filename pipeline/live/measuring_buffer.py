@@ -66,7 +66,10 @@ class MeasuringBuffer:
             for side, spots in (recipe.markers or {}).items()
         }
         marker_map = {side: spots for side, spots in marker_map.items() if spots}
-        recipe = replace(recipe, markers=marker_map or None, markers_on="joints")
-        performer, assigned = assignment.measure_performer(recipe, markers, assignment.assign_hands(recipe, markers))
+        recipe = replace(recipe, markers=marker_map or None)
+        # So few frames show too few poses to fit a hand with the markers on its skin.
+        performer, assigned = assignment.measure_performer(
+            recipe, markers, assignment.assign_hands(recipe, markers), fit_skin=False
+        )
         (side,) = assigned.hands
         return MeasuringResult(self.labels, side, performer.hands[side], times, positions, rotations)

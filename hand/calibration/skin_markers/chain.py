@@ -21,6 +21,12 @@ SEGMENTS, SLOTS = 3, len(DIGIT_MOVEMENTS)
 JOINT_OF_SLOT = np.array([joint for joint, _ in DIGIT_MOVEMENTS])
 FLEXION = np.array([2, 4, 5])
 """The slot of each moving joint's flexion."""
+DIGIT_OF_DOF, SLOT_OF_DOF = np.nonzero(HAS)
+"""(D,) each, in the order of a hand's degrees of freedom."""
+_OWN_DOFS = np.arange(len(DIGITS))[:, None] == DIGIT_OF_DOF
+_DOFS_BEFORE = np.arange(SEGMENTS)[:, None] >= JOINT_OF_SLOT[SLOT_OF_DOF]
+TURNED_BY = np.append(_OWN_DOFS[:, None] & _DOFS_BEFORE, np.zeros((1, SEGMENTS, DOFS), bool), axis=0)
+"""(6, 3, D) whether a bone is turned by a degree of freedom; none turns the last row, PALM."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,15 +147,11 @@ def pose_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
     result[4, 0], result[5, 0] = z, -y
     result[3, 1], result[5, 1] = -z, x
     result[3, 2], result[4, 2] = y, -x
-    for digit, row in enumerate(COLUMNS):
-        digit_markers = np.flatnonzero(shape.digits == digit)
-        for slot in np.flatnonzero(row >= 0):
-            joint = JOINT_OF_SLOT[slot]
-            affected = digit_markers[shape.bones[digit_markers] >= joint]
-            arms = markers.positions[:, affected] - markers.bones.joints[joint, :, None, digit]
-            result[ROOT_DOFS + row[slot], :, affected] = _cross(
-                markers.bones.axes[slot, :, None, digit], arms
-            ).swapaxes(0, 1)
+    turned, dofs = np.nonzero(TURNED_BY[shape.digits, shape.bones])
+    digit, slot = DIGIT_OF_DOF[dofs], SLOT_OF_DOF[dofs]
+    arms = markers.positions[:, turned] - markers.bones.joints[JOINT_OF_SLOT[slot], :, digit].swapaxes(0, 1)
+    turns = _cross(markers.bones.axes[slot, :, digit].swapaxes(0, 1), arms)
+    result[ROOT_DOFS + dofs, :, turned] = turns.swapaxes(0, 1)
     for end in range(2):
         sliding = markers.digit_markers[
             (shape.bones[markers.digit_markers] + end < SEGMENTS)

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MAX_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 120, 60, 40
+MAX_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 240, 60, 40
 """Frames in the last rounds of a fit, in the middle rounds, in the first rounds, and in the choice of the markers'
 bones."""
 CANDIDATES = 1500

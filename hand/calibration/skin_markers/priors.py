@@ -33,7 +33,7 @@ MIN_BONE_LENGTH = 0.005
 """m, lower bound of bone lengths."""
 BONE_SPREAD = 0.07
 """Relative, among hands of the same size."""
-SLIDE_SPREAD = np.array([0.5, 1.5, 0.8]) / 1000
+SLIDE_SPREAD = np.array([1.0, 1.5, 1.2]) / 1000
 """(3,) m/rad across the bone, along it and out of the skin."""
 
 ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000

@@ -18,6 +18,7 @@ from knuckle.pipeline.job import SolveJob, run
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers.skin_markers import SkinSolver
+from knuckle.solvers.skin_tracker import SkinTracker
 from knuckle.solvers.solver import residuals
 from knuckle.tests.pure.hand.skin_people import made, worn_by
 from knuckle.tests.resources import SHARED
@@ -102,6 +103,24 @@ def test_a_fingertip_that_a_take_never_shows_bends_as_the_performers_other_takes
     poses = SkinSolver().solve_take(worn, test.times, withheld)
     missed = 1000 * np.linalg.norm(poses.markers[:, tip] - test.positions[:, tip], axis=-1)
     assert np.nanmean(missed) < 6, f"{np.nanmean(missed):.1f} mm"
+
+
+@needs_takes
+def test_a_followed_hand_recovers_from_swapped_labels():
+    """Ten frames of other labels now and then, and two frames after each to recover."""
+    take = read(SIG18 / "capture2_4_right.trc")
+    worn = fit(take.positions, take.rate, spots_of(take.names), "right")
+    test = another_take(200)
+    given, random = test.positions.copy(), np.random.default_rng(1)
+    for start in range(20, 180, 40):
+        given[start : start + 10] = given[start : start + 10, random.permutation(given.shape[1])]
+    tracker, state, found = SkinTracker(worn), None, []
+    for time, markers in zip(test.times, given, strict=True):
+        poses, state = tracker.solve(float(time), markers, state)
+        found.append(poses.markers[0])
+    missed = 1000 * np.nanmean(np.linalg.norm(np.array(found) - test.positions, axis=-1), axis=1)
+    recovered = [frame for frame in range(len(missed)) if (frame - 20) % 40 >= 12]
+    assert missed[recovered].max() < 4, f"{missed[recovered].max():.1f} mm"
 
 
 @cache

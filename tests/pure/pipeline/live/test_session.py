@@ -17,14 +17,18 @@ from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import Floats, Pose
 from knuckle.hand.marker_sets import suggest
+from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
+from knuckle.pipeline import performer
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
 from knuckle.pipeline.live.session import MAX_HANDS, Session
-from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.performer import Performer
+from knuckle.pipeline.recipe import MarkersOn, Recipe
 from knuckle.tests.pure.capture.devices.moments import fist, moments
 from knuckle.tests.pure.hand.people import someone
+from knuckle.tests.pure.hand.skin_people import made
 
 
 def frame(
@@ -348,3 +352,25 @@ def test_invented_performers_give_up_their_places_and_are_told_in_one_sentence()
     assert {hand.name for hand in shown} == {"Anna left", "Anna right"}
     assert session.appeared == ["Anna left", "Anna right"] and not session.problems
     session.close()
+
+
+def test_a_performer_fitted_with_skin_markers_is_followed_by_all_of_them():
+    take = made("right", frames=80, noise=0.0005)
+    labels = tuple(f"m{number}" for number in range(18))
+    worn = replace(take.worn, markers=replace(take.worn.markers, labels=labels))
+    spots = {label: {"joint": s.joint, "offset": list(s.offset)} for label, s in worn.spots().items()}
+    person = performer.to_dict(
+        Performer("another take", {"right": apply_skin_fit(MeasuredHand(worn.proportions, {}), worn)})
+    )
+    frames = [Frame(labels, places, None, time) for time, places in zip(take.times, take.positions, strict=True)]
+    known = kinematics.joint_frames(take.pose.hand, take.pose)[-1, :, :3, 3]
+
+    def off(markers_on: MarkersOn) -> float:
+        recipe = Recipe("mocap", markers={"right": spots}, performer=person, markers_on=markers_on)
+        session = fed(Session(recipe), frames)
+        (shown,) = session.displayed(float(take.times[-1]))
+        session.close()
+        return float(1000 * np.linalg.norm(joints_of(shown.pose) - known, axis=1).mean())
+
+    assert off("skin") < 1.5
+    assert off("joints") > 2 * off("skin")
