@@ -15,11 +15,12 @@ from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
 from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import pins_at_fingertips
+from ..rig.posing.pinching import Pinching, pinching
 from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
-from .mouse_picking import pressed_at, under_mouse
+from .mouse_picking import nearest_seen, pressed_at, under_mouse
 from .pin_properties import pins_of, update_pin
 from .pins import touchable_objects
 from .posed_hands import can_drag, named_armature
@@ -39,6 +40,9 @@ MAX_OWN_SURFACES = 16
 """Surfaces of the hand's own meshes that a ray from the mouse passes through."""
 KEYS = "Confirm: LMB, Enter     Cancel: RMB, Esc     Precision: Shift"
 SURFACE_KEY = "     To a Surface: Ctrl"
+PINCH_KEY = "     No Pinch: Alt"
+PINCH_RADIUS = 12.0
+"""Pixels at a UI scale of 1 between fingertips that pinch."""
 
 
 def point_label(joint: str) -> str:
@@ -107,6 +111,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             self._goal: Floats = self._drag.position
             self._step: DragStep | None = None
             self._padded: Padded | None = None
+            self._pinching: Pinching | None = None
+            self._pinches = ""
             self._mouse = mouse
             self._label = point_label(self.joint)
             self._follow(context, event)
@@ -124,7 +130,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             if event.type in ("ESC", "RIGHTMOUSE"):
                 self.cancel(context)
                 return {"CANCELLED"}
-            if event.type in ("MOUSEMOVE", "LEFT_CTRL", "RIGHT_CTRL"):
+            if event.type in ("MOUSEMOVE", "LEFT_CTRL", "RIGHT_CTRL", "LEFT_ALT", "RIGHT_ALT"):
                 self._follow(context, event)
             elif event.type in ("RET", "NUMPAD_ENTER") or (event.type == self._button and event.value == "RELEASE"):
                 self._clear_texts(context)
@@ -156,7 +162,10 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         self._goal = self._goal + (PRECISION if event.shift else 1.0) * (now - before)
         self._mouse = mouse
         surface = self._surface(context) if event.ctrl and self.joint != WRIST else None
-        if surface is None:
+        pinched = None if event.ctrl or event.alt else self._pinched(context)
+        if pinched is not None:
+            self._step, goal = pinched
+        elif surface is None:
             along = self._view_direction(context)
             self._step = move(self._drag, self._goal, self._step, along)
             goal = self._drag.drag.reached(self._step, self._goal, along)
@@ -180,6 +189,22 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         eye = np.array(view.view_matrix.inverted())
         direction: Floats = self._goal - eye[:3, 3] if view.is_perspective else eye[:3, 2]
         return direction / np.linalg.norm(direction)
+
+    def _pinched(self, context: "Context") -> tuple[DragStep, Floats] | None:
+        """The step with the fingertip on the other one under the mouse, if there is one, and its goal."""
+        self._pinches = ""
+        if not self.joint.endswith("-tip"):
+            return None
+        if self._pinching is None:
+            found = detection_cache.found(named_armature(context, self.armature), self.side)
+            self._pinching = pinching(self._drag, found)
+        places = {digit: tip.place for digit, tip in self._pinching.others.items()}
+        digit = nearest_seen(context, self._goal, places, PINCH_RADIUS)
+        if digit is None:
+            return None
+        pinched = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)
+        self._pinches = f"Pinch: {digit_label(digit).capitalize()}   " if pinched else ""
+        return pinched
 
     def _surface(self, context: "Context") -> SurfaceHit | None:
         """The first surface under the mouse that is not the hand's own."""
@@ -215,8 +240,11 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         along = "   ".join(f"D{axis}: {_length(context, part)}" for axis, part in zip("xyz", offset, strict=True))
         if context.area:
             distance = _length(context, float(np.linalg.norm(offset)))
-            context.area.header_text_set(f"{self._label}   {along}   ({distance})   Solver: {LABELS[self.solver].name}")
-        context.workspace.status_text_set(KEYS if self.joint == WRIST else KEYS + SURFACE_KEY)
+            context.area.header_text_set(
+                f"{self._label}   {along}   ({distance})   {self._pinches}Solver: {LABELS[self.solver].name}"
+            )
+        surface, pinch = self.joint != WRIST, self.joint.endswith("-tip")
+        context.workspace.status_text_set(KEYS + SURFACE_KEY * surface + PINCH_KEY * pinch)
 
     def _clear_texts(self, context: "Context") -> None:
         SESSION.drag_targets = None

@@ -1,6 +1,6 @@
 """The points by which hands in Pose Mode can be dragged, and which of them is under the mouse."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,16 @@ from .posed_hands import in_pose_mode
 if TYPE_CHECKING:
     from bpy.types import Context, Event, Object
 
+    Picked = tuple[Object, Side, str]
+
 Floats = NDArray[np.float64]
 
 PICK_RADIUS = 20.0
 """Pixels at a UI scale of 1 from the mouse, within which a point is picked."""
 SAME_DISTANCE = 1.5
 """The same unit: of points whose distances from the mouse differ by less, the one in front is picked."""
+OVERLAP = 15.0
+"""The same unit: rings of fingertips that are nearer to each other overlap."""
 
 
 def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
@@ -41,23 +45,58 @@ def pressed_at(event: "Event") -> tuple[int, int]:
     return x + event.mouse_prev_press_x - event.mouse_x, y + event.mouse_prev_press_y - event.mouse_y
 
 
-def under_mouse(context: "Context", mouse: tuple[int, int]) -> "tuple[Object, Side, str] | None":
+def under_mouse(context: "Context", mouse: tuple[int, int]) -> "Picked | None":
     """Return the armature, side and joint of the point that is nearest to the mouse, a point of the view in pixels.
 
     Of points behind each other it is the one in front; None where none is near.
     """
-    region, view = context.region, context.region_data
-    if region is None or region.type != "WINDOW" or view is None:
-        return None
-    scale = context.preferences.system.ui_scale
-    found = []
-    for armature, side, points in grabs(context):
-        for joint, position in points.items():
-            seen = location_3d_to_region_2d(region, view, Vector(position.tolist()))
-            distance = float(np.linalg.norm(np.array(seen) - np.array(mouse, float))) if seen is not None else np.inf
-            if distance < PICK_RADIUS * scale:
-                depth = -(view.view_matrix @ Vector(position.tolist())).z
-                found.append((distance, depth, (armature, side, joint)))
+    found, scale = _near(context, mouse), context.preferences.system.ui_scale
     nearest = min((distance for distance, *_ in found), default=0.0)
     near = [each for each in found if each[0] <= nearest + SAME_DISTANCE * scale]
     return min(near, key=lambda each: each[1])[-1] if near else None
+
+
+def tips_under_mouse(context: "Context", mouse: tuple[int, int]) -> "list[Picked]":
+    """Return the fingertip that is under the mouse, and those whose rings overlap its ring, the nearest first."""
+    first = under_mouse(context, mouse)
+    if first is None or not first[2].endswith("-tip"):
+        return []
+    found = sorted(_near(context, mouse), key=lambda each: each[0])
+    own = next(seen for *_, seen, each in found if each == first)
+    most = OVERLAP * context.preferences.system.ui_scale
+    return [first] + [
+        each
+        for *_, seen, each in found
+        if each != first and each[2].endswith("-tip") and float(np.linalg.norm(seen - own)) < most
+    ]
+
+
+def _near(context: "Context", mouse: tuple[int, int]) -> "list[tuple[float, float, Floats, Picked]]":
+    """Return the points near the mouse: distance from it in pixels, depth, (2,) pixels, and whose point it is."""
+    region, view = context.region, context.region_data
+    if region is None or region.type != "WINDOW" or view is None:
+        return []
+    found = []
+    for armature, side, points in grabs(context):
+        for joint, position in points.items():
+            place = location_3d_to_region_2d(region, view, Vector(position.tolist()))
+            if place is None:
+                continue
+            seen = np.array(place, float)
+            distance = float(np.linalg.norm(seen - np.array(mouse, float)))
+            if distance < PICK_RADIUS * context.preferences.system.ui_scale:
+                depth = -(view.view_matrix @ Vector(position.tolist())).z
+                found.append((distance, depth, seen, (armature, side, joint)))
+    return found
+
+
+def nearest_seen(context: "Context", point: Floats, places: Mapping[str, Floats], most: float) -> str | None:
+    """Return which of the places (3,) m in the world is seen nearest to a point, within `most` pixels."""
+    own = location_3d_to_region_2d(context.region, context.region_data, Vector(point.tolist()))
+    distances = {}
+    for name, place in places.items():
+        seen = location_3d_to_region_2d(context.region, context.region_data, Vector(place.tolist()))
+        if own is not None and seen is not None:
+            distances[name] = (seen - own).length
+    near = min(distances, key=lambda name: distances[name], default=None)
+    return near if near and distances[near] <= most * context.preferences.system.ui_scale else None

@@ -18,11 +18,12 @@ from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed
 from .job import redraw_views
-from .mouse_picking import pressed_at, under_mouse
+from .mouse_picking import pressed_at, tips_under_mouse
 from .pin_properties import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
 from .reports import tell
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
+from .session import SESSION, PickedTip
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -67,14 +68,24 @@ class _OfDigit:
         return can_drag(cls, context)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Use the digit under the mouse, unless the property is set."""
+        """Use the digit under the mouse, unless the property is set.
+
+        Where rings of fingertips overlap, the next one each time, as Blender's selection does.
+        """
         asked: Any = self
         if not asked.properties.is_property_set("digit"):
-            found = under_mouse(context, pressed_at(event))
-            digit = digit_of(found[2]) if found and found[2].endswith("-tip") else None
-            if found is None or digit is None:
+            mouse = pressed_at(event)
+            tips = tuple((armature.name, side, joint) for armature, side, joint in tips_under_mouse(context, mouse))
+            if not tips:
                 return {"PASS_THROUGH"}
-            asked.armature, asked.side, asked.digit = found[0].name, found[1], digit
+            before = SESSION.picked_tip
+            SESSION.picked_tip = before.next(mouse, tips) if before else PickedTip(mouse, tips, 0)
+            asked.armature, asked.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
+            asked.digit = digit_of(joint)
+            if len(tips) > 1:
+                asked.report(
+                    {"INFO"}, f"{digit_label(asked.digit).capitalize()}; press again for the next of {len(tips)}"
+                )
         done: set[OperatorReturnItems] = asked.execute(context)
         return done
 

@@ -28,6 +28,9 @@ from .pin_properties import PinValues
 
 Floats = NDArray[np.float64]
 
+STILL = 3
+"""Pixels by which a hand on the mouse moves it unawares."""
+
 
 @dataclass(slots=True, eq=False)
 class LiveState:
@@ -54,6 +57,25 @@ class DragTargets:
     side: str
     tips: Mapping[str, Floats]
     """Digit -> (3,) m in the world, the target of its tip."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickedTip:
+    """The fingertip that was picked last of several under the mouse, after which the next one comes."""
+
+    mouse: tuple[int, int]
+    """Pixels in its region."""
+    tips: tuple[tuple[str, str, str], ...]
+    """Armature object's name, side and joint, in the order in which they are picked."""
+    picked: int
+    """Index of the one that was picked."""
+
+    def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
+        """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
+        still = max(abs(now - before) for now, before in zip(mouse, self.mouse, strict=True)) <= STILL
+        if not still or set(tips) != set(self.tips):
+            return PickedTip(mouse, tips, 0)
+        return PickedTip(self.mouse, self.tips, (self.picked + 1) % len(self.tips))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,8 @@ class Session:
 
     live: LiveState = field(default_factory=LiveState)
     drag_targets: DragTargets | None = None
+    picked_tip: PickedTip | None = None
+    """May be forgotten at any time: the nearest fingertip is picked first again."""
     picked_bone: PickedBone | None = None
     assigning_markers: AssigningMarkers | None = None
     slider_drag: SliderDrag | None = None

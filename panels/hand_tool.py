@@ -21,8 +21,8 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
     bl_label = "Hand"
     bl_description = (
         "Drag a fingertip, a knuckle or the palm.\n"
-        "• Pin the fingertip under the mouse, or let it go: P.\n"
-        "• While dragging, Shift: precision, Ctrl: to the surface under the mouse"
+        "• Pin the fingertip under the mouse, or let it go: P. Again: the next one there.\n"
+        "• While dragging, Shift: precision, Ctrl: to the surface under the mouse, Alt: no pinch"
     )
     # Made by tools/tool_icon.py.
     bl_icon = str(Path(__file__).parent / "icons" / "hand")

@@ -44,8 +44,9 @@ def curl_preferences(hand: HandModel, joint: str) -> Preferences:
     chain = CHAIN_JOINTS[str(digit_of(joint))]
     rows = [_row(hand, [(chain[0], "abduction", LEANING_COST)])]
     if joint in chain[2:]:  # a dragged middle joint leaves those after it as they are
-        bends = (chain[0], "flexion", -SYNERGY_COST), (chain[1], "flexion", SYNERGY_COST / PIP_PER_MCP)
-        rows.append(_row(hand, bends))
+        rows.append(
+            _row(hand, [(chain[0], "flexion", -SYNERGY_COST), (chain[1], "flexion", SYNERGY_COST / PIP_PER_MCP)])
+        )
     limits = {hand.dof(chain[0], movement): limit for movement, limit in KNUCKLE_LIMITS.items()}
     soft = tuple(SoftLimit(angle, *limit) for angle, limit in limits.items() if angle is not None)
     return Preferences(POSTURE_COST, tuple(rows), soft)
@@ -53,7 +54,10 @@ def curl_preferences(hand: HandModel, joint: str) -> Preferences:
 
 def _row(hand: HandModel, terms: Sequence[tuple[str, Movement, float]]) -> Floats:
     """A row (D,) of a soft coupling, m/rad; zero where the hand lacks one of the angles."""
-    angles, row = [hand.dof(joint, movement) for joint, movement, _ in terms], np.zeros(hand.dofs)
-    if None not in angles:
-        row[angles] = [cost for *_, cost in terms]
+    row = np.zeros(hand.dofs)
+    for joint, movement, cost in terms:
+        angle = hand.dof(joint, movement)
+        if angle is None:
+            return np.zeros(hand.dofs)
+        row[angle] = cost
     return row

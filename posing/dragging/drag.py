@@ -65,7 +65,7 @@ class Nearest:
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """See DragSolver."""
         objectives, single = problem.objectives, len(problem.objectives) == 1
-        problem = _weighted(problem, max(WEIGHT, objectives[0].weight)) if single else problem
+        problem = _weighted(problem, max(WEIGHT, float(np.max(objectives[0].weight)))) if single else problem
         pose, strayed = (_search if single else _search_with_pins)(problem, last)
         if last is not None and single and len(last.objectives) == 1:
             moved = float(np.linalg.norm(objectives[0].position - last.objectives[0].position))

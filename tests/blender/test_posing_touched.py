@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.operators import pins
+from knuckle.operators import mouse_picking, pins
 from knuckle.operators.pin_properties import pin_of, pins_on
 from knuckle.rig.posing.rig_skin import skins
 from knuckle.tests.blender.making import Floats
@@ -69,7 +69,7 @@ def test_a_fingertip_is_not_pinned_to_what_is_the_hands_own(armature: Object) ->
 def test_the_key_pins_over_the_ring_of_a_fingertip_alone(
     armature: Object, monkeypatch: pytest.MonkeyPatch, joint: str, runs: bool
 ) -> None:
-    monkeypatch.setattr(pins, "under_mouse", lambda *_: (armature, "right", joint))
+    monkeypatch.setattr(mouse_picking, "_near", lambda *_: [(0.0, 0.0, np.zeros(2), (armature, "right", joint))])
     monkeypatch.setattr(pins, "pressed_at", lambda _: (0, 0))
     asked: Any = SimpleNamespace(
         properties=SimpleNamespace(is_property_set=lambda _: False), execute=lambda _: {"FINISHED"}

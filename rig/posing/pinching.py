@@ -1,0 +1,111 @@
+"""Bring a dragged fingertip to the tip of another digit so that their skins touch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS, DIGITS, digit_of
+from ...hand.kinematics import Pose, joint_frames, joint_position
+from ...posing.dragging import DragStep
+from ...posing.dragging.pinch import outward_normals, way_to_touch
+from ...posing.grasping.contact_frames import hand_length
+from ...posing.grasping.skin_samples import SkinPoints, thinned
+from ..armature_hands import FoundHand
+from .dragging import RigDrag, move
+from .rig_skin import flesh_of
+
+Floats = NDArray[np.float64]
+
+SPACING = 0.008
+"""Hand lengths between the skin points that are used."""
+ROUNDS = 4
+"""Iterations: how a fingertip lies depends on where it is."""
+STAYS = 5e-4
+"""Hand lengths, a tenth of a millimetre of an adult's: the change of depth at which the iteration ends."""
+REACHED = 0.003
+"""Hand lengths, half a millimetre of an adult's: a tip that stays farther from its goal does not touch."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherTip:
+    """A fingertip that stays where it is."""
+
+    place: Floats
+    """(3,) m in the world."""
+    skin: Floats
+    """(N, 3) m in the world, of its last phalanx."""
+    normals: Floats
+    """(N, 3) unit, outwards."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pinching:
+    """A dragged fingertip, and those that it can pinch with: the thumb's for a finger, the fingers' for a thumb."""
+
+    dragged: RigDrag
+    skin: SkinPoints
+    others: dict[str, OtherTip]
+
+    def pinch(self, digit: str, goal: Floats, along: Floats, last: DragStep | None) -> tuple[DragStep, Floats] | None:
+        """Pose the hand with the skin of the dragged tip on that of another digit.
+
+        Args:
+            digit: the other one.
+            goal: (3,) m in the world, under the mouse.
+            along: (3,) unit direction of the view. The tip comes from the side where it began, or the other one.
+            last: the step before.
+
+        Returns the step and the goal (3,) m in the world; None where the tips do not meet under the mouse.
+        """
+        of, other = self.dragged.drag, self.others[digit]
+        beside = goal + ((other.place - goal) @ along) * along
+        towards = along if (other.place - of.position) @ along >= 0.0 else -along
+        for direction in (towards, -towards):
+            found = self._touching(other, beside, direction, last)
+            if found is not None:
+                return move(self.dragged, found, last), found
+        return None
+
+    def _touching(self, other: OtherTip, goal: Floats, towards: Floats, last: DragStep | None) -> Floats | None:
+        """The goal (3,) m in the world at which the skins touch; None where they do not, or it is out of reach."""
+        of, step = self.dragged.drag, last
+        size, way = hand_length(of.hand), np.inf
+        for _ in range(ROUNDS):
+            found = way_to_touch(
+                goal + self._away(step.pose if step else of.start), other.skin, other.normals, towards, size
+            )
+            if found is None:
+                return None
+            goal, way = goal + found * towards, abs(found)
+            step = of.step(goal, step)
+            if way < STAYS * size:
+                break
+        off = float(np.linalg.norm(joint_position(step.pose, of.joint)[0] - goal)) if step else np.inf
+        return goal if off < REACHED * size and way < REACHED * size else None
+
+    def _away(self, pose: Pose) -> Floats:
+        """(N, 3) m in the world, the skin of the dragged tip from the tip."""
+        points = self.skin.posed(joint_frames(pose.hand, pose))[0]
+        away: Floats = points - joint_position(pose, self.dragged.drag.joint)[0]
+        return away
+
+
+def pinching(dragged: RigDrag, found: FoundHand) -> Pinching:
+    """Return a dragged fingertip with the others. Raises RigError where the hand is gone."""
+    rig_hand, start = dragged.hand_arm.rig_hand, dragged.start.pose
+    flesh = flesh_of(rig_hand.armature_object(), found, rig_hand)
+    own, spacing = str(digit_of(dragged.drag.joint)), SPACING * hand_length(rig_hand.hand)
+    fingers = tuple(digit for digit in DIGITS[1:] if digit in rig_hand.digits)
+    others = {}
+    for digit in fingers if own == "thumb" else ("thumb",):
+        skin = _last_phalanx(flesh, digit, spacing).posed(joint_frames(start.hand, start))[0]
+        place = joint_position(start, CHAIN_JOINTS[digit][-1])[0]
+        if len(skin) > 8:
+            others[digit] = OtherTip(place, skin, outward_normals(skin))
+    return Pinching(dragged, _last_phalanx(flesh, own, spacing), others)
+
+
+def _last_phalanx(flesh: SkinPoints, digit: str, spacing: float) -> SkinPoints:
+    own = (flesh.digit == DIGITS.index(digit)) & (flesh.link == 2)
+    return thinned(flesh.subset(np.flatnonzero(own)), spacing)
