@@ -64,7 +64,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             check_drive(armature, find_hands(armature, ()), recipe.drive)
-        armatures = (armature,) if armature else ()
+        armatures: tuple[Object, ...] = (armature,) if armature else ()
         if recipe.into == "this":
             check_plays_take(armature, context.scene)
             armatures = armatures_of_take(armature, context.scene)

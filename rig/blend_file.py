@@ -130,7 +130,7 @@ def check_rig(
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None:
         check_drive(armature, find_hands(armature, ()), drive)
-    armatures = (armature,) if armature else ()
+    armatures: tuple[Object, ...] = (armature,) if armature else ()
     if into == "this":
         check_plays_take(armature, bpy.context.scene)
         armatures = armatures_of_take(armature, bpy.context.scene)

@@ -231,11 +231,11 @@ class Session:
         hand.count_missing(seen)
         if seen.any():
             hand.last_seen = arrival
-        measuring = self._measures and hand.buffer is not None and hand.pending is None
-        if measuring and hand.buffer.add(time, positions, rotations):
+        buffer = hand.buffer if self._measures and hand.pending is None else None
+        if buffer is not None and buffer.add(time, positions, rotations):
             if name not in self.appeared:
                 self.appeared.append(name)
-            hand.pending = self._worker.submit(self._measure, self._rig(name), hand.buffer)
+            hand.pending = self._worker.submit(self._measure, self._rig(name), buffer)
             hand.buffer = None
         if hand.pending is not None and hand.pending.done():
             measured, hand.pending = hand.pending, None

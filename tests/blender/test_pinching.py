@@ -38,6 +38,7 @@ def gap(armature: bpy.types.Object, hand: RigHand, digits: tuple[str, str]) -> f
     bones = [{str(hand.binding.bones[JOINT_INDEX[joint]]) for joint in CHAIN_JOINTS[digit][1:3]} for digit in digits]
     for skin in skins(armature):
         seen, names = skin.evaluated_get(graph), [group.name for group in skin.vertex_groups]
+        assert isinstance(seen.data, bpy.types.Mesh)
         vertices = np.array([seen.matrix_world @ vertex.co for vertex in seen.data.vertices])
         heaviest = [
             max(((group.weight, names[group.group]) for group in vertex.groups), default=(0.0, ""))[1]
