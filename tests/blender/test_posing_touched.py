@@ -9,6 +9,7 @@ import pytest
 
 from knuckle.operators import mouse_picking, pins
 from knuckle.operators.pin_properties import pin_of, pins_on
+from knuckle.operators.session import PickedTip
 from knuckle.rig.posing.rig_skin import skins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, armature, box, place
@@ -76,3 +77,13 @@ def test_the_key_pins_over_the_ring_of_a_fingertip_alone(
     )
     done = pins._OfDigit.invoke(asked, bpy.context, asked)
     assert done == ({"FINISHED"} if runs else {"PASS_THROUGH"})
+
+
+def test_each_key_in_the_same_place_goes_on_to_the_next_of_overlapping_fingertips() -> None:
+    tips = (("Hand", "right", "thumb-tip"), ("Hand", "right", "index-finger-tip"))
+    first = PickedTip((10, 10), tips, 0)
+    second = first.next((12, 9), tips[::-1])
+    assert second.tips[second.picked] == tips[1]
+    assert second.next((10, 10), tips).picked == 0, "after the last one the first"
+    assert second.next((30, 10), tips).picked == 0, "elsewhere it begins anew"
+    assert first.next((10, 10), tips[:1]).picked == 0, "as it does with other fingertips"
