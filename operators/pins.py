@@ -83,9 +83,7 @@ class _OfDigit:
             asked.armature, asked.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
             asked.digit = digit_of(joint)
             if len(tips) > 1:
-                asked.report(
-                    {"INFO"}, f"{digit_label(asked.digit).capitalize()}; press again for the next of {len(tips)}"
-                )
+                tell(asked, "INFO", f"{digit_label(asked.digit).capitalize()}; press again for the next of {len(tips)}")
         done: set[OperatorReturnItems] = asked.execute(context)
         return done
 
