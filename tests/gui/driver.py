@@ -156,11 +156,18 @@ class Screen:
         x, top = region.x + round(across * region.width), self.window.height - region.y - region.height
         last = [self.found[asked]] if asked in self.found else []
         for y in (*last, *range(top + 4, top + region.height, 12)):
-            command = yield from self.copied(x, y)
-            if command.startswith(f"bpy.ops.{operator}(") and holding in command:
+            if not (yield from self.is_button(operator, holding, x, y)):
+                continue
+            # Rows that appear meanwhile move a panel's buttons.
+            if (yield from self.is_button(operator, holding, x, y + 4)):
                 self.found[asked] = y
                 return x, y + 4
         raise LookupError(f"the sidebar has no button for {operator}")
+
+    def is_button(self, operator: str, holding: str, x: int, y: int) -> Generator[float, None, bool]:
+        """Whether the button of an operator, whose arguments hold a text, is at a place."""
+        command = yield from self.copied(x, y)
+        return command.startswith(f"bpy.ops.{operator}(") and holding in command
 
     def region(self, area: bpy.types.Area, kind: str = "WINDOW") -> bpy.types.Region:
         """The region of a kind in an area."""
