@@ -15,7 +15,7 @@ from ..files import expect_writable, json_bytes, make_folder, write_json, writte
 from ..hand.generators import run_to_end
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
-from ..pipeline import calibration, performer
+from ..pipeline import calibration, marker_learning, performer
 from ..pipeline import job as pipeline
 from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
 from ..pipeline.recipe import Recipe
@@ -44,6 +44,8 @@ def command_parser() -> argparse.ArgumentParser:
 
     info = add_command("info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
     cli_options.add_info(info)
+    labels = add_command("labels", "Learn a marker set from a labelled capture.", _labels)
+    cli_options.add_labels_command(labels)
     calibrate = add_command("calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
     cli_options.add_calibrate(calibrate)
     solve = add_command("solve", "Solve a capture and save a file with the keyed hand.", _solve)
@@ -98,6 +100,16 @@ def _info(options: argparse.Namespace) -> None:
         print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")
+
+
+def _labels(options: argparse.Namespace) -> None:
+    expect_writable(options.out, ".json", unlike=_inputs(options))
+    expect_replaceable([options.out], options.force)
+    recipe = cli_options.recipe_of(options)
+    groups = marker_learning.learn_markers(recipe, api.reader(recipe))
+    write_json(options.out, to_json(groups))
+    for side, spots in groups.items():
+        say(f"{side} hand: learnt where its {len(spots)} markers sit")
 
 
 def _solvers(_options: argparse.Namespace) -> None:

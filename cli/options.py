@@ -95,6 +95,24 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
 
 
+def add_labels_command(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `labels`."""
+    parser.description = (
+        "Learn where the markers of a labelled capture sit on the hand, and write a marker map. With --markers, "
+        "captures of this set without its labels, of any performer and of either hand, are labelled by it."
+    )
+    parser.add_argument("action", choices=("learn",), help="what to do")
+    add_reading(parser)
+    add_rate(parser)
+    add_animation(parser)
+    add_hand(parser)
+    parser.add_argument("--markers", type=Path, metavar="MAP.json", help="maps labels to joints")
+    parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
+    parser.add_argument("--end", type=int, metavar="F", help="last frame of the capture to use")
+    parser.add_argument("--out", type=Path, required=True, metavar="SET.json", help="the marker map to write")
+    add_force(parser)
+
+
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibrate`."""
     parser.description = (

@@ -24,13 +24,14 @@ from ..hand.marker_sets import (
     Suggestion,
     completeness,
     from_json,
+    on_palm,
     side_in_name,
     subject_of,
     suggest,
 )
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
-from .labelling import LabelledMarkers, keep_labels, label_by_shape
+from .labelling import LabelledMarkers, keep_labels, label_by_shape, map_label
 from .performer import Performer
 from .recipe import Recipe
 
@@ -38,6 +39,8 @@ Floats = NDArray[np.float64]
 
 MIN_MAP_LABELS = 3
 """How many of a marker map's labels a capture must have, at least."""
+MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
+"""How many markers on the palm, and in all, a map must have for its hand to be found by shape."""
 MIN_SIDE_CONFIDENCE = 0.15
 """Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
 
@@ -91,12 +94,15 @@ def label_markers(recipe: Recipe, markers: Markers) -> LabelledMarkers:
 
 def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMarkers]:
     """Do the same as `label_markers` step by step."""
+    side: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels != "shape" and recipe.markers is not None:
-        return keep_labels(markers, from_json(recipe.markers, "marker map"))
+        groups = from_json(recipe.markers, "marker map")
+        if recipe.labels == "names" or not _must_be_found(groups, markers):
+            return keep_labels(markers, groups)
+        return (yield from label_by_shape(markers, None, side, groups))
     if recipe.labels == "names":
         return keep_labels(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
-    side: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels == "shape":
         return (yield from label_by_shape(markers, known, side))
     try:
@@ -109,13 +115,33 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
     return keep_labels(markers, groups)
 
 
+def _must_be_found(groups: Groups, markers: Markers) -> bool:
+    """Whether a capture has none of a map's labels, and the map shows enough of a hand to find it by its shape."""
+    labels = {label for spots in groups.values() for label in spots}
+    whole = all(
+        sum(map(on_palm, spots.values())) >= MIN_PALM_MARKERS and len(spots) >= MIN_FOUND_MARKERS
+        for spots in groups.values()
+    )
+    return whole and not labels & set(markers.names)
+
+
+def _found_groups(groups: Groups, markers: Markers) -> Groups:
+    """A map's groups, by the labels that its markers got if they were found by shape."""
+    found = {
+        side: {map_label(side, label): spot for label, spot in spots.items() if map_label(side, label) in markers.names}
+        for side in SIDES
+        for spots in ([groups[side]] if side in groups else [*groups.values()][:1])
+    }
+    return {side: spots for side, spots in found.items() if spots} or groups
+
+
 def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     """Find the hands that the recipe asks for by the labels of the markers.
 
     Raises MarkerMapError if there is no hand, or not the requested one.
     """
     if recipe.markers is not None:
-        groups = from_json(recipe.markers, "marker map")
+        groups = _found_groups(from_json(recipe.markers, "marker map"), markers)
         marker_set = Suggestion("marker map", groups, max(map(completeness, groups.values())))
     else:
         marker_set = suggest(markers.names)

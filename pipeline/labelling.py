@@ -11,16 +11,19 @@ from ..capture.marker_labels import unique
 from ..capture.markers import Markers
 from ..errors import MarkerMapError
 from ..hand.generators import Steps
-from ..hand.joints import Side
+from ..hand.joints import SIDES, Side
 from ..hand.labelling.few_markers import describe_few_markers
-from ..hand.labelling.label_search import label_hands_stepwise
+from ..hand.labelling.label_search import SidedLayout, label_hands_stepwise
 from ..hand.labelling.label_swaps import Swap, corrected_columns, find_swaps
 from ..hand.labelling.labelling_result import PERFORMER_LAYOUT, LabelledHand, Labelling
+from ..hand.labelling.shape_model import MarkerLayout
 from ..hand.marker_sets import Groups, suggest
 from ..hand.measured_hand import MeasuredHand
 
 Bools = NDArray[np.bool_]
 
+MAP_LAYOUT = "marker map"
+"""Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
 """How many swaps a warning names."""
 DOUBTFUL_CONFIDENCE = 0.8
@@ -84,14 +87,18 @@ def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> li
 
 
 def label_by_shape(
-    markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, side: Side | None = None
+    markers: Markers,
+    known: Mapping[Side, MeasuredHand] | None = None,
+    side: Side | None = None,
+    worn: Groups | None = None,
 ) -> Steps[LabelledMarkers]:
     """Label the markers of the hands in a capture by their shape and motion. Other markers keep their labels.
 
     known: measured hands to look for; their markers get the labels with which they were measured. side: the side of a
-    hand whose shape does not show it. Raises MarkerMapError if no hand is found.
+    hand whose shape does not show it. worn: a marker map; only hands with its markers are looked for, and if it holds
+    one hand, also its mirror image. Raises MarkerMapError if no hand is found.
     """
-    found = yield from label_hands_stepwise(markers.times, markers.positions, known, side)
+    found = yield from label_hands_stepwise(markers.times, markers.positions, known, side, _layouts(worn or {}))
     if not found.hands:
         few = describe_few_markers(markers.positions, markers.names)
         notes = "".join(f"; {note}" for note in (*found.notes, *few))
@@ -109,6 +116,20 @@ def label_by_shape(
     return LabelledMarkers(_relabel(markers, found, labels), facts, groups)
 
 
+def _layouts(worn: Groups) -> list[SidedLayout]:
+    """The marker sets of a map; a map of one hand is worn by either."""
+    return [
+        (MarkerLayout(MAP_LAYOUT, spots), SIDES if len(worn) == 1 else (side,))
+        for side in SIDES
+        if (spots := worn.get(side))
+    ]
+
+
+def map_label(side: str, label: str) -> str:
+    """Return the label that a marker of a map gets if it is found by shape."""
+    return f"{side}:{label}"
+
+
 def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
     """Labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
@@ -117,6 +138,9 @@ def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
     spots = hand.layout.spots
     same_side = sum(other.side == hand.side for other in found.hands[:index])
     subject = f"{hand.side}#{same_side + 1}" if same_side else hand.side
+    seen = np.any(hand.columns >= 0, axis=0)
+    if hand.layout.name == MAP_LAYOUT:
+        return [map_label(subject, label) if seen[column] else "" for column, label in enumerate(spots)]
     try:
         recognised = next(iter(suggest(spots).groups.values()))
     except MarkerMapError:
@@ -127,7 +151,6 @@ def _labels_of(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
         labels = list(spots)
     else:
         labels = [f"{subject}:{label}" for label in spots]
-    seen = np.any(hand.columns >= 0, axis=0)
     return [label if seen[column] else "" for column, label in enumerate(labels)]
 
 

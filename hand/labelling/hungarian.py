@@ -73,10 +73,10 @@ class AssignmentCosts:
 
 def assign_markers(costs: AssignmentCosts) -> Ints:
     """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange of two lowers the cost."""
-    labels = _assign_without_pairs(costs.single)
+    labels = assign_without_pairs(costs.single)
     best_cost = costs.total(labels)
     for _ in range(10):
-        trial = _assign_without_pairs(costs.with_others_fixed(labels))
+        trial = assign_without_pairs(costs.with_others_fixed(labels))
         trial_cost = costs.total(trial)
         if trial_cost >= best_cost - 1e-9:
             break
@@ -84,7 +84,7 @@ def assign_markers(costs: AssignmentCosts) -> Ints:
     return _apply_exchanges(costs, labels)
 
 
-def _assign_without_pairs(single: Floats) -> Ints:
+def assign_without_pairs(single: Floats) -> Ints:
     """Markers (C,) of least cost without pair costs; any number of spots may get 'none'."""
     spots, none = single.shape[0], single.shape[1] - 1
     widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE_COST)], axis=1)

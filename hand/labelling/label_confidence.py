@@ -50,6 +50,21 @@ def side_confidence(margin: float) -> float:
     return float(_probability(np.array(margin), SIDE_MARGIN_SCALE))
 
 
+MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.7
+"""The same for a margin in the cost of an articulated hand; a side's is not for each spot."""
+
+
+def model_marker_confidence(margin: Floats) -> Floats:
+    """Confidence 0.5..1 of markers, by the margin (C,) in the cost of an articulated hand."""
+    confidence: Floats = MAX_MARKER_CONFIDENCE * _probability(margin, MODEL_MARKER_SCALE)
+    return confidence
+
+
+def model_side_confidence(margin: float) -> float:
+    """Confidence 0.5..1 of a side, by the margin in the cost of an articulated hand."""
+    return float(_probability(np.array(margin), MODEL_SIDE_SCALE))
+
+
 def _probability(margin: Floats, scale: float) -> Floats:
     probability: Floats = 1 - np.exp(-np.maximum(margin, 0.0) / scale) / 2
     return probability

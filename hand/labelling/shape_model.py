@@ -43,6 +43,28 @@ def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
     return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
 
 
+ABOVE_BONE_M, ABOVE_NAIL_M = 0.0115, 0.007
+"""m from a bone's axis, and from a fingertip, to a marker over it."""
+ALONG_BONE = 0.65
+"""How far along the bone that follows the named joint a marker on the skin sits."""
+
+
+def _on_bones(known: MarkerSet) -> dict[str, Spot]:
+    """The labels of a set on the skin, which name joints, with the markers on the bones that follow them."""
+    lengths = adult("right").phalanges
+    spots: dict[str, Spot] = {}
+    for label, spot in known.labels.items():
+        digit = digit_of(spot.joint)
+        if digit is None:
+            spots[label] = spot
+        elif spot.joint in TIPS:
+            spots[label] = Spot(spot.joint, (0.0, 0.0, ABOVE_NAIL_M))
+        else:
+            length = float(lengths[DIGITS.index(digit), CHAIN_JOINTS[digit].index(spot.joint)])
+            spots[label] = Spot(spot.joint, (0.0, ALONG_BONE * length, ABOVE_BONE_M))
+    return spots
+
+
 _CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
 _PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 
@@ -56,6 +78,8 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
 )
 """The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
 with fewer tips."""
+SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(MARKER_SETS[2])),)
+"""Layouts of markers beside the joints, which only the articulated hand tells apart."""
 PALM_ONLY = MarkerLayout("three on the palm", _joints(*_PQR))
 
 

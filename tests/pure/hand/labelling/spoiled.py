@@ -96,6 +96,11 @@ def score(found: Labelling, spoiled: Spoiled, truth: Truth) -> Score:
 
 
 def made(layout: int, side: Side, seed: int, frames: int = 150) -> tuple[Floats, Floats, Truth]:
+    """A hand of its own proportions with a layout's markers, see `made_with`."""
+    return made_with(tuple(LAYOUTS[layout].spots.values()), side, seed, frames)
+
+
+def made_with(spots: tuple[Spot, ...], side: Side, seed: int, frames: int = 150) -> tuple[Floats, Floats, Truth]:
     """A hand of its own proportions that moves each digit on its own while the whole turns about."""
     rng = np.random.default_rng(seed)
     time = np.linspace(0, 3, frames)[:, None]
@@ -103,7 +108,6 @@ def made(layout: int, side: Side, seed: int, frames: int = 150) -> tuple[Floats,
     curl = 0.5 + 0.5 * np.sin(2 * np.pi * beats[0] * time / 2 + beats[1])
     angles = np.deg2rad(curl[..., None] * [60.0, 70.0, 45.0])
     angles[:, 0] *= [0.4, 0.6, 0.9]
-    spots = tuple(LAYOUTS[layout].spots.values())
     local = posed(someone(side, seed), spots, angles, noise=0.0004, seed=seed)
     axis = rng.normal(0, 1, 3)
     turn = rotations.to_matrix(

@@ -1,0 +1,201 @@
+"""The best fit of a hand to trajectories that are seen together, its side, and how sure both are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..generators import Progress, Steps
+from ..joints import SIDES, TIPS, Side
+from ..mirror import other_side
+from .hungarian import exchange_costs
+from .label_confidence import (
+    marker_confidence,
+    model_marker_confidence,
+    model_side_confidence,
+    side_confidence,
+)
+from .model_fit import FITTED_FRAMES, ModelFit, fit_model, shape_of_spots
+from .model_search import improve_fit
+from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
+from .shape_model import HandShape, MarkerLayout, mean_shape, mirrored
+from .trajectories import evenly_spaced
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MIN_FILLED_SHARE = 0.6
+"""Share of a layout's spots that must have a marker."""
+MAX_SPOT_COST = -2.5
+"""Highest mean cost per spot for a hand; what is no hand costs more."""
+HAND_SIZE_RANGE = (0.7, 1.4)
+"""Range of hand sizes, relative to the mean adult's."""
+MAX_MODEL_COST, MAX_CHECKED_COST = 0.75, 1.3
+"""Highest cost for each marker of a jointed hand: of its markers alone, and with the empty spots where it checks labels
+found by shape. Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
+MIN_SAME_LABELS = 0.85
+"""Share of the labels that an articulated hand must leave as they are."""
+MIN_MODEL_SHARE = 0.75
+"""Share of a layout's spots that must have a marker where only the articulated hand decides."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """Trajectories that are seen together, and frames that show most of them."""
+
+    track_ids: Ints
+    frames: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundHand:
+    """A hand in a window, with C spots."""
+
+    layout: MarkerLayout
+    fit: ShapeFit
+    window: Window
+    side_confidence: float
+    confidences: Floats
+    """(C,) of the markers, if the side is right."""
+    other: ShapeFit | None
+    """The other hand fitted to the same markers; None if that fits nowhere."""
+
+    @property
+    def track_ids(self) -> Ints:
+        """The trajectories that are the hand's markers."""
+        return self.window.track_ids[self.fit.labels[self.fit.labels < len(self.window.track_ids)]]
+
+    def of_side(self, side: Side | None) -> "FoundHand | None":
+        """Return the hand of the side that is asked for; None if none is, or if the hand of that side fits nowhere."""
+        if side is None or side == self.fit.shape.side:
+            return self if side else None
+        return replace(self, fit=self.other, other=self.fit) if self.other is not None else None
+
+
+Samples = Sequence[tuple[Window, TrajectorySample]]
+
+
+def samples_of(windows: Sequence[Window], positions: Sequence[Floats]) -> Samples:
+    """Return the windows that can show a hand, with their trajectories' distances; positions: (N, T, 3) m of each."""
+    return [
+        (window, TrajectorySample.of(seen))
+        for window, seen in zip(windows, positions, strict=True)
+        if len(window.track_ids) >= 4 and len(window.frames)
+    ]
+
+
+def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandShape]]) -> Steps[FoundHand | None]:
+    """Find the layout and side that explain most; None where nothing fits."""
+    found: list[ShapeFit] = []
+    for layout, shape in shapes:
+        yield Progress(0.0, f"Looking for a {shape.side} hand with the set '{layout.name}'")
+        proposals = [each for _, sample in samples for each in propose_palms(sample, shape)]
+        found += [fit for fit in fit_proposals(proposals) if is_hand(fit)]
+    if not found:
+        return None
+    fit = min(found, key=_ranking_cost)
+    layout = next(layout for layout, shape in shapes if shape is fit.shape)
+    window = next(window for window, sample in samples if sample is fit.sample)
+    mirrored_fit = fit_shape(fit.sample, mirrored(fit.shape))
+    other = mirrored_fit if mirrored_fit is not None and is_hand(mirrored_fit) else None
+    return FoundHand(layout, fit, window, confidence_of_side(fit), marker_confidence(marker_margins(fit)), other)
+
+
+def fits_a_hand(found: FoundHand) -> bool:
+    """Whether an articulated hand reaches the markers of a fit, and would not have them in other places."""
+    shape = shape_of_spots(found.fit.shape.spots)
+    model = fit_model(shape, found.fit.shape.side, _fitted_frames(found.fit.sample), found.fit.labels)
+    same = np.mean(model.labels == found.fit.labels)
+    spots = zip(found.fit.shape.spots, found.fit.shape.palm, strict=True)
+    may_lack_tips = all(inside or spot.joint in TIPS for spot, inside in spots)
+    filled = np.count_nonzero(model.labels < len(found.fit.sample.mean_distances))
+    with_empty = model.filled_cost if may_lack_tips else model.cost / max(filled, 1)
+    return bool(with_empty <= MAX_CHECKED_COST and same >= MIN_SAME_LABELS)
+
+
+def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[FoundHand | None]:
+    """Find a hand with a layout by what an articulated hand reaches; None where nothing fits."""
+    spots = tuple(layout.spots.values())
+    shape, found = shape_of_spots(spots), []
+    for side in sides:
+        yield Progress(0.0, f"Looking for a {side} hand with the set '{layout.name}'")
+        proposals = [each for _, sample in samples for each in propose_palms(sample, mean_shape(side, spots))]
+        for fit in fit_proposals(proposals):
+            found.append((fit, fit_model(shape, side, _fitted_frames(fit.sample), fit.labels)))
+            yield Progress(0.0, f"Fitting a {side} hand with the set '{layout.name}'")
+    if not found:
+        return None
+    start, model = min(found, key=lambda each: each[1].cost)
+    positions = _fitted_frames(start.sample)
+    mirror_image = fit_model(shape, other_side(model.side), positions, model.labels)
+    if len(sides) > 1:
+        found.append((start, mirror_image))
+        start, model = min(found, key=lambda each: each[1].cost)
+    searched = improve_fit(shape, positions, model)
+    if not _reaches(searched.fit, start.sample):
+        return None
+    others = [each for _, each in found if each.side != model.side] if len(sides) > 1 else []
+    other = min(others, key=lambda each: each.cost, default=None)
+    margin = np.inf if other is None else max(other.cost - searched.fit.cost, 0.0)
+    window = next(window for window, sample in samples if sample is start.sample)
+    other_fit = _with_labels(start, other) if other is not None and _reaches(other, start.sample) else None
+    return FoundHand(
+        layout,
+        _with_labels(start, searched.fit),
+        window,
+        model_side_confidence(margin),
+        model_marker_confidence(searched.margins),
+        other_fit,
+    )
+
+
+def _fitted_frames(sample: TrajectorySample) -> Floats:
+    """Positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
+    return sample.positions[evenly_spaced(np.arange(len(sample.positions)), FITTED_FRAMES)]
+
+
+def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
+    filled = float((model.labels < len(sample.mean_distances)).mean())
+    return model.filled_cost <= MAX_MODEL_COST and filled >= MIN_MODEL_SHARE
+
+
+def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:
+    """A fit with the labels and the side of an articulated hand."""
+    shape = fit.shape if fit.shape.side == model.side else mirrored(fit.shape)
+    return replace(fit, shape=shape, labels=model.labels)
+
+
+def confidence_of_side(fit: ShapeFit) -> float:
+    """Confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
+    assigned = np.sort(fit.labels[fit.labels < len(fit.sample.mean_distances)])
+    mirrored_fit = fit_shape(fit.sample.only(assigned), mirrored(fit.shape))
+    # A mirrored hand must not win by leaving out the markers that do not fit it.
+    mirrored_cost = 0.0 if mirrored_fit is None else min(_ranking_cost(mirrored_fit), 0.0)
+    margin = (mirrored_cost / _filled_share(fit) - fit.cost) / len(fit.labels)
+    return side_confidence(margin)
+
+
+def _filled_share(fit: ShapeFit) -> float:
+    """Share of the spots that have a marker."""
+    return float((fit.labels < len(fit.sample.mean_distances)).mean())
+
+
+def _ranking_cost(fit: ShapeFit) -> float:
+    """The cost times the share of spots that have a marker, so that a larger set does not win by its empty spots."""
+    return fit.cost * _filled_share(fit)
+
+
+def is_hand(fit: ShapeFit) -> bool:
+    """Whether a fit is good enough for a hand."""
+    filled_share = _filled_share(fit)
+    fits = fit.cost <= MAX_SPOT_COST * len(fit.labels) * filled_share
+    return filled_share >= MIN_FILLED_SHARE and fits and HAND_SIZE_RANGE[0] < fit.scale < HAND_SIZE_RANGE[1]
+
+
+def marker_margins(fit: ShapeFit) -> Floats:
+    """Increase of cost (C,) if a spot's marker is exchanged for another's, a free one, or none."""
+    swaps, changes = exchange_costs(fit.costs, fit.local_labels)
+    np.fill_diagonal(swaps, np.inf)
+    least: Floats = np.minimum(swaps.min(1), changes.min(1))
+    return np.maximum(least, 0.0)

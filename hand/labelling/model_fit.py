@@ -1,0 +1,183 @@
+"""Fit an articulated hand to a take's trajectories, and assign them to its markers by where it carries these.
+
+Fit and assignment alternate until nothing changes, as in the iterated closest point method (Besl & McKay 1992), with
+the Hungarian method over whole trajectories in place of the closest point in each frame.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calibration.skin_markers.chain import (
+    FIRST_JOINTS,
+    LENGTHS,
+    MARKERS,
+    ROTATIONS,
+    SIZE,
+    ShapeParameters,
+    marker_positions,
+    parameter_count,
+)
+from ..calibration.skin_markers.pose_fit import PoseModel, VisibleMarkers, best_start, fit_poses
+from ..calibration.skin_markers.priors import (
+    BONE_SPREAD,
+    LIMIT_MARGIN,
+    MEAN,
+    MEAN_ROTATIONS,
+    PALM_SPREAD,
+    ROTATION_SPREAD,
+    SIZE_SPREAD,
+    SLIDE_SPREAD,
+    START_ANGLES,
+    ShapePrior,
+    parameters_of,
+    usual_pose_prior,
+)
+from ..calibration.skin_markers.shape_fit import FittedShape, fit_shape
+from ..calibration.skin_markers.skin_fit import PALM
+from ..joints import CHAIN_JOINTS, DIGITS, Side, digit_of
+from ..marker_sets import Spot
+from ..mirror import POINT_SIGNS
+from ..proportions import build, site_positions
+from .hungarian import IMPOSSIBLE_COST, assign_without_pairs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FITTED_FRAMES = 20
+"""Frames to which the hand is fitted."""
+MARKER_SPREAD_M = 0.004
+"""m, standard deviation of a marker about where the hand carries it."""
+OFFSET_SPREAD_M = 0.004
+"""m, standard deviation between people of where a marker sits on its bone."""
+ROBUST_COST = 25.0
+"""Cost beyond which a marker that is far from its spot costs only a little more."""
+EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
+"""Cost of a spot without a marker: when the fit has settled, and in the first rounds, which fill all spots."""
+FIRST_ROUNDS, ROUNDS = 2, 6
+"""Rounds of assignment and fit: those that fill all spots, and in all."""
+SHAPE_PRIOR_SHARE = 0.1
+"""Weight of the shape's deviation from the expected one in the cost of a fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelFit:
+    """A hand fitted to a sample of T trajectories, with C markers."""
+
+    side: Side
+    labels: Ints
+    """(C,) the trajectory at each spot, T for none."""
+    cost: float
+    """Half the squared deviations of markers, angles and shape, the mean over frames, and EMPTY_COST for each empty
+    spot."""
+    filled_cost: float
+    """The same without the empty spots, for each marker."""
+
+
+def shape_of_spots(spots: tuple[Spot, ...]) -> ShapeParameters:
+    """Return a mean right hand with markers at C spots."""
+    on_digit = [_digit_and_joint(spot) for spot in spots]
+    digits = np.array([digit for digit, _ in on_digit])
+    bones = np.array([min(joint, 2) for _, joint in on_digit])
+    offsets = np.array([spot.offset for spot in spots], float).reshape(-1, 3)
+    at_tip = np.array([joint == 3 for _, joint in on_digit])
+    offsets[at_tip, 1] += MEAN.phalanges[digits[at_tip], 2]
+    offsets[digits == PALM] = site_positions(MEAN, spots)[digits == PALM]
+    slides = np.zeros((len(spots), 2, 3))
+    return ShapeParameters(1.0, MEAN.first_joints, MEAN_ROTATIONS, MEAN.phalanges, digits, bones, offsets, slides)
+
+
+def _digit_and_joint(spot: Spot) -> tuple[int, int]:
+    """Row in DIGITS, and index of the joint in the digit's chain; PALM and 0 for a spot on no moving bone."""
+    digit = digit_of(spot.joint)
+    if digit is None or spot.joint not in CHAIN_JOINTS[digit]:
+        return PALM, 0
+    return DIGITS.index(digit), CHAIN_JOINTS[digit].index(spot.joint)
+
+
+def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Ints) -> ModelFit:
+    """Fit a hand to trajectories, from an initial assignment.
+
+    Args:
+        shape: the right hand that is expected, with its C markers.
+        side: the side of the hand that is fitted.
+        positions: (F, T, 3) m, NaN where not seen.
+        labels: (C,) the trajectory at each spot, T for none.
+    """
+    if side == "left":
+        positions = positions * POINT_SIGNS
+    prior = _prior_about(shape)
+    seen = _visible(positions, labels)
+    model = _pose_model(shape, 2 * MARKER_SPREAD_M)
+    start = best_start(model, START_ANGLES, seen, seen.visible.any(axis=0))
+    state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
+    tried: set[bytes] = set()
+    for round_number in range(ROUNDS):
+        filling = round_number < FIRST_ROUNDS
+        state = fit_shape(state, seen, prior, 3, 1e-2)
+        model = _pose_model(state.pose_model.shape, MARKER_SPREAD_M)
+        state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
+        costs = _spot_costs(state, positions)
+        empty = np.full(len(labels), FIRST_EMPTY_COST if filling else EMPTY_COST)
+        assigned = assign_without_pairs(np.c_[costs, empty])
+        settled = np.array_equal(assigned, labels) or assigned.tobytes() in tried
+        labels = assigned
+        if settled and not filling:
+            break
+        tried.add(labels.tobytes())
+        seen = _visible(positions, labels)
+    spots = np.flatnonzero(labels < costs.shape[1])
+    filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
+    return ModelFit(side, labels, filled + EMPTY_COST * (len(labels) - len(spots)), filled / max(len(spots), 1))
+
+
+def _prior_about(shape: ShapeParameters) -> ShapePrior:
+    """The prior of hands like this one, of any size."""
+    count = len(shape.digits)
+    own, total = parameters_of(shape), parameter_count(count)
+    by_size, expected, spreads = np.zeros(total), own.copy(), np.empty(total)
+    offsets = slice(MARKERS, MARKERS + 3 * count)
+    for scaled in (slice(FIRST_JOINTS, ROTATIONS), slice(LENGTHS, offsets.stop)):
+        by_size[scaled], expected[scaled] = own[scaled], 0.0
+    expected[SIZE], spreads[SIZE] = 1.0, SIZE_SPREAD
+    spreads[FIRST_JOINTS:ROTATIONS] = np.repeat(PALM_SPREAD, 3)
+    spreads[ROTATIONS:LENGTHS] = np.repeat(ROTATION_SPREAD, 3)
+    spreads[LENGTHS:MARKERS] = BONE_SPREAD * shape.lengths.ravel()
+    spreads[offsets] = OFFSET_SPREAD_M
+    spreads[offsets.stop :] = np.tile(SLIDE_SPREAD, 2 * count)
+    matrix = np.eye(total)
+    matrix[:, SIZE] -= by_size
+    return ShapePrior(matrix / spreads[:, None], expected / spreads)
+
+
+def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
+    mean, precision = usual_pose_prior()
+    limits = build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
+    return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), mean, precision, limits)
+
+
+def _visible(positions: Floats, labels: Ints) -> VisibleMarkers:
+    """The markers (F, C) of an assignment."""
+    padded = np.concatenate([positions, np.full((len(positions), 1, 3), np.nan)], axis=1)
+    return VisibleMarkers.from_positions(padded[:, labels])
+
+
+def _spot_costs(state: FittedShape, positions: Floats) -> Floats:
+    """Mean cost (C, T) of each trajectory at each spot; IMPOSSIBLE_COST for one that is never seen."""
+    local = marker_positions(state.pose_model.shape, state.poses.angles).positions.transpose(2, 1, 0)
+    world = np.einsum("fij,fcj->fci", state.poses.rotations, local) + state.poses.positions[:, None]
+    squares = ((world[:, :, None] - positions[:, None]) ** 2).sum(axis=-1) / MARKER_SPREAD_M**2 / 2
+    known = np.isfinite(squares)
+    costs = ROBUST_COST * np.log1p(np.where(known, squares, 0.0) / ROBUST_COST)
+    count = known.sum(axis=0)
+    mean: Floats = np.where(count > 0, costs.sum(axis=0) / np.maximum(count, 1), IMPOSSIBLE_COST)
+    return mean
+
+
+def _prior_cost(state: FittedShape, prior: ShapePrior) -> float:
+    """Half the squared deviations of the angles, the mean over frames, and of the shape, by its weight."""
+    deviation = state.poses.angles - state.pose_model.mean
+    angles = np.einsum("fd,fd->f", deviation @ state.pose_model.precision, deviation).mean()
+    residuals = prior.residuals(state.pose_model.shape)
+    return float(angles + SHAPE_PRIOR_SHARE * residuals @ residuals) / 2

@@ -1,0 +1,61 @@
+"""Shapes of a performer's measured hand: with all of its markers, and with those of the known layouts."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..marker_sets import Spot, on_palm
+from ..measured_hand import MeasuredHand
+from ..proportions import site_positions
+from .labelling_result import PERFORMER_LAYOUT
+from .shape_model import LAYOUTS, HandShape, MarkerLayout, shape_of
+
+PERFORMER_MARKER_SD_M = 0.008
+"""m, standard deviation of a performer's markers in the palm beyond that of sampled poses."""
+MAX_SPOT_DISTANCE_M = 0.02
+"""m within which a performer's marker is the one that a layout has there."""
+
+
+def performer_shapes(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]:
+    """A performer's hand with all of its markers, and with those of each known layout.
+
+    A take may have fewer markers than the capture in which the hand was measured.
+    """
+    found = (
+        [(MarkerLayout(PERFORMER_LAYOUT, hand.spots), _performer_shape(hand, hand.spots))]
+        if len(hand.spots) >= 4
+        else []
+    )
+    for layout in LAYOUTS:
+        spots = _performer_spots(hand, layout)
+        if spots is not None and spots.keys() != hand.spots.keys():
+            found.append((MarkerLayout(f"{PERFORMER_LAYOUT} {layout.name}", spots), _performer_shape(hand, spots)))
+    return found
+
+
+def _performer_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | None:
+    """The performer's markers that correspond to a layout's, None where one is missing.
+
+    A measured marker may be a centimetre from its nominal position, and palm markers are attached to the wrist.
+    """
+    if not hand.spots:
+        return None
+    own_spots, layout_spots = tuple(hand.spots.values()), tuple(layout.spots.values())
+    distances = np.linalg.norm(
+        site_positions(hand.proportions, layout_spots)[:, None] - site_positions(hand.proportions, own_spots), axis=-1
+    )
+    palm = np.array([on_palm(spot) for spot in own_spots])
+    for row, spot in enumerate(layout_spots):
+        comparable = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in own_spots])
+        distances[row, ~comparable] = np.inf
+    nearest = distances.argmin(1)
+    labels = list(hand.spots)
+    if len(set(nearest.tolist())) < len(layout_spots) or distances.min(1).max() > MAX_SPOT_DISTANCE_M:
+        return None
+    return {labels[at]: own_spots[at] for at in nearest}
+
+
+def _performer_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
+    """Shape of a performer's hand: its bones are known, its poses in this take are sampled as for anybody."""
+    shape = shape_of(hand.model, tuple(spots.values()), measured=True)
+    return replace(shape, covariances=shape.covariances + PERFORMER_MARKER_SD_M**2 * np.eye(3))

@@ -1,0 +1,34 @@
+"""Learn where the markers of a labelled take sit, so that takes of the same set are labelled without labels."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..capture.markers import Markers
+from ..hand.calibration.skin_markers import fit
+from ..hand.generators import run_to_end
+from ..hand.marker_sets import Groups, Spot
+from .assignment import Reader, assign_hands, label_markers, positions_of, read, read_file
+from .recipe import Recipe
+
+
+def learn_markers(recipe: Recipe, reader: Reader = read_file) -> Groups:
+    """Return a marker map with the spots on the skin of each hand in a recipe's labelled capture.
+
+    The labels of the capture, or the recipe's map, say which joint each marker is near; the movement says on which bone
+    it sits and where. Raises MarkerMapError if the labels name no hand, HandError if too few frames show one.
+    """
+    markers: Markers = read(recipe, run_to_end(reader(recipe)))
+    recipe = replace(recipe, labels="names")
+    markers = label_markers(recipe, markers).markers
+    groups: Groups = {}
+    for side, spots in assign_hands(recipe, markers).hands.items():
+        fitted = fit(positions_of(markers, spots), markers.rate, spots, side)
+        groups[side] = {label: _rounded(spot) for label, spot in fitted.spots().items()}
+    return groups
+
+
+def _rounded(spot: Spot) -> Spot:
+    """A spot to a tenth of a millimetre. The map's offset points to the little finger on both hands."""
+    x, y, z = np.round(spot.offset, 4).tolist()
+    return Spot(spot.joint, (x, y, z))
