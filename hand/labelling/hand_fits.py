@@ -110,7 +110,7 @@ def fits_a_hand(found: FoundHand) -> bool:
     spots = zip(found.fit.shape.spots, found.fit.shape.palm, strict=True)
     may_lack_tips = all(inside or spot.joint in TIPS for spot, inside in spots)
     filled = np.count_nonzero(model.labels < len(found.fit.sample.mean_distances))
-    with_empty = model.filled_cost if may_lack_tips else model.cost / max(filled, 1)
+    with_empty = model.filled_cost if may_lack_tips else model.cost / max(int(filled), 1)
     return bool(with_empty <= MAX_CHECKED_COST and same >= MIN_SAME_LABELS)
 
 

@@ -110,7 +110,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
     prior = _prior_about(shape)
     seen = _visible(positions, labels)
     model = _pose_model(shape, 2 * MARKER_SPREAD_M)
-    start = best_start(model, START_ANGLES, seen, seen.visible.any(axis=0))
+    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
     state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):

@@ -62,7 +62,9 @@ def test_a_set_that_is_not_there_is_not_found():
 def test_takes_of_three_performers_get_their_labels_back(shared, take):
     path = shared / "data" / "sig18" / take
     markers = capture.read(path)
-    truth = {column: (side_of_file(path.name), SKIN.spots[name.lower()]) for column, name in enumerate(markers.names)}
+    truth = {
+        column: (str(side_of_file(path.name)), SKIN.spots[name.lower()]) for column, name in enumerate(markers.names)
+    }
     spoiled = spoil(markers.positions, 6)
     found = label_hands(markers.times, spoiled.positions)
     assert score(found, spoiled, truth).right > 0.98
