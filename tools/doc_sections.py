@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-SECTION = re.compile(r"<!-- ([\w ]+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
+SECTION = re.compile(r"<!-- ([\w -]+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
 
 
 def sections_of(page: Path) -> dict[str, str]:
