@@ -25,10 +25,10 @@ from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 from knuckle.tests.blender.test_bakes import readable  # noqa: E402
 from knuckle.tests.blender.test_proportions import GLOVE, POSES, baked, misses  # noqa: E402
+from knuckle.tests.resources import Folder  # noqa: E402
 from knuckle.tools.doc_sections import fill  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 PAGE, PICTURE = ROOT / "docs" / "explanation" / "proportions.md", ROOT / "docs" / "pictures" / "proportions.png"
 HEAD = (
     "| Rig | Recording | s | " + " | ".join(f"{what}: tips, gaps" for what in KEEPS) + " |\n|---|---|---|---|---|---|\n"
@@ -42,7 +42,7 @@ PIXELS = 420
 def main() -> None:
     """Write the picture, then the table."""
     hand_pictures.write_picture(PICTURE, picture())
-    rows = "".join(row(name, recording) for name in SHOWN for recording in ("glove", "gestures"))
+    rows = "".join(row(name, recording, Folder()) for name in SHOWN for recording in ("glove", "gestures"))
     fill(PAGE, {"recordings": HEAD + rows})
 
 
@@ -66,14 +66,14 @@ def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
     return np.concatenate([hand_pictures.shoot(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")])
 
 
-def row(name: str, recording: str) -> str:
-    """A rig's row: mean and largest distances in mm, as Blender evaluates the rig."""
+def row(name: str, recording: str, shared: Folder) -> str:
+    """A rig's row: mean and largest distances in mm, as Blender evaluates the rig. shared: where the recordings are."""
     cells, scales = [], set[str]()
     for what in KEEPS:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         armature, _ = RIGS[name]()
         with tempfile.TemporaryDirectory() as folder:
-            path = SHARED / GLOVE if recording == "glove" else readable(SHARED / POSES, Path(folder))
+            path = shared.file(GLOVE) if recording == "glove" else readable(shared.file(POSES), Path(folder))
             take = baked(armature, Recipe(str(path), keep=what))
         every = max(1, len(take.times) // 60)
         off, gaps = misses(armature, take, every)

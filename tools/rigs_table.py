@@ -40,19 +40,19 @@ def main() -> None:
             page,
             {
                 "detection": FOUND_HEAD + "".join(row(name) for name in RIGS),
-                "bakes": BAKED_HEAD + "".join(baked(name, clip) for name in RIGS),
+                "bakes": BAKED_HEAD + "".join(baked(name, clip, CAPTURES / "two_hands_glove.c3d") for name in RIGS),
             },
         )
     print(f"{len(RIGS)} rigs, Blender {bpy.app.version_string}")
 
 
-def baked(name: str, clip: Path) -> str:
+def baked(name: str, clip: Path, glove: Path) -> str:
     """A rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
-    gloves = bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES)
+    gloves = bones_of(name, glove, GLOVES)
     poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
     cells = [name, *angle_cells(gloves), *angle_cells(poses)]
     cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
-    odd = [bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES, place=place) for place in PLACES]
+    odd = [bones_of(name, glove, GLOVES, place=place) for place in PLACES]
     cells += [f"{max(bone.kept for bone in bones):.2f}°" for bones in odd]
     return "| " + " | ".join(cells) + " |\n"
 
