@@ -80,6 +80,12 @@ def depths(points: Floats, obj: bpy.types.Object) -> Floats:
     return result
 
 
+def heights(points: Floats, corners: Floats) -> Floats:
+    """(N,) m of points (N, 3) above the nearest of triangles (T, 3, 3), below 0 where these wind around a point."""
+    distances = np.array([_to_triangles(point, corners).min() for point in points])
+    return np.where(np.abs(_winding(points, corners)) > 0.5, -distances, distances)
+
+
 def evaluated(obj: bpy.types.Object) -> tuple[Floats, Ints]:
     """(V, 3) m in the world and (T, 3): an object's mesh as its modifiers leave it."""
     posed = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
