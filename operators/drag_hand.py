@@ -198,8 +198,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if self._pinching is None:
             found = detection_cache.found(named_armature(context, self.armature), self.side)
             self._pinching = pinching(self._drag, found)
-        places = {digit: tip.place for digit, tip in self._pinching.others.items()}
-        digit = nearest_seen(context, self._goal, places, PINCH_RADIUS)
+        positions = {digit: tip.position for digit, tip in self._pinching.others.items()}
+        digit = nearest_seen(context, self._goal, positions, PINCH_RADIUS)
         if digit is None:
             return None
         pinched = self._pinching.pinch(digit, self._goal, self._view_direction(context), self._step)

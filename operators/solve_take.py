@@ -15,7 +15,7 @@ from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
-from ..rig.keys.take_scene import TakeTiming, armatures_of_take, check_plays_take, write_take
+from ..rig.keys.take_scene import TakeTiming, target_armatures, write_take
 from ..rig.linked import ObjectName, check_target, editable, is_in_scene, library_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
@@ -64,10 +64,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             check_drive(armature, find_hands(armature, ()), recipe.drive)
-        armatures: tuple[Object, ...] = (armature,) if armature else ()
-        if recipe.into == "this":
-            check_plays_take(armature, context.scene)
-            armatures = armatures_of_take(armature, context.scene)
+        armatures = target_armatures(armature, recipe.into, context.scene)
         self._job = SolveJob(recipe, RigQuery.of(*armatures) if armatures else None, reader=read_capture)
         yield from self._job.steps()
 

@@ -23,15 +23,7 @@ from .compressed_blend import is_whole
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
-from .keys.take_scene import (
-    TakeTiming,
-    armatures_of_take,
-    check_plays_take,
-    take_frames,
-    take_name,
-    timing_of,
-    write_take,
-)
+from .keys.take_scene import TakeTiming, take_frames, take_name, target_armatures, timing_of, write_take
 from .linked import check_target, editable, is_in_scene
 from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, set_transform
@@ -130,10 +122,7 @@ def check_rig(
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None:
         check_drive(armature, find_hands(armature, ()), drive)
-    armatures: tuple[Object, ...] = (armature,) if armature else ()
-    if into == "this":
-        check_plays_take(armature, bpy.context.scene)
-        armatures = armatures_of_take(armature, bpy.context.scene)
+    armatures = target_armatures(armature, into, bpy.context.scene)
     return RigQuery.of(*armatures) if armatures else None
 
 

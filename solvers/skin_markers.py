@@ -125,7 +125,7 @@ class SkinSolver:
     def _estimate_frames(self, hand: SkinFit, positions: Floats, start_angles: Floats | None) -> "_FrameEstimates":
         """Solve each frame by itself."""
         model = pose_model_of(hand)
-        seen = VisibleMarkers.from_positions(positions * flip(hand))
+        seen = VisibleMarkers.from_positions(positions * side_signs(hand))
         starts = [model.mean, *START_ANGLES, *([] if start_angles is None else [start_angles])]
         independent = best_start(model, starts, seen, np.ones(len(hand.markers), bool))
         independent, _ = fit_poses(model, independent, seen, self.passes, 1e-3)
@@ -166,7 +166,7 @@ class _FrameEstimates:
         return self.poses.apply_step(np.concatenate([wrist, step[:, :DOFS]], axis=1), self.model.limits)
 
 
-def flip(hand: SkinFit) -> Floats:
+def side_signs(hand: SkinFit) -> Floats:
     """(3,) factors that make the hand a right one."""
     return POINT_SIGNS if hand.side == "left" else np.ones(3)
 
@@ -179,7 +179,7 @@ def unmirrored(hand: SkinFit, model: PoseModel, poses: Poses) -> SkinPoses:
     root[:, :3, :3], root[:, :3, 3] = poses.rotations, poses.positions
     if hand.side == "left":
         root = FRAME_SIGNS * root
-    return SkinPoses(root, poses.angles, markers * flip(hand))
+    return SkinPoses(root, poses.angles, markers * side_signs(hand))
 
 
 def pose_model_of(hand: SkinFit) -> PoseModel:

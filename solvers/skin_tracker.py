@@ -15,7 +15,7 @@ from ..hand.calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMa
 from ..hand.calibration.skin_markers.priors import START_ANGLES
 from ..hand.calibration.skin_markers.skin_fit import SkinFit
 from .angle_filter import AngleState, predict_angles
-from .skin_markers import FEWEST_MARKERS, SkinPoses, SkinState, flip, pose_model_of, unmirrored, without_wrist
+from .skin_markers import FEWEST_MARKERS, SkinPoses, SkinState, pose_model_of, side_signs, unmirrored, without_wrist
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -57,7 +57,7 @@ class SkinTracker:
         Returns:
             The pose of the frame, and the state for the next one.
         """
-        prior, seen = self.hand.poses, VisibleMarkers.from_positions((positions * flip(self.hand))[None])
+        prior, seen = self.hand.poses, VisibleMarkers.from_positions((positions * side_signs(self.hand))[None])
         before = AngleState(time, prior.mean, prior.covariance) if state is None else state.angles
         mean, covariance = predict_angles(prior, before, time)
         precision = invert(covariance)

@@ -19,7 +19,8 @@ def fill(page: Path, sections: Mapping[str, str]) -> None:
         raise SystemExit(f"{page}: there is no mark <!-- {min(missing)} -->")
 
     def replaced(match: re.Match[str]) -> str:
-        name, text = match[1], match[2]
-        return f"<!-- {name} -->\n{sections[name].rstrip() + chr(10) if name in sections else text}<!-- /{name} -->"
+        name = match[1]
+        text = f"{sections[name].rstrip()}\n" if name in sections else match[2]
+        return f"<!-- {name} -->\n{text}<!-- /{name} -->"
 
     page.write_text(SECTION.sub(replaced, page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -32,8 +32,8 @@ MAX_SPOT_COST = -2.5
 HAND_SIZE_RANGE = (0.7, 1.4)
 """Range of hand sizes, relative to the mean adult's."""
 MAX_MODEL_COST, MAX_CHECKED_COST = 0.75, 1.3
-"""Highest cost for each marker of a jointed hand: of its markers alone, and with the empty spots where it checks labels
-found by shape. Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
+"""Highest cost for each marker of an articulated hand: of its markers alone, and with the empty spots where it checks
+labels found by shape. Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
 MIN_SAME_LABELS = 0.85
 """Share of the labels that an articulated hand must leave as they are."""
 MIN_MODEL_SHARE = 0.75
@@ -126,17 +126,15 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
             yield Progress(0.0, f"Fitting a {side} hand with the set '{layout.name}'")
     if not found:
         return None
-    start, model = min(found, key=lambda each: each[1].cost)
+    start, model = min(found, key=_model_cost)
     positions = _fitted_frames(start.sample)
-    mirror_image = fit_model(shape, other_side(model.side), positions, model.labels)
     if len(sides) > 1:
-        found.append((start, mirror_image))
-        start, model = min(found, key=lambda each: each[1].cost)
+        found.append((start, fit_model(shape, other_side(model.side), positions, model.labels)))
+        start, model = min(found, key=_model_cost)
     searched = improve_fit(shape, positions, model)
     if not _reaches(searched.fit, start.sample):
         return None
-    others = [each for _, each in found if each.side != model.side] if len(sides) > 1 else []
-    other = min(others, key=lambda each: each.cost, default=None)
+    other = min((fit for _, fit in found if fit.side != model.side), key=lambda fit: fit.cost, default=None)
     margin = np.inf if other is None else max(other.cost - searched.fit.cost, 0.0)
     window = next(window for window, sample in samples if sample is start.sample)
     other_fit = _with_labels(start, other) if other is not None and _reaches(other, start.sample) else None
@@ -148,6 +146,10 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         model_marker_confidence(searched.margins),
         other_fit,
     )
+
+
+def _model_cost(found: tuple[ShapeFit, ModelFit]) -> float:
+    return found[1].cost
 
 
 def _fitted_frames(sample: TrajectorySample) -> Floats:

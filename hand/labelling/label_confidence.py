@@ -23,7 +23,9 @@ SIDE_MARGIN_SCALE = 0.4
 """The same for a side; its margin is per spot."""
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
-
+MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.7
+"""The scales for margins in the cost of an articulated hand; that of a side is not per spot. Estimates that are not
+calibrated yet (tools/benchmarks/labelling_reliability.py)."""
 
 LONE_TIP_FACTOR = 0.75
 """Factor for a tip that is the only one beyond the index finger's: of eight recordings stripped like this one was
@@ -48,10 +50,6 @@ def marker_confidence(margin: Floats) -> Floats:
 def side_confidence(margin: float) -> float:
     """Confidence 0.5..1 that a hand is where it was found and of this side."""
     return float(_probability(np.array(margin), SIDE_MARGIN_SCALE))
-
-
-MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.7
-"""The same for a margin in the cost of an articulated hand; a side's is not for each spot."""
 
 
 def model_marker_confidence(margin: Floats) -> Floats:

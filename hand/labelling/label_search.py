@@ -135,21 +135,21 @@ def _best_hand(
     samples = samples_of(windows, [tracks.positions_in(window.frames, window.track_ids) for window in windows])
     if known:
         return (yield from find_by_shape(samples, [each for hand in known.values() for each in performer_shapes(hand)]))
+    rejected: tuple[str, ...] = ()
     if not layouts:
         mean = [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
         found = yield from find_by_shape(samples, mean)
         if found is None or fits_a_hand(found):
             return found
-        notes.append(
+        rejected = (
             f"{len(found.track_ids)} markers move together like a hand, but no hand reaches them as the set "
-            f"'{found.layout.name}' that resembles them most: {SET_HINT}"
+            f"'{found.layout.name}' that resembles them most: {SET_HINT}",
         )
     for layout, sides in layouts or [(layout, SIDES) for layout in SKIN_LAYOUTS]:
         found = yield from find_by_model(samples, layout, sides)
         if found is not None:
-            if not layouts:
-                notes.pop()
             return found
+    notes.extend(rejected)
     return None
 
 

@@ -44,6 +44,8 @@ class LiveHand:
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
         fitted = measured.skin_fit
         self._tracker = None if fitted is None else SkinTracker(replace(fitted, limits=measured.limits))
+        worn = () if fitted is None else fitted.markers.labels
+        self._worn_columns = np.array([self.labels.index(label) if label in self.labels else -1 for label in worn], int)
         self._skin_state: SkinState | None = None
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
 
@@ -68,10 +70,7 @@ class LiveHand:
 
     def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
         """Solve one frame by all markers on the skin."""
-        worn = np.full((len(tracker.hand.markers), 3), np.nan)
-        for row, label in enumerate(tracker.hand.markers.labels):
-            if label in self.labels:
-                worn[row] = positions[self.labels.index(label)]
+        worn = np.where(self._worn_columns[:, None] >= 0, positions[self._worn_columns], np.nan)
         poses, self._skin_state = tracker.solve(time, worn, self._skin_state)
         pose, _ = estimate_unseen_fingers(Pose(self.hand, poses.root, poses.angles), self._seen_digits)
         return pose

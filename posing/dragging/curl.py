@@ -1,8 +1,8 @@
 """How a person's finger curls: its joints bend together, in its plane.
 
 A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
-nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor leans by the way. A
-thumb can point anywhere, so it keeps the depth at which it was taken hold of.
+nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can
+point anywhere, so it keeps the depth at which its drag began.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ PIP_PER_MCP = 1.5
 First principal direction of the flexions in 11 takes of three performers of Han et al. (2018) and in the bundled Leap
 recording, joined."""
 SYNERGY_COST = 0.0006
-"""m, the marker error that a radian off this ratio costs on a hand of the usual length,"""
-LEANING_COST = 0.002
-"""that a radian of a knuckle's abduction costs,"""
+"""m/rad: what a deviation from this ratio costs, as a distance from the goal on a hand of the usual length."""
+ABDUCTION_COST = 0.002
+"""m/rad: the same for abduction of the knuckle."""
 POSTURE_COST = 0.0002
-"""and that a change by a joint's whole range costs. All yield to the coupling of the last joint."""
+"""m: the same for a change by a joint's whole range. All these costs yield to the coupling of the last joint."""
 KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
     "flexion": (-np.deg2rad(1.5), np.inf, 0.01),
     "abduction": (-np.deg2rad(4.0), np.deg2rad(4.0), 0.03),
@@ -42,7 +42,7 @@ def curls(joint: str) -> bool:
 def curl_preferences(hand: HandModel, joint: str) -> Preferences:
     """Return the preferences of a problem that moves a point of a finger."""
     chain = CHAIN_JOINTS[str(digit_of(joint))]
-    rows = [_row(hand, [(chain[0], "abduction", LEANING_COST)])]
+    rows = [_row(hand, [(chain[0], "abduction", ABDUCTION_COST)])]
     if joint in chain[2:]:  # a dragged middle joint leaves those after it as they are
         rows.append(
             _row(hand, [(chain[0], "flexion", -SYNERGY_COST), (chain[1], "flexion", SYNERGY_COST / PIP_PER_MCP)])

@@ -7,10 +7,11 @@ Floats = NDArray[np.float64]
 
 NEIGHBOURS = 8
 """Points that tell how the skin lies at a point."""
-BEFORE = 0.5
+START_DISTANCE = 0.5
 """Hand lengths before the other skin, from which skin is moved towards it."""
-ROUNDS = 24
-MET = 1e-4
+MAX_ROUNDS = 24
+"""How often skin is moved by its distance from the other one."""
+CONTACT_TOLERANCE = 1e-4
 """Hand lengths between skins that touch: 0.02 mm of an adult's."""
 
 
@@ -31,18 +32,18 @@ def gap(skin: Floats, other: Floats, normals: Floats) -> float:
     return float(heights.min())
 
 
-def way_to_touch(skin: Floats, other: Floats, normals: Floats, direction: Floats, size: float) -> float | None:
+def distance_to_contact(skin: Floats, other: Floats, normals: Floats, direction: Floats, size: float) -> float | None:
     """Return how far in m skin moves along a unit direction until it touches another one.
 
     It is led there from far before, so it may be negative. None if it passes beside the other one.
     """
-    way = float((other @ direction).min() - (skin @ direction).max()) - BEFORE * size
+    moved = float((other @ direction).min() - (skin @ direction).max()) - START_DISTANCE * size
     end = float((other @ direction).max() - (skin @ direction).min())
-    for _ in range(ROUNDS):
-        apart = gap(skin + way * direction, other, normals)
-        way += apart
-        if apart < MET * size:
-            return way
-        if way > end:
+    for _ in range(MAX_ROUNDS):
+        distance = gap(skin + moved * direction, other, normals)
+        moved += distance
+        if distance < CONTACT_TOLERANCE * size:
+            return moved
+        if moved > end:
             return None
     return None

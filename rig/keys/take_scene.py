@@ -14,6 +14,7 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.job import SolvedHand, Take
+from ...pipeline.recipe import IntoChoice
 from ..armature_hands import find_hands, hands_and_problems
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
@@ -101,13 +102,12 @@ def write_take(
 
     If it raises RigError, nothing has been written.
     """
-    if take.recipe.into == "this":
-        check_plays_take(armature, scene)
+    armatures = target_armatures(armature, take.recipe.into, scene)
     if armature is not None:
         timing = timing_of(take, armature, timing)
     frames = take_frames(take, scene, timing)
     notes = () if armature is None else keying_notes(armature, take)
-    hands = _new_hands(take, scene, collection) if armature is None else _bound_hands(armature, take, scene)
+    hands = _bound_hands(armatures, take) if armatures else _new_hands(take, scene, collection)
     actions = []
     for target, keyed in hands:
         played = played_action(target)
@@ -131,7 +131,22 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
     return key_above(target, hands, frames, take_name(take), scene)
 
 
-def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
+def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene") -> "tuple[Object, ...]":
+    """Return the armatures on which a take is keyed: one, or all that play the take to be changed; none for new hands.
+
+    Raises RigError unless there is a take that can be changed, if it is to be.
+    """
+    if into == "new":
+        return (armature,) if armature else ()
+    if armature is None:
+        raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
+    armatures = _armatures_of_take(armature, scene)
+    for target in armatures:
+        played_take(target)
+    return armatures
+
+
+def _armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
     """Return an armature and those that play the same take with the other hand: new hands are an armature each."""
     found, sides = [armature], set(hands_and_problems(armature)[0])
     for other in scene.objects:
@@ -144,28 +159,16 @@ def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]
     return tuple(found)
 
 
-def _bound_hands(armature: "Object", take: Take, scene: "Scene") -> "list[tuple[Object, list[KeyedHand]]]":
-    """Return the hands that are keyed: the armature's, or those of all armatures that play the take to be changed.
-
-    Raises RigError as bind_hands does.
-    """
-    armatures = armatures_of_take(armature, scene) if take.recipe.into == "this" else (armature,)
+def _bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
+    """Return armature and hands that are keyed; of several armatures, each with its own. Raises RigError."""
     if len(armatures) == 1:
-        return [(armature, bind_hands(armature, take))]
+        return [(armatures[0], bind_hands(armatures[0], take))]
     bound = []
     for target in armatures:
         own = tuple(solved for solved in take.hands if solved.side in hands_and_problems(target)[0])
         if own:
             bound.append((target, bind_hands(target, replace(take, hands=own))))
     return bound
-
-
-def check_plays_take(armature: "Object | None", scene: "Scene") -> None:
-    """Raise RigError unless an armature, and those that play the same take, play one that can be changed."""
-    if armature is None:
-        raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
-    for target in armatures_of_take(armature, scene):
-        played_take(target)
 
 
 def timing_of(take: Take, armature: "Object", timing: TakeTiming) -> TakeTiming:

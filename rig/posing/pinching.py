@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, DIGITS, digit_of
 from ...hand.kinematics import Pose, joint_frames, joint_position
 from ...posing.dragging import DragStep
-from ...posing.dragging.pinch import outward_normals, way_to_touch
+from ...posing.dragging.pinch import distance_to_contact, outward_normals
 from ...posing.grasping.contact_frames import hand_length
 from ...posing.grasping.skin_samples import SkinPoints, thinned
 from ..armature_hands import FoundHand
@@ -21,9 +21,9 @@ SPACING = 0.008
 """Hand lengths between the skin points that are used."""
 ROUNDS = 4
 """Iterations: how a fingertip lies depends on where it is."""
-STAYS = 5e-4
+DEPTH_TOLERANCE = 5e-4
 """Hand lengths, a tenth of a millimetre of an adult's: the change of depth at which the iteration ends."""
-REACHED = 0.003
+REACH_TOLERANCE = 0.003
 """Hand lengths, half a millimetre of an adult's: a tip that stays farther from its goal does not touch."""
 
 
@@ -31,7 +31,7 @@ REACHED = 0.003
 class OtherTip:
     """A fingertip that stays where it is."""
 
-    place: Floats
+    position: Floats
     """(3,) m in the world."""
     skin: Floats
     """(N, 3) m in the world, of its last phalanx."""
@@ -59,8 +59,8 @@ class Pinching:
         Returns the step and the goal (3,) m in the world; None where the tips do not meet under the mouse.
         """
         of, other = self.dragged.drag, self.others[digit]
-        beside = goal + ((other.place - goal) @ along) * along
-        towards = along if (other.place - of.position) @ along >= 0.0 else -along
+        beside = goal + ((other.position - goal) @ along) * along
+        towards = along if (other.position - of.position) @ along >= 0.0 else -along
         for direction in (towards, -towards):
             found = self._touching(other, beside, direction, last)
             if found is not None:
@@ -70,25 +70,25 @@ class Pinching:
     def _touching(self, other: OtherTip, goal: Floats, towards: Floats, last: DragStep | None) -> Floats | None:
         """The goal (3,) m in the world at which the skins touch; None where they do not, or it is out of reach."""
         of, step = self.dragged.drag, last
-        size, way = hand_length(of.hand), np.inf
+        size, change = hand_length(of.hand), np.inf
         for _ in range(ROUNDS):
-            found = way_to_touch(
-                goal + self._away(step.pose if step else of.start), other.skin, other.normals, towards, size
+            distance = distance_to_contact(
+                goal + self._skin_about_tip(step.pose if step else of.start), other.skin, other.normals, towards, size
             )
-            if found is None:
+            if distance is None:
                 return None
-            goal, way = goal + found * towards, abs(found)
+            goal, change = goal + distance * towards, abs(distance)
             step = of.step(goal, step)
-            if way < STAYS * size:
+            if change < DEPTH_TOLERANCE * size:
                 break
         off = float(np.linalg.norm(joint_position(step.pose, of.joint)[0] - goal)) if step else np.inf
-        return goal if off < REACHED * size and way < REACHED * size else None
+        return goal if off < REACH_TOLERANCE * size and change < REACH_TOLERANCE * size else None
 
-    def _away(self, pose: Pose) -> Floats:
-        """(N, 3) m in the world, the skin of the dragged tip from the tip."""
+    def _skin_about_tip(self, pose: Pose) -> Floats:
+        """(N, 3) m in the world, the skin of the dragged tip, relative to the tip."""
         points = self.skin.posed(joint_frames(pose.hand, pose))[0]
-        away: Floats = points - joint_position(pose, self.dragged.drag.joint)[0]
-        return away
+        about_tip: Floats = points - joint_position(pose, self.dragged.drag.joint)[0]
+        return about_tip
 
 
 def pinching(dragged: RigDrag, found: FoundHand) -> Pinching:
@@ -100,9 +100,9 @@ def pinching(dragged: RigDrag, found: FoundHand) -> Pinching:
     others = {}
     for digit in fingers if own == "thumb" else ("thumb",):
         skin = _last_phalanx(flesh, digit, spacing).posed(joint_frames(start.hand, start))[0]
-        place = joint_position(start, CHAIN_JOINTS[digit][-1])[0]
+        position = joint_position(start, CHAIN_JOINTS[digit][-1])[0]
         if len(skin) > 8:
-            others[digit] = OtherTip(place, skin, outward_normals(skin))
+            others[digit] = OtherTip(position, skin, outward_normals(skin))
     return Pinching(dragged, _last_phalanx(flesh, own, spacing), others)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from knuckle.posing.dragging.pinch import outward_normals, way_to_touch
+from knuckle.posing.dragging.pinch import distance_to_contact, outward_normals
 
 Floats = NDArray[np.float64]
 
@@ -36,17 +36,17 @@ def test_two_balls_touch_where_their_radii_say(
     towards, side = np.linalg.qr(rng.normal(size=(3, 2)))[0].T
     other = ball(rng.normal(size=3), radii[1])
     middle = other.mean(axis=0) + beside * side + far * towards
-    way = way_to_touch(ball(middle, radii[0]), other, outward_normals(other), towards, SIZE)
-    assert way is not None
-    met = float(np.linalg.norm(middle + way * towards - other.mean(axis=0)))
+    moved = distance_to_contact(ball(middle, radii[0]), other, outward_normals(other), towards, SIZE)
+    assert moved is not None
+    met = float(np.linalg.norm(middle + moved * towards - other.mean(axis=0)))
     assert 1000 * abs(met - sum(radii)) < 0.5
-    assert (middle + way * towards - other.mean(axis=0)) @ towards < 0.0, "from the side that it comes from"
+    assert (middle + moved * towards - other.mean(axis=0)) @ towards < 0.0, "from the side that it comes from"
 
 
 def test_what_passes_beside_does_not_touch() -> None:
     other = ball(np.zeros(3), 0.008)
     skin = ball(np.array([0.05, 0.0, 0.0]), 0.008)
-    assert way_to_touch(skin, other, outward_normals(other), np.array([0.0, 0.0, 1.0]), SIZE) is None
+    assert distance_to_contact(skin, other, outward_normals(other), np.array([0.0, 0.0, 1.0]), SIZE) is None
 
 
 def test_normals_point_outwards() -> None:
