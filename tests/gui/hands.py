@@ -3,7 +3,7 @@
 import importlib
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,25 +141,32 @@ def drag(
     side: str = "right",
     *,
     left: bool = False,
-    meanwhile: Callable[[], None] = lambda: None,
+    during: str = "",
+    meanwhile: Callable[[], None] | None = None,
 ) -> "Steps":
     """A point is dragged so many pixels, with a key held; left: by Esc. In pixels, the way and how far off it ends.
 
-    meanwhile: called before the button is let go.
+    during: another key, which is held once the drag has begun. meanwhile: called before the button is let go.
     """
     x, y = spot(screen, joint, side)
     before = channels(screen)
     screen.move(x, y)
     yield 0.2
-    with holding(held):
+    with ExitStack() as keys:
+        keys.enter_context(holding(held))
         subprocess.run(["xdotool", "mousedown", "1"], check=True)
         yield 0.05
         for part in (0.25, 0.6, 1.0):  # a jump is not a drag
             screen.move(round(x + part * way[0]), round(y + part * way[1]))
             yield 0.03
+            if part == 0.25 and during:
+                yield from screen.wait_until(lambda: screen.window.modal_operators)
+                keys.enter_context(holding(during))
         # A busy machine is late.
         yield from screen.wait_until(lambda: channels(screen) != before)
-        meanwhile()
+        if meanwhile:
+            yield 0.3  # until the last step is drawn
+            meanwhile()
         if left:
             screen.key("Escape")
             yield from screen.wait_until(lambda: not screen.window.modal_operators)
