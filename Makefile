@@ -49,7 +49,7 @@ measure: rigs ## measure how long each test takes, and write tests/durations.tsv
 	$(NEWEST)/python tools/measure_tests.py build/durations.*.tsv
 
 rigs: setup # the rigs that tests pose, once for each Blender; a test that finds none makes its own
-	@for env in .venv/3.*; do \
+	@mkdir -p build; for env in .venv/3.*; do \
 	  $$env/bin/python tools/make_test_rigs.py >build/rigs.log || echo "rigs: some are missing; their tests will be skipped" >&2; \
 	done
 
