@@ -22,7 +22,7 @@ PYTEST = -m pytest -n auto --maxprocesses 4
 test: rigs ## test all features within minutes, on the newest Python found: without tests that are slow
 	$(NEWEST)/python $(PYTEST) -m "not slow" $(ARGS)
 
-# All is tried on the newest Python; on the others, one case of each slow test in Blender, and what is quick without it.
+# All is tried on the newest Python; on the others what is quick, and in Blender one case of each slower test, up to seconds.
 test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \

@@ -1,5 +1,6 @@
 """Loads the checkout as the package `knuckle`, whatever its folder is called; says which examples are tried."""
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -15,6 +16,9 @@ settings.register_profile("fuzz", deadline=None, max_examples=200, print_blob=Tr
 settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
+
+# Clifford, an oracle, compiles for seconds at its import what the tests call too seldom to gain by it.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 if "knuckle" not in sys.modules:
     spec = spec_from_file_location("knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])

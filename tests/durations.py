@@ -21,6 +21,8 @@ CHEAP = 1.5
 """s that the cheapest of a test's cases may take."""
 LONG = 1.0
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
+LONGEST = 3.0
+"""s from which on a test is tried on the newest Python only, if its file has a quicker test."""
 NOTED = 0.1
 """s from which on a test is written down."""
 
@@ -37,17 +39,23 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
     slowest: dict[str, float] = defaultdict(float)
     for name, taken in seconds.items():
         slowest[name.partition("[")[0]] = max(slowest[name.partition("[")[0]], taken)
-    cases: dict[str, list[tuple[float, pytest.Item]]] = defaultdict(list)
+    families: dict[str, list[tuple[float, pytest.Item]]] = defaultdict(list)
+    cheapest: dict[str, float] = {}
+    """File -> seconds of its cheapest test."""
     for item in items:
         name = key(item.nodeid)
         # A case that was not measured is as slow as the slowest that was.
-        cases[item.nodeid.partition("[")[0]].append((seconds.get(name, slowest[name.partition("[")[0]]), item))
-    for family in cases.values():
-        cheapest = min(taken for taken, _ in family)
-        for number, (taken, item) in enumerate(sorted(family, key=lambda case: case[0])):
-            if taken > QUICK and (number or cheapest > CHEAP) and not item.get_closest_marker("always"):
+        taken = seconds.get(name, slowest[name.partition("[")[0]])
+        families[item.nodeid.partition("[")[0]].append((taken, item))
+        file = item.nodeid.partition("::")[0]
+        cheapest[file] = min(taken, cheapest.get(file, taken))
+    for name, family in families.items():
+        longest = max(LONGEST, cheapest[name.partition("::")[0]])
+        family.sort(key=lambda case: case[0])
+        for number, (taken, item) in enumerate(family):
+            if taken > QUICK and (number or family[0][0] > CHEAP) and not item.get_closest_marker("always"):
                 item.add_marker("slow")
-                if number and seconds.get(key(item.nodeid), 0.0) > LONG:
+                if taken > (LONG if number else longest):
                     item.add_marker("further")
 
 

@@ -64,9 +64,18 @@ enter() {
     bash /tmp/knuckle/tools/real_blender.sh "inside-$1" "${@:4}"
 }
 
+# The home that holds the installed zip is kept beside OUT's other files for the next time.
 install_extension() {
+  local kept
+  kept=/tmp/out/home-$(cksum </tmp/out/knuckle.zip | tr ' ' -)
   cd "$HOME"
-  blender --command extension install-file --repo user_default --enable /tmp/out/knuckle.zip >&2
+  if [ ! -d "$kept" ]; then
+    blender --command extension install-file --repo user_default --enable /tmp/out/knuckle.zip >&2
+    rm -rf /tmp/out/home-*
+    cp -a "$HOME" "$kept.partial"
+    mv "$kept.partial" "$kept"
+  fi
+  cp -a "$kept/." "$HOME"
 }
 
 start_screen() {

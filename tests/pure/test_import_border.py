@@ -35,11 +35,8 @@ LAYERS = {
 }
 """The folders inside a room, in the order in which they may import each other."""
 BESIDE = {"tests", "tools"}
-FILES = sorted(
-    path
-    for path in [*ROOT.glob("*.py"), *ROOT.glob("*/**/*.py")]
-    if path.relative_to(ROOT).parts[0] not in BESIDE | {".venv", "build"}
-)
+FOLDERS = [folder for folder in ROOT.glob("[!.]*/") if folder.name not in BESIDE | {"build"}]
+FILES = sorted(path for folder in [ROOT, *FOLDERS] for path in folder.glob("*.py" if folder == ROOT else "**/*.py"))
 
 
 def imports(path: Path) -> Iterator[tuple[int, list[str]]]:
