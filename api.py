@@ -16,9 +16,10 @@ from .hand.joints import SIDES
 from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
 from .pipeline.assignment import Reader, read_file
-from .pipeline.job import SolvedHand, SolveJob, Take
+from .pipeline.job import SolveJob
 from .pipeline.recipe import Recipe
 from .pipeline.rig_constraints import Rig
+from .pipeline.take import SolvedHand, Take
 
 __all__ = ["KnuckleError", "Markers", "Recipe", "SolvedHand", "Take", "joints", "key", "pose", "read", "solve"]
 
