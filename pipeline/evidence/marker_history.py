@@ -37,5 +37,5 @@ class MarkerHistory:
         after = np.minimum(after, len(self.times) - 1)
         before = np.maximum(after - 1, 0)
         nearest = np.where(times - self.times[before] < self.times[after] - times, before, after)
-        columns = [self.names.index(label) for label in labels]
+        columns = np.array([self.names.index(label) for label in labels], int)
         return self.mended[np.ix_(nearest, columns)], self.doubt[np.ix_(nearest, columns)]

@@ -20,6 +20,8 @@ REPORT_PROPERTY = "knuckle_result"
 keeps no new properties."""
 EVIDENCE_PROPERTY = "knuckle_evidence"
 """Custom property of a take's action: the evidence of each frame, as pipeline.evidence.packing packs it."""
+SEEN_PROPERTY = "knuckle_seen"
+"""Custom property of a take's action: the keys of the problems that are marked as seen, as JSON."""
 TIMING_PROPERTY = "knuckle_timing"
 """Custom property of a take's action: a frame, and the capture's time in s that falls on it."""
 TIMECODE_PROPERTY = "knuckle_timecode"
@@ -52,11 +54,12 @@ def store_report(action: "Action", report: dict[str, Any], take: Take, frames: F
     ]
     action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems})
     action[EVIDENCE_PROPERTY] = pack(take.evidence)
+    action.pop(SEEN_PROPERTY, None)
 
 
 def evidence_of(armature: "Object | None") -> Evidence | None:
     """Return the evidence of the take that an armature plays, None if there is none or it is damaged."""
-    action = _action_with_report(armature)
+    action = action_with_report(armature)
     return None if action is None else unpack(action.get(EVIDENCE_PROPERTY))
 
 
@@ -74,12 +77,12 @@ def play_same_take(armature: "Object", other: "Object") -> bool:
 
 
 def _report_text(armature: "Object | None") -> str | None:
-    action = _action_with_report(armature)
+    action = action_with_report(armature)
     text = None if action is None else action.get(REPORT_PROPERTY)
     return text if isinstance(text, str) else None
 
 
-def _action_with_report(armature: "Object | None") -> "Action | None":
+def action_with_report(armature: "Object | None") -> "Action | None":
     """Return the action that an armature plays, or else that of its topmost NLA strip, which has a report."""
     animation = armature.animation_data if armature is not None else None
     if animation is None:

@@ -28,6 +28,7 @@ from .keying_notes import keying_notes, playing_notes, pushed_note
 from .layered_keys import key_above
 from .parent_motion import is_evaluated
 from .played_action import played_action
+from .predicted_keys import mark_predicted
 from .spliced_keys import Blend, played_take, splice_keys
 from .take_report import TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of, store_report
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bpy.types import Action, Collection, Object, Scene
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,9 @@ def write_take(
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
         notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+    predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
+    for action, (_, keyed) in zip(actions, hands, strict=True):
+        mark_predicted(action, keyed, frames, predicted)
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for action in actions:
         store_report(action, report, take, frames)

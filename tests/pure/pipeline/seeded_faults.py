@@ -37,7 +37,7 @@ def seed_faults(markers: Markers, hand: list[int], count: int, seed: int) -> tup
         first, length = _place(rng, kind, taken)
         rows = np.arange(first, first + length)
         columns = _columns(rng, kind, positions, hand, first)
-        positions[np.ix_(rows, columns)] = _spoilt(rng, kind, positions[np.ix_(rows, columns)])
+        positions[rows[:, None], columns] = _spoilt(rng, kind, positions[rows[:, None], columns])
         taken[max(first - APART, 0) : first + length + APART] = True
         faults.append(Fault(kind, tuple(columns), first, first + length - 1))
     return replace(markers, positions=positions), faults
@@ -89,4 +89,5 @@ def _mirrored(paths: Floats) -> Floats:
     away = paths - middle
     normals = [np.linalg.svd(np.nan_to_num(frame), full_matrices=False)[2][1] for frame in away]
     normal = np.array(normals)[:, None]
-    return paths - 2 * (away * normal).sum(axis=-1, keepdims=True) * normal
+    mirrored: Floats = paths - 2 * (away * normal).sum(axis=-1, keepdims=True) * normal
+    return mirrored
