@@ -40,9 +40,9 @@ class _Review:
     def poll(cls, context: "Context") -> bool:
         """Available if the take has problems."""
         if context.mode not in ("OBJECT", "POSE"):
-            cls.poll_message_set("Problems are reviewed in Object Mode and Pose Mode")  # type: ignore[attr-defined]
+            cls.poll_message_set("Problems are reviewed in Object Mode and Pose Mode")
         elif not problems_of(result_armature(context)):
-            cls.poll_message_set("There is no take with problems")  # type: ignore[attr-defined]
+            cls.poll_message_set("There is no take with problems")
         else:
             return True
         return False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ROWS = 8
 """Problems that are listed at a time, around the current one."""
 Icon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]
+Box = Literal["CHECKBOX_HLT", "CHECKBOX_DEHLT"]
 GRADES: tuple[tuple[float, Icon], ...] = ((4.0, "STRIP_COLOR_01"), (2.0, "STRIP_COLOR_02"), (0.0, "STRIP_COLOR_03"))
 """Severities from which a problem is marked red, orange and yellow: times its threshold."""
 
@@ -58,22 +59,22 @@ def _current(layout: "UILayout", context: "Context", problem: TakeProblem, is_se
     """Draw the problem that is shown, in whole."""
     paragraph(layout, context, f"{problem.hand.capitalize()} {problem.reason}")
     pair(layout, "Frames", f"{problem.first:.0f} to {problem.last:.0f}")
-    text, icon = ("Seen", "CHECKBOX_HLT") if is_seen else ("Mark as Seen", "CHECKBOX_DEHLT")
+    text = "Seen" if is_seen else "Mark as Seen"
+    icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
     mark: Any = layout.operator("knuckle.mark_seen", text=text, icon=icon, depress=is_seen)
     mark.problem = problem.key
 
 
 def _row(layout: "UILayout", problem: TakeProblem, is_current: bool, is_seen: bool) -> None:
-    """Draw a problem as a button that goes to it, and its mark."""
+    """Draw a problem as a button that goes to it, after its mark."""
     row = layout.row(align=True)
+    icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
+    mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
     shown = row.row(align=True)
     shown.alignment = "LEFT"
     shown.active = not is_seen
     text = f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}"
     go: Any = shown.operator("knuckle.show_problem", text=text, icon=grade(problem.severity), emboss=is_current)
-    mark: Any = row.operator(
-        "knuckle.mark_seen", text="", icon="CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT", emboss=False
-    )
     go.problem = mark.problem = problem.key
 
 

@@ -90,7 +90,8 @@ MAX_SPANS = 1000
 def _spans(mask: Bools) -> list[list[int]]:
     """Return the first and the last frame, counted from 1, of each run of a mask (F,)."""
     _, starts, stops = runs(mask[:, None])
-    return np.stack([starts + 1, stops], axis=1)[:MAX_SPANS].tolist()
+    spans: list[list[int]] = np.stack([starts + 1, stops], axis=1)[:MAX_SPANS].tolist()
+    return spans
 
 
 def error_statistics(errors: Floats) -> dict[str, float | None]:

@@ -154,7 +154,8 @@ def _levers(hand: HandModel) -> Floats:
     for joint, parent in enumerate(hand.parents):
         if parent > 0:
             levers[parent] = own[joint]
-    return np.maximum(levers, MIN_LEVER)
+    longest: Floats = np.maximum(levers, MIN_LEVER)
+    return longest
 
 
 def _jerk(pose: Pose, times: Floats) -> Floats:

@@ -40,7 +40,7 @@ def mark_predicted(
         for joint in keyed.joints:
             for curve in curves.get(str(keyed.binding.bones[joint]), ()):
                 _set_types(curve, frames, mask[:, joint])
-        _set_markers(action, keyed, frames, mask[:, list(keyed.joints)].any(axis=1))
+        _set_markers(action, keyed, frames, np.any(mask[:, list(keyed.joints)], axis=1))
 
 
 def _curves_by_bone(action: "Action") -> dict[str, "list[FCurve]"]:
@@ -56,7 +56,7 @@ def _curves_by_bone(action: "Action") -> dict[str, "list[FCurve]"]:
 def _curves(action: "Action") -> "Iterator[FCurve]":
     for layer in action.layers:
         for strip in layer.strips:
-            for bag in strip.channelbags:  # type: ignore[attr-defined]  # of keyframe strips, the only ones
+            for bag in strip.channelbags:
                 yield from bag.fcurves
 
 
