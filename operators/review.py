@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import PointerProperty, StringProperty
+from bpy.props import BoolProperty, PointerProperty, StringProperty
 
 from ..hand.joints import digit_of
 from ..rig import detection_cache
 from ..rig.keys.take_problems import TakeProblem, mark_seen, playing_with, problems_of, seen_problems
+from .job import redraw_views
 from .json_files import result_armature
 from .reports import tell
 from .rig_hands import select_in_pose_mode
@@ -22,6 +23,12 @@ class KnuckleReview(bpy.types.PropertyGroup):
     """Where the review of a take is."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
+    show_errors: BoolProperty(
+        name="Show Errors",
+        description="Draw a line from each marker to the point of the hand that it belongs to, colored by its length",
+        options=NOT_ANIMATED,
+        update=lambda _review, context: redraw_views(context),
+    )
 
 
 def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> int | None:

@@ -32,9 +32,13 @@ class KNUCKLE_PT_review(bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Draw the steps through the problems, the current one, and a list."""
         layout, armature = self.layout, result_armature(context)
+        if report_of(armature) is None:
+            paragraph(layout, context, "No take yet.")
+            return
+        layout.prop(context.scene.knuckle_review, "show_errors")
         problems, seen = problems_of(armature), seen_problems(armature)
         if not problems:
-            paragraph(layout, context, "No take yet." if report_of(armature) is None else "No problems were found.")
+            paragraph(layout, context, "No problems were found.")
             return
         current = current_problem(context, problems)
         row = layout.row(align=True)

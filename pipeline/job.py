@@ -250,7 +250,7 @@ def _report(
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """Return the report of a take, JSON-ready."""
-    figures = {hand.side: hand_report(frames) for hand, frames in solved}
+    figures = {hand.side: hand_report(frames, hand.labels) for hand, frames in solved}
     for hand, _ in solved:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)

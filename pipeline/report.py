@@ -18,8 +18,8 @@ LIMIT_VIOLATION_TOLERANCE = 1e-6
 """rad beyond a limit that count as a violation; less is rounding."""
 
 
-def hand_report(solved: SolvedFrames) -> dict[str, Any]:
-    """Compute the figures of one hand. Only markers that were measured count in the errors."""
+def hand_report(solved: SolvedFrames, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Compute the figures of a hand with markers of these labels (T,). Only measured markers count in the errors."""
     hand, predicted, errors = solved.pose.hand, solved.predicted, solved.errors
     joint_of = np.array([hand.sites[site].joint for site in solved.targets.sites])
     held = at_limit(solved.pose)
@@ -34,8 +34,14 @@ def hand_report(solved: SolvedFrames) -> dict[str, Any]:
             "predicted_spans": _spans(predicted[:, joints[3]]),
             "limit_hit_frames": int(held[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
+    sites = [hand.sites[site] for site in solved.targets.sites]
+    worn = {
+        label: {"joint": hand.joints[site.joint], "offset_m": [round(length, 6) for length in site.offset]}
+        for label, site in zip(labels, sites, strict=False)
+    }
     return {
         "fingers": fingers,
+        "markers": worn,
         "palm_error_mm": error_statistics(errors[:, [not _is_digit_joint(hand, joint) for joint in joint_of]]),
         "limit_violations": int((limit_excess(hand, solved.pose.angles) > LIMIT_VIOLATION_TOLERANCE).sum()),
         "predicted_frames": int(predicted.any(1).sum()),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import bpy
+import numpy as np
 import pytest
 
 from knuckle import capture as captures
@@ -12,9 +13,13 @@ from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
+from knuckle.rig import detection_cache
 from knuckle.rig.blend_file import new_scene_with_take
+from knuckle.rig.keys.marker_lines import marker_lines
 from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
-from knuckle.rig.keys.take_report import REPORT_PROPERTY, SEEN_PROPERTY
+from knuckle.rig.keys.take_report import REPORT_PROPERTY, SEEN_PROPERTY, evidence_of, report_of
+from knuckle.rig.markers_object import is_markers
+from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -147,3 +152,29 @@ def test_a_take_without_problems_has_none_to_go_to(spoilt: Take) -> None:
     clean = replace(spoilt, problems=(), report=spoilt.report | {"problems": []})
     new_scene_with_take(clean)
     assert not bpy.ops.knuckle.next_problem.poll()
+
+
+def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
+    """Their lengths are the errors by forward kinematics, on keys between the frames of the scene too."""
+    spoilt_recording(tmp_path)
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    path = str(tmp_path / "spoilt_tap.json")
+    bpy.ops.knuckle.import_capture(filepath=path)
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    scene, armature = bpy.context.scene, bpy.context.scene.knuckle.result
+    report, evidence = report_of(armature), evidence_of(armature)
+    assert report is not None
+    assert evidence is not None
+    shown = next(obj for obj in scene.objects if is_markers(obj))
+    binding = detection_cache.now(armature).bindings["right"]
+    for told, problem in zip(report["problems"], problems_of(armature), strict=True):
+        bpy.ops.knuckle.show_problem(problem=problem.key)
+        bpy.context.view_layer.update()
+        worn = report["hands"]["right"]["markers"]
+        lines = marker_lines(armature, binding, worn, shown, scene.frame_current_final)
+        expected = np.nanmax(evidence.hands[0].of("marker_error")[told["worst"] - 1])
+        assert len(lines.errors) == len(worn)
+        assert lines.errors.max() == pytest.approx(expected, rel=0.03)
+    damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
+    assert len(marker_lines(armature, binding, damaged, shown, 3.0).errors) == 0
+    assert len(marker_lines(armature, binding, None, shown, 3.0).errors) == 0

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 def play(screen: "Screen") -> "Steps":
     yield from solved(screen)
     hand = screen.scene.knuckle.result
+    screen.scene.knuckle_review.show_errors = True
     place = yield from screen.button("knuckle.next_problem", across=0.75)
     screen.click(*place)
     yield from screen.wait_until(lambda: screen.scene.knuckle_review.current, 30)
-    yield 1.0
+    yield 2.0
     visited = [visit(screen)]
     screen.picture("review_first")
     screen.move(*screen.view_middle())
@@ -63,6 +64,7 @@ def solved(screen: "Screen") -> "Steps":
     screen.move(*screen.view_middle())
     screen.frame_selected()
     yield 1.0
+    return {}
 
 
 def problems() -> Any:
