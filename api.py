@@ -53,7 +53,8 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
             override those of a recipe.
 
     Returns:
-        The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, and `report`.
+        The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, `evidence` of each
+        frame, `problems`, the worst first, and `report`.
 
     Raises:
         KnuckleError: If the capture holds no hand that can be solved, or a choice is not a field of a recipe.

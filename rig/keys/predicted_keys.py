@@ -24,7 +24,9 @@ MARKER_SUFFIX = " Predicted"
 MAX_MARKERS = 200
 """Markers of an action for a take, at most: of the longest stretches."""
 SAME_FRAME = 1e-3
-"""Frames of the scene within which a key is one of the take's, which are in single precision in the curve."""
+"""Frames of the scene within which a key is one of the take's, at least."""
+SINGLE_PRECISION = 1.2e-7
+"""Of a frame, what single precision may have changed it by in a curve."""
 
 
 def mark_predicted(
@@ -69,8 +71,10 @@ def _set_types(curve: "FCurve", frames: Floats, predicted: Bools) -> None:
     at, types = np.empty(2 * len(points), np.float32), np.empty(len(points), np.int32)
     points.foreach_get("co", at)
     points.foreach_get("type", types)
-    nearest = np.clip(np.searchsorted(frames, at[::2] - SAME_FRAME * np.maximum(1.0, at[::2])), 0, len(frames) - 1)
-    own = np.abs(frames[nearest] - at[::2]) <= SAME_FRAME * np.maximum(1.0, np.abs(at[::2]))
+    keyed = at[::2].astype(float)
+    tolerance = np.maximum(SAME_FRAME, SINGLE_PRECISION * np.abs(keyed))
+    nearest = np.clip(np.searchsorted(frames, keyed - tolerance), 0, len(frames) - 1)
+    own = np.abs(frames[nearest] - keyed) <= tolerance
     types[own] = np.where(predicted[nearest[own]], kinds["JITTER"].value, kinds["KEYFRAME"].value)
     points.foreach_set("type", types)
     curve.update()

@@ -58,3 +58,9 @@ def test_stretches_are_markers_of_the_action_and_not_of_the_scene():
 def test_markers_are_bounded():
     new_scene_with_take(hidden(slice(0, 600, 2), frames=600))
     assert len(markers(bpy.data.objects["Right Hand"])) == 200
+
+
+def test_a_single_predicted_frame_of_a_long_take_is_the_only_one():
+    new_scene_with_take(hidden(slice(4000, 4001), frames=4100))
+    for kinds in types(bpy.data.objects["Right Hand"], BONE):
+        assert [row for row, kind in enumerate(kinds) if kind == "JITTER"] == [4000]
