@@ -4,8 +4,8 @@ How "95 % lie in the worst 5 % of frames" is read: the faults themselves are lon
 stands for the five frames around its worst one, which are what *Next Problem* shows. Problems are taken, the worst
 first, until these frames are 5 % of the take; a fault is found if one of them is its own, give or take two frames.
 
-The thresholds were tuned on TUNED; HELD_OUT shares neither a take nor, of the set of three performers, a performer
-with it. The glove's two halves are one recording, and the two gloves one session.
+The thresholds were tuned on the glove's first half, the left hand of the two gloves and four takes of user1 and user2.
+HELD_OUT has the other half, the other hand, another performer and another device.
 """
 
 import re
@@ -51,12 +51,6 @@ def performer(user: str, *takes: tuple[int, str]) -> tuple[Row, ...]:
     return tuple(Row(f"data/sig18/{user}", 2, number=number, hand=hand) for number, hand in takes)
 
 
-TUNED = (
-    Row(GLOVE, 18, frames=slice(0, 3000)),
-    Row(GLOVES, 6, hand="left"),
-    *performer("user1", (3, "right"), (11, "left")),
-    *performer("user2", (3, "right"), (11, "left")),
-)
 HELD_OUT = (
     Row(GLOVE, 21, frames=slice(3000, 6000)),
     Row(GLOVES, 6, hand="right"),
