@@ -16,9 +16,10 @@ from .hand.joints import SIDES
 from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
 from .pipeline.assignment import Reader, read_file
-from .pipeline.job import SolvedHand, SolveJob, Take
+from .pipeline.job import SolveJob
 from .pipeline.recipe import Recipe
 from .pipeline.rig_constraints import Rig
+from .pipeline.take import SolvedHand, Take
 
 __all__ = ["KnuckleError", "Markers", "Recipe", "SolvedHand", "Take", "joints", "key", "pose", "read", "solve"]
 
@@ -52,7 +53,8 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
             override those of a recipe.
 
     Returns:
-        The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, and `report`.
+        The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, `evidence` of each
+        frame, `problems`, the worst first, and `report`.
 
     Raises:
         KnuckleError: If the capture holds no hand that can be solved, or a choice is not a field of a recipe.

@@ -11,22 +11,27 @@ from typing import Any
 from .. import api
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
-from ..files import expect_writable, json_bytes, make_folder, write_json, written_whole
+from ..files import FileError, expect_writable, json_bytes, make_folder, write_json, written_whole
 from ..hand.generators import run_to_end
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, marker_learning, performer
 from ..pipeline import job as pipeline
 from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
+from ..pipeline.evidence.conditions import failures, parse_conditions
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
+from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
 from . import poses, streams
-from .output import hands_text, progress_bar, report_text, tip_facts, write_joints
-from .terminal import expect_replaceable, holding_interrupts, say
+from .output import hands_text, progress_bar, report_text, tip_facts, write_arrays
+from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, say
 
-EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
+EPILOG = (
+    "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage, "
+    "3 a take that was saved but meets a condition of --fail-on."
+)
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
@@ -145,7 +150,7 @@ def _calibrate(options: argparse.Namespace) -> None:
 
 
 def _stream(options: argparse.Namespace) -> None:
-    def solved() -> pipeline.Take:
+    def solved() -> Take:
         with progress_bar() as update_progress:
             return _run(replace(cli_options.recipe_of(options), fps=options.rate), update_progress)
 
@@ -153,10 +158,14 @@ def _stream(options: argparse.Namespace) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
-    for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
-        if path is not None:
-            expect_writable(path, suffix, unlike=_inputs(options))
-    expect_replaceable([options.out, options.report, options.joints], options.force)
+    suffixes = {"out": ".blend", "report": ".json", "joints": ".npz", "evidence": ".npz"}
+    outputs = {name: path for name in suffixes if (path := getattr(options, name)) is not None}
+    for name, path in outputs.items():
+        expect_writable(path, suffixes[name], unlike=_inputs(options))
+    if "joints" in outputs and options.joints.resolve() == (options.evidence or options.out).resolve():
+        raise FileError(f"{options.joints}: is to hold both joints and evidence, expected a file for each")
+    expect_replaceable(outputs.values(), options.force)
+    conditions = parse_conditions(options.fail_on) if options.fail_on is not None else ()
     recipe = cli_options.recipe_of(options)
     with holding_interrupts():
         api.expect_blender()
@@ -172,12 +181,16 @@ def _solve(options: argparse.Namespace) -> None:
         # Either all files are written or none.
         with ExitStack() as files:
             if options.joints is not None:
-                write_joints(files.enter_context(written_whole(options.joints)), take)
+                write_arrays(files.enter_context(written_whole(options.joints)), api.joints(take))
+            if options.evidence is not None:
+                write_arrays(files.enter_context(written_whole(options.evidence)), take.evidence.arrays())
             if options.report is not None:
                 files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))
             blend_file.write(files.enter_context(written_whole(options.out)), options.out)
         update_progress(1.0, "Done")
     say(report_text(report, options.out))
+    if failed := failures(conditions, take.evidence, take.problems):
+        raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
 
 
 def _pose(options: argparse.Namespace) -> None:
@@ -190,7 +203,7 @@ def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
     return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
 
 
-def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
+def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> Take:
     job = pipeline.SolveJob(recipe, rig, reader=api.reader(recipe))
     for progress in job.steps():
         update_progress(0.9 * progress.fraction, progress.doing)

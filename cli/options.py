@@ -271,6 +271,13 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; by default the capture's own frames")
     parser.add_argument("--report", type=Path, metavar="R.json", help="where to write the report")
     parser.add_argument("--joints", type=Path, metavar="J.npz", help="where to write the solved joints")
+    parser.add_argument("--evidence", type=Path, metavar="E.npz", help="where to write the evidence of each frame")
+    parser.add_argument(
+        "--fail-on",
+        metavar="CONDITIONS",
+        help="exit with status 3 if the take, which is saved all the same, meets one of the conditions, such as "
+        "'tip_error_mm.p99>3,leaps>0'; a figure that is not known counts as meeting it",
+    )
     add_force(parser)
     parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
 

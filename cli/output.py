@@ -2,16 +2,18 @@
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import api
 from ..errors import printable
-from ..pipeline import job
+
+MAX_TOLD = 5
+"""Problems in the summary of a report; the report has more."""
 
 
 @contextmanager
@@ -32,11 +34,11 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def write_joints(path: Path, take: job.Take) -> None:
-    """Write the arrays of `api.joints` as .npz."""
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays as .npz, without pickles."""
     # In memory first: of a file that cannot be written, zipfile prints a traceback of its own (Python 3.11).
     content = io.BytesIO()
-    np.savez_compressed(content, **api.joints(take))  # type: ignore[arg-type]
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     path.write_bytes(content.getvalue())
 
 
@@ -60,6 +62,10 @@ def report_text(report: dict[str, Any], out: Path) -> str:
         if rig and rig["keep"] == "directions" and rig["left_deg"]["mean"] is not None:
             error = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
             lines.append(f"    bones deviate from the directions between their markers by {error}")
+    problems = report.get("problems", ())
+    if problems:
+        lines.append(f"  {len(problems)} problem{'s' if len(problems) > 1 else ''}, worst first:")
+    lines += [f"    {one['hand']} hand, frame {one['worst']}: {one['reason']}" for one in problems[:MAX_TOLD]]
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 

@@ -18,8 +18,8 @@ from ..capture.marker_labels import quoted
 from ..capture.network.sender import Sender
 from ..capture.network.transport import LOCAL, TICK, Address
 from ..errors import StreamError
-from ..pipeline.job import Take
 from ..pipeline.live import capture_player
+from ..pipeline.take import Take
 from .terminal import say
 
 PRINT_INTERVAL_S = 1.0

@@ -15,6 +15,14 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
 
+FAILED = 3
+"""Exit status of a take that was saved but does not meet what --fail-on asks for."""
+
+
+class TakeFailedError(KnuckleError):
+    """A take that was saved, and does not meet what was asked for."""
+
+
 def say(text: str) -> None:
     """Print text on standard output."""
     print(printable(text), flush=True)
@@ -61,6 +69,9 @@ def exit_status(run: Callable[[], None]) -> int:
         run()
         sys.stdout.flush()
         return 0
+    except TakeFailedError as failed:
+        print(printable(f"knuckle: {failed}"), file=sys.stderr)
+        return FAILED
     except KnuckleError as problem:
         sentence = str(problem)
     except BrokenPipeError:

@@ -11,7 +11,8 @@ from ..errors import RigError
 from ..hand.generators import Progress
 from ..pipeline.alignment import Frames, aligned, forearm_frames, wrist_frames
 from ..pipeline.capture_transform import CaptureTransform, transform_of
-from ..pipeline.job import SolveJob, Take
+from ..pipeline.job import SolveJob
+from ..pipeline.take import Take
 from ..rig import character_frames
 from ..rig.binding import is_armature
 from ..rig.markers_object import set_transform

@@ -94,7 +94,7 @@ def _properties() -> dict[str, Any]:
 
 
 class KnucklePreferences(bpy.types.AddonPreferences):
-    """Ports, the take folder, units, overlay colors and the key of the pie menu."""
+    """Ports, the take folder, units, overlay colors and the keys."""
 
     bl_idname = PACKAGE
     __annotations__ = _properties()
@@ -118,10 +118,10 @@ def _draw_keymap(layout: "UILayout", context: "Context") -> None:
     header, body = layout.panel("knuckle_keymap")
     header.label(text="Keymap")
     keyconfig = context.window_manager.keyconfigs.user
-    for in_keymap, item in keymap.items(keyconfig) if body and keyconfig else ():
+    for in_keymap, item, title in keymap.items(keyconfig) if body and keyconfig else ():
         row = body.column()
         row.context_pointer_set("keymap", in_keymap)
-        row.label(text=f"Hand Pie Menu, {in_keymap.name}")
+        row.label(text=f"{title}, {in_keymap.name}")
         rna_keymap_ui.draw_kmi([], keyconfig, in_keymap, item, row, 0)
 
 

@@ -1,6 +1,6 @@
 """Correct the detected hands of the driven armature. Corrections are stored on the armature."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, Side
+from ..hand.joints import DIGITS, SIDES, Side, digit_of
 from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
@@ -247,17 +247,23 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
             raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")
         if not armature.visible_get():
             raise RigError(f"armature '{armature.name}' is hidden, show it first")
-        context = bpy.context
-        if context.view_layer.objects.active != armature or armature.mode != "POSE":
-            if context.mode != "OBJECT":
-                bpy.ops.object.mode_set(mode="OBJECT")
-            context.view_layer.objects.active = armature
-            armature.select_set(True)
-            bpy.ops.object.mode_set(mode="POSE")
-        names = {name for joint, name in found.bones.items() if self.digit == "ALL" or joint.startswith(self.digit)}
-        for bone in armature.pose.bones:
-            # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
-            (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+        select_in_pose_mode(
+            armature, {name for joint, name in found.bones.items() if self.digit in ("ALL", digit_of(joint))}
+        )
+
+
+def select_in_pose_mode(armature: "Object", names: Collection[str]) -> None:
+    """Select bones of a visible armature, and no others, in Pose Mode."""
+    context = bpy.context
+    if context.view_layer.objects.active != armature or armature.mode != "POSE":
+        if context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        context.view_layer.objects.active = armature
+        armature.select_set(True)
+        bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 
 def _checked_whole(mapping: Mapping) -> Mapping:

@@ -9,7 +9,8 @@ import bpy
 from ..capture.scene_files import armature_name
 from ..errors import RigError
 from ..hand.generators import Progress, run_to_end
-from ..pipeline.job import SolveJob, Take
+from ..pipeline.job import SolveJob
+from ..pipeline.take import Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature

@@ -1,14 +1,13 @@
 """Draw the axes of the driven armature's hands in the 3D views, in front of everything, in the current pose."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import blf
 import bpy
 import gpu
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from gpu_extras.batch import batch_for_shader
 from mathutils import Vector
 from numpy.typing import NDArray
 
@@ -20,13 +19,13 @@ from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, label_positions
 from .detection_refresh import detected_hands, stop
+from .line_batch import Batch, Colour
 from .text_format import DIGIT_NAMES, MIN_CONFIDENCE
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, PoseBone
 
 Floats = NDArray[np.float64]
-Colour = tuple[float, float, float, float]
 
 FAN_OPACITY = 0.16
 """Opacity of the plane in which a digit curls."""
@@ -57,7 +56,7 @@ def draw_lines() -> None:
     armature = _armature_to_draw(context)
     if armature is None:
         return
-    lines, fans = _Batch(), _Batch()
+    lines, fans = Batch(), Batch()
     for _, frames in _hands(context, armature):
         _paint(hand_axes(frames), lines, fans)
     _paint_picked_bone(armature, lines)
@@ -146,40 +145,7 @@ def _palm_label(side: Side) -> str:
     return f"{side.capitalize()} palm"
 
 
-class _Batch:
-    """Points and their colours, drawn in one batch."""
-
-    def __init__(self) -> None:
-        self.points: list[Floats] = []
-        self.colours: list[Colour] = []
-
-    def add(self, points: Floats, colour: Colour) -> None:
-        """Add points (N, 3): two for each line, three for each triangle."""
-        self.points.append(points)
-        self.colours += [colour] * len(points)
-
-    def chain(self, points: Floats, colour: Colour) -> None:
-        """Add a polyline through points (N, 3)."""
-        if len(points) > 1:
-            self.add(np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3), colour)
-
-    def draw(self, kind: str, shader: str, width: float | None = None) -> None:
-        """Draw everything with the current matrix."""
-        if not self.points:
-            return
-        points: Any = np.concatenate(self.points).astype(np.float32)
-        colours: Any = np.array(self.colours, np.float32)
-        program = gpu.shader.from_builtin(shader)
-        batch = batch_for_shader(program, kind, {"pos": points, "color": colours})
-        program.bind()
-        if width is not None:
-            _, _, *size = gpu.state.viewport_get()
-            program.uniform_float("viewportSize", size)
-            program.uniform_float("lineWidth", width)
-        batch.draw(program)
-
-
-def _paint(axes: HandAxes, lines: _Batch, fans: _Batch) -> None:
+def _paint(axes: HandAxes, lines: Batch, fans: Batch) -> None:
     lines.chain(axes.knuckles, color("palm"))
     if len(axes.normal):
         lines.chain(axes.normal, color("palm"))
@@ -198,12 +164,12 @@ def _paint(axes: HandAxes, lines: _Batch, fans: _Batch) -> None:
             fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN_OPACITY))
 
 
-def _paint_arrow(line: Floats, across: Floats, lines: _Batch, colour: Colour) -> None:
+def _paint_arrow(line: Floats, across: Floats, lines: Batch, colour: Colour) -> None:
     size = 0.15 * float(np.linalg.norm(line[-1] - line[0]))
     lines.chain(arrow_head(line, across, size), colour)
 
 
-def _paint_picked_bone(armature: "Object", lines: _Batch) -> None:
+def _paint_picked_bone(armature: "Object", lines: Batch) -> None:
     bone = _picked(armature)
     if bone is not None:
         lines.chain(np.array([bone.head, bone.tail]), color("picked"))

@@ -10,7 +10,7 @@ from ..hand import mirror
 from ..hand import rotations as rot
 from ..hand.joints import Side
 from ..hand.marker_sets import side_in_name
-from .job import SolvedHand, Take
+from .take import SolvedHand, Take
 
 Floats = NDArray[np.float64]
 Frames = dict[Side, Floats]

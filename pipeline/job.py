@@ -13,13 +13,12 @@ from ..capture.markers import Markers
 from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.joint_rotations import apply_target_rotations
-from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
+from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.plausibility import implausible_lengths
-from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
 from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
@@ -27,54 +26,23 @@ from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
+from .evidence.evidence import Evidence
+from .evidence.marker_history import MarkerHistory
+from .evidence.measuring import SolvedFrames, measure_hand
+from .evidence.ranking import as_report, rank
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .recipe import AnglesChoice, Recipe, to_dict
 from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
-from .retarget import RetargetedHand, observed_directions, retarget_figures
+from .retarget import observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
+from .take import SolvedHand, Take
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FRAMES_PER_STEP = 2000
 """Frames solved between two reports of progress."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SolvedHand:
-    """One solved hand of a take: F frames, J joints, T targets."""
-
-    side: Side
-    hand: HandModel
-    proportions: Proportions
-    targets: Targets
-    """The cleaned markers, not smoothed. Errors are measured to these."""
-    smoothed_targets: Targets
-    """What the hand was solved to: smoothed if the recipe says so."""
-    pose: Pose
-    predicted: Bools
-    """(F, J) True where no measured marker determines the joint in that frame."""
-    measured: Bools
-    """(F, T) True where a target was seen: neither filled in nor rejected as an outlier."""
-    guessed_fingers: tuple[str, ...] = ()
-    """Fingers without a marker, which follow their neighbours."""
-    retargeted: RetargetedHand | None = None
-    """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Take:
-    """A solved capture."""
-
-    recipe: Recipe
-    markers: Markers
-    """The cleaned markers at the rate of the solved frames. Neither mirrored nor moved, even if the hands are."""
-    times: Floats
-    """(F,) s, times of the solved frames on the capture's clock."""
-    hands: tuple[SolvedHand, ...]
-    report: dict[str, Any]
-    """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
 
 
 class SolveJob:
@@ -111,6 +79,7 @@ class SolveJob:
         assigned = assignment.assign_hands(recipe, raw)
         cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
         markers = cleaned.markers
+        history = MarkerHistory.of(raw, markers, labels.swapped, labels.doubt)
         yield Progress(0.15, "Measuring the performer")
         performer, assigned = assignment.measure_performer(recipe, markers, assigned)
         rig_hands = RigHands(recipe, self.rig)
@@ -141,12 +110,14 @@ class SolveJob:
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
             solved[number] = replace(hand, retargeted=retargeted)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        report = _report(recipe, markers, assigned, solved, seconds)
-        report["labels"] = labels.facts
-        report["dropped_fragments"] = cleaned.fragments
+        frames = [_solved_frames(hand, history) for hand in solved]
+        evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
+        report = _report(recipe, markers, assigned, list(zip(solved, frames, strict=True)), seconds)
+        problems = rank(evidence)
+        report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments}
         report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
         _add_notes(report, rig_hands, solved)
-        self.take = Take(recipe, markers, markers.times, tuple(solved), report)
+        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report)
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:
@@ -215,7 +186,16 @@ def _solve_hand(
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
     return SolvedHand(
-        hand.side, hand, measured.proportions, unsmoothed, targets, pose, predicted, seen, guessed_fingers=guessed
+        hand.side,
+        hand,
+        measured.proportions,
+        unsmoothed,
+        targets,
+        pose,
+        predicted,
+        seen,
+        labels=tuple(spots),
+        guessed_fingers=guessed,
     )
 
 
@@ -255,16 +235,23 @@ def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, any_mar
     return result
 
 
+def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
+    """Return what the evidence of a hand is computed from."""
+    keyed = solved.pose if solved.retargeted is None else solved.retargeted.pose
+    mended, doubt = history.at(solved.targets.times, solved.labels)
+    return SolvedFrames(solved.targets, solved.pose, keyed, solved.measured, solved.predicted, mended, doubt)
+
+
 def _report(
     recipe: Recipe,
     markers: Markers,
     assigned: assignment.Assignment,
-    solved: list[SolvedHand],
+    solved: list[tuple[SolvedHand, SolvedFrames]],
     seconds: dict[str, float],
 ) -> dict[str, Any]:
     """Return the report of a take, JSON-ready."""
-    figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
-    for hand in solved:
+    figures = {hand.side: hand_report(frames, hand.labels) for hand, frames in solved}
+    for hand, _ in solved:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
             directions = observed_directions(hand.pose, measured)

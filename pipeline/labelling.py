@@ -21,11 +21,14 @@ from ..hand.marker_sets import Groups, suggest
 from ..hand.measured_hand import MeasuredHand
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 MAP_LAYOUT = "marker map"
 """Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
 """How many swaps a warning names."""
+SWAP_DOUBT = 0.5
+"""Doubt of labels that may be swapped: either way is as likely."""
 DOUBTFUL_CONFIDENCE = 0.8
 """Confidence below which a marker's label is reported as doubtful."""
 
@@ -39,6 +42,10 @@ class LabelledMarkers:
     """JSON-ready: how labels were found; for each hand its side, marker set, and the confidence of each marker."""
     groups: Groups = field(default_factory=dict)
     """side -> label -> spot, as in a marker map; empty if the capture's own labels were used."""
+    swapped: Bools | None = None
+    """(F, M) where a swap of labels was undone; None if none was."""
+    doubt: Floats | None = None
+    """(F, M) 0..1, probability that the label is wrong; None if nothing speaks against the labels."""
 
 
 def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
@@ -48,6 +55,7 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
     """
     positions, predicted, rotations = markers.positions, markers.predicted, markers.rotations
     counts, warnings = {"mended": 0, "doubtful": 0}, []
+    swapped, doubt = np.zeros(markers.predicted.shape, bool), np.zeros(markers.predicted.shape)
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
         found = find_swaps(markers.times, markers.positions[:, columns])
@@ -63,11 +71,15 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
         if rotations is not None and markers.rotations is not None:
             rotations = rotations.copy()
             rotations[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
+        for swap in found:
+            rows, pair = slice(swap.first, swap.last + 1), [columns[column] for column in swap.columns]
+            swapped[rows, pair] |= swap.clear
+            doubt[rows, pair] = np.maximum(doubt[rows, pair], 0.0 if swap.clear else SWAP_DOUBT)
         warnings += _swap_warnings(group, [markers.names[column] for column in columns], found)
     if warnings:
         mended = replace(markers, positions=positions, predicted=predicted, rotations=rotations)
         markers = replace(mended, warnings=(*markers.warnings, *warnings))
-    return LabelledMarkers(markers, {"by": "names", "swaps": counts})
+    return LabelledMarkers(markers, {"by": "names", "swaps": counts}, swapped=swapped, doubt=doubt)
 
 
 def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
@@ -113,7 +125,23 @@ def label_by_shape(
         facts["hands_found"].append(_hand_facts(markers, hand, hand_labels))
         spots = zip(hand_labels, hand.layout.spots.values(), strict=True)
         groups.setdefault(hand.side, {}).update({label: spot for label, spot in spots if label})
-    return LabelledMarkers(_relabel(markers, found, labels), facts, groups)
+    relabelled = _relabel(markers, found, labels)
+    return LabelledMarkers(relabelled, facts, groups, doubt=_doubt(relabelled, found, labels))
+
+
+def _doubt(markers: Markers, found: Labelling, labels: list[list[str]]) -> Floats:
+    """Return the doubt (F, M) of labels that were found by shape."""
+    doubt = np.zeros(markers.predicted.shape)
+    for hand, hand_labels in zip(found.hands, labels, strict=True):
+        column_of = {
+            spot: markers.names.index(label)
+            for spot, label in zip(hand.layout.spots, hand_labels, strict=True)
+            if label in markers.names
+        }
+        for span in hand.spans:
+            if span.spot in column_of:
+                doubt[span.first : span.last + 1, column_of[span.spot]] = 1.0 - span.confidence
+    return doubt
 
 
 def _layouts(worn: Groups) -> list[SidedLayout]:

@@ -5,30 +5,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..capture.cleaning import runs
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
-from ..hand.kinematics import Pose
 from ..hand.model import HandModel
-from ..hand.targets import Targets
-from ..solvers.solver import limit_excess, residuals
+from ..solvers.solver import limit_excess
+from .evidence.measuring import SolvedFrames, at_limit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-AT_LIMIT_TOLERANCE = np.deg2rad(0.1)
-"""rad, distance from a limit within which an angle counts as being at it."""
 LIMIT_VIOLATION_TOLERANCE = 1e-6
 """rad beyond a limit that count as a violation; less is rounding."""
 
 
-def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools, measured: Bools) -> dict[str, Any]:
-    """Compute the figures of one hand.
-
-    predicted (F, J): True where no measured marker determines the joint. measured (F, T): True where a target was seen
-    and not filled in; only these count in the errors.
-    """
-    errors = np.where(measured, residuals(hand, targets, pose) * 1000, np.nan)
-    joint_of = np.array([hand.sites[site].joint for site in targets.sites])
-    at_limit = _at_limit(hand, pose.angles)
+def hand_report(solved: SolvedFrames, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Compute the figures of a hand with markers of these labels (T,). Only measured markers count in the errors."""
+    hand, predicted, errors = solved.pose.hand, solved.predicted, solved.errors
+    joint_of = np.array([hand.sites[site].joint for site in solved.targets.sites])
+    held = at_limit(solved.pose)
     fingers = {}
     for digit in DIGITS:
         joints = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
@@ -37,12 +31,19 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
             "tip_error_mm": error_statistics(tip),
             "marker_error_mm": error_statistics(errors[:, np.isin(joint_of, joints)]),
             "predicted_frames": int(predicted[:, joints[3]].sum()),
-            "limit_hit_frames": int(at_limit[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
+            "predicted_spans": _spans(predicted[:, joints[3]]),
+            "limit_hit_frames": int(held[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
+    sites = [hand.sites[site] for site in solved.targets.sites]
+    worn = {
+        label: {"joint": hand.joints[site.joint], "offset_m": [round(length, 6) for length in site.offset]}
+        for label, site in zip(labels, sites, strict=False)
+    }
     return {
         "fingers": fingers,
+        "markers": worn,
         "palm_error_mm": error_statistics(errors[:, [not _is_digit_joint(hand, joint) for joint in joint_of]]),
-        "limit_violations": int((limit_excess(hand, pose.angles) > LIMIT_VIOLATION_TOLERANCE).sum()),
+        "limit_violations": int((limit_excess(hand, solved.pose.angles) > LIMIT_VIOLATION_TOLERANCE).sum()),
         "predicted_frames": int(predicted.any(1).sum()),
     }
 
@@ -88,12 +89,15 @@ def _is_digit_joint(hand: HandModel, joint: int) -> bool:
     return any(hand.joints[joint] in CHAIN_JOINTS[digit] for digit in DIGITS)
 
 
-def _at_limit(hand: HandModel, angles: Floats) -> Bools:
-    """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
-    low, high = hand.limits.T
-    free = high - low > 2 * AT_LIMIT_TOLERANCE
-    held: Bools = free & ((angles < low + AT_LIMIT_TOLERANCE) | (angles > high - AT_LIMIT_TOLERANCE))
-    return held
+MAX_SPANS = 1000
+"""Spans in a list of a report, at most."""
+
+
+def _spans(mask: Bools) -> list[list[int]]:
+    """Return the first and the last frame, counted from 1, of each run of a mask (F,)."""
+    _, starts, stops = runs(mask[:, None])
+    spans: list[list[int]] = np.stack([starts + 1, stops], axis=1)[:MAX_SPANS].tolist()
+    return spans
 
 
 def error_statistics(errors: Floats) -> dict[str, float | None]:

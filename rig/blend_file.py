@@ -13,9 +13,9 @@ import bpy
 
 from ..errors import RigError
 from ..files import FileError, written_whole
-from ..pipeline.job import Take
 from ..pipeline.recipe import DriveChoice, IntoChoice, Recipe
 from ..pipeline.rig_constraints import Rig
+from ..pipeline.take import Take
 from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..hand import rotations as rot
 from ..hand.kinematics import joint_frames
-from ..pipeline.job import Take
+from ..pipeline.take import Take
 from .keys.keyframes import BoneCurves, new_action
 
 if TYPE_CHECKING:

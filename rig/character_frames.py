@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand import rotations as rot
 from ..pipeline.alignment import Frames, forearm_frame, pointing
-from ..pipeline.job import Take
+from ..pipeline.take import Take
 from .armature_hands import FoundHand, find_hands
 from .binding import RigBinding
 from .bound_hand import bound_hand

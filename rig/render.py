@@ -16,7 +16,7 @@ from ..files import written_whole
 from ..hand import poses, proportions
 from ..hand.joints import Side
 from ..hand.kinematics import Pose, joint_frames
-from ..pipeline.job import Take
+from ..pipeline.take import Take
 from .blend_file import blender_file_errors, open_empty_file, suppressed_output
 from .camera_framing import add_camera, add_sun, add_surroundings, back_view, hand_points, view_along
 from .keys.frame_times import scene_rate

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...capture.network.sender import OutgoingFrame
 from ...hand.kinematics import joint_frames
-from ..job import Take
+from ..take import Take
 
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...hand.joints import DIGITS, digit_label, digit_of
-from ...pipeline.job import Take
 from ...pipeline.retarget import FINGERS, is_mitten
+from ...pipeline.take import Take
 from ..armature_hands import FoundHand, find_hands
 
 if TYPE_CHECKING:

@@ -3,14 +3,25 @@
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from ...pipeline.job import Take
+import numpy as np
+from numpy.typing import NDArray
+
+from ...pipeline.evidence.evidence import Evidence
+from ...pipeline.evidence.packing import pack, unpack
+from ...pipeline.take import Take
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Action, Object
+
+Floats = NDArray[np.float64]
 
 REPORT_PROPERTY = "knuckle_result"
 """Custom property of a take's action that holds its report, as JSON; not of the armature, because a library override
 keeps no new properties."""
+EVIDENCE_PROPERTY = "knuckle_evidence"
+"""Custom property of a take's action: the evidence of each frame, as pipeline.evidence.packing packs it."""
+SEEN_PROPERTY = "knuckle_seen"
+"""Custom property of a take's action: the keys of the problems that are marked as seen, as JSON."""
 TIMING_PROPERTY = "knuckle_timing"
 """Custom property of a take's action: a frame, and the capture's time in s that falls on it."""
 TIMECODE_PROPERTY = "knuckle_timecode"
@@ -32,6 +43,26 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
     return report if _is_report(report) else None
 
 
+def store_report(action: "Action", report: dict[str, Any], take: Take, frames: Floats) -> None:
+    """Keep a take's report and evidence in its action; frames (F,): the scene frames of its keys.
+
+    There the problems of the report also have their scene frames, `at`: first, last and worst.
+    """
+    problems = [
+        told | {"at": [float(frames[told[name] - 1]) for name in ("first", "last", "worst")]}
+        for told in report.get("problems", ())
+    ]
+    action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems})
+    action[EVIDENCE_PROPERTY] = pack(take.evidence)
+    action.pop(SEEN_PROPERTY, None)
+
+
+def evidence_of(armature: "Object | None") -> Evidence | None:
+    """Return the evidence of the take that an armature plays, None if there is none or it is damaged."""
+    action = action_with_report(armature)
+    return None if action is None else unpack(action.get(EVIDENCE_PROPERTY))
+
+
 def notes_of_keying(armature: "Object", take: Take) -> list[str]:
     """Return the warnings that keying has added to the report of a take, which the armature plays."""
     report = report_of(armature) or take.report
@@ -46,13 +77,19 @@ def play_same_take(armature: "Object", other: "Object") -> bool:
 
 
 def _report_text(armature: "Object | None") -> str | None:
+    action = action_with_report(armature)
+    text = None if action is None else action.get(REPORT_PROPERTY)
+    return text if isinstance(text, str) else None
+
+
+def action_with_report(armature: "Object | None") -> "Action | None":
+    """Return the action that an armature plays, or else that of its topmost NLA strip, which has a report."""
     animation = armature.animation_data if armature is not None else None
     if animation is None:
         return None
     strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
     played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
-    text = next((text for action in played if (text := action.get(REPORT_PROPERTY)) is not None), None)
-    return text if isinstance(text, str) else None
+    return next((action for action in played if action.get(REPORT_PROPERTY) is not None), None)
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:

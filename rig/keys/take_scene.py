@@ -1,6 +1,5 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +12,8 @@ from ...hand.joints import JOINTS, SIDES
 from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
-from ...pipeline.job import SolvedHand, Take
 from ...pipeline.recipe import IntoChoice
+from ...pipeline.take import SolvedHand, Take
 from ..armature_hands import find_hands, hands_and_problems
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
@@ -29,13 +28,15 @@ from .keying_notes import keying_notes, playing_notes, pushed_note
 from .layered_keys import key_above
 from .parent_motion import is_evaluated
 from .played_action import played_action
+from .predicted_keys import mark_predicted
 from .spliced_keys import Blend, played_take, splice_keys
-from .take_report import REPORT_PROPERTY, TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of
+from .take_report import TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of, store_report
 
 if TYPE_CHECKING:
     from bpy.types import Action, Collection, Object, Scene
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,12 @@ def write_take(
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
         notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+    predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
+    for action, (_, keyed) in zip(actions, hands, strict=True):
+        mark_predicted(action, keyed, frames, predicted)
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for action in actions:
-        action[REPORT_PROPERTY] = json.dumps(report)
+        store_report(action, report, take, frames)
         if take.recipe.into == "new":
             action[TIMING_PROPERTY] = [timing.start, float(take.times[0]) if timing.origin is None else timing.origin]
             if take.markers.timecode and take.recipe.start in (None, 1):

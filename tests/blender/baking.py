@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.model import HandModel, Movement
-from knuckle.pipeline.job import SolvedHand, SolveJob, Take
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import SolvedHand, Take
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take

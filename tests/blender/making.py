@@ -16,8 +16,11 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PAREN
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
-from knuckle.pipeline.job import SolvedHand, Take
+from knuckle.pipeline.evidence.evidence import Evidence
+from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
+from knuckle.pipeline.evidence.ranking import rank
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import SolvedHand, Take
 from knuckle.rig.armature_hands import FoundHand, find_hands
 
 Floats = NDArray[np.float64]
@@ -50,7 +53,7 @@ def take(
     recipe: its fields; the wrist is driven unless they say otherwise.
     """
     times = first + np.arange(frames) / rate
-    hands, positions, names = [], [], []
+    hands, evidence, positions, names = [], [], [], []
     for side in sides:
         measures = proportions.adult(side)
         hand = proportions.build(measures)
@@ -64,11 +67,16 @@ def take(
         targets = Targets(times, np.arange(len(JOINTS)), places, np.ones((frames, len(JOINTS))))
         predicted, measured = np.zeros((frames, len(JOINTS)), bool), np.ones((frames, len(JOINTS)), bool)
         hands.append(SolvedHand(side, hand, measures, targets, targets, pose, predicted, measured))
+        calm = np.zeros(measured.shape)
+        frames_of = SolvedFrames(targets, pose, pose, measured, predicted, ~measured, calm)
+        evidence.append(measure_hand(frames_of))
         positions.append(places)
         names += [f"{side} {joint}" for joint in JOINTS]
     markers = Markers(tuple(names), times, np.concatenate(positions, axis=1), "clap.c3d", rate, "m", "C3D")
     report = {"capture": "/captures/clap.c3d", "hands": {side: {"fingers": {}} for side in sides}}
-    return Take(Recipe("/captures/clap.c3d", **{"drive": "wrist"} | recipe), markers, times, tuple(hands), report)
+    made = Evidence(times, tuple(evidence))
+    whole = Recipe("/captures/clap.c3d", **{"drive": "wrist"} | recipe)
+    return Take(whole, markers, times, tuple(hands), made, rank(made), report)
 
 
 def evaluated(armature: bpy.types.Object, bones: Mapping[str, str] | None = None) -> Floats:

@@ -69,25 +69,28 @@ def test_the_menu_is_drawn_in_pose_mode_and_in_object_mode() -> None:
         assert drawn == ["draw_menu"]
 
 
-def test_the_key_of_the_pie_menu_is_free_in_blenders_keymap() -> None:
+def test_the_keys_are_free_in_blenders_keymap() -> None:
     scripts = Path(bpy.utils.system_resource("SCRIPTS"))
     data = runpy.run_path(str(scripts / "presets" / "keyconfig" / "keymap_data" / "blender_default.py"))
     taken = {name: content["items"] for name, _, content in data["generate_keymaps"](data["Params"]())}
     for mode, together in MODES_AT_ONCE.items():
         assert together <= set(taken)
         keys = [item for name in together for _, item, *_ in taken[name] if item["type"] == keymap.KEY]
-        assert [item for item in keys if not {"ctrl", "alt", "shift", "oskey"} & set(item)] == [], mode
+        held = [{name for name in ("ctrl", "alt", "shift", "oskey") if item.get(name)} for item in keys]
+        for shortcut in keymap.SHORTCUTS:
+            own = {name for name in ("alt", "shift") if getattr(shortcut, name)}
+            assert own not in held, (mode, shortcut.title)
 
 
 def test_keys_and_pages_are_gone_when_the_extension_is_off() -> None:
     keyconfig = bpy.context.window_manager.keyconfigs.addon
     maps = len(list(bpy.utils.manual_map()))
-    assert len(list(keymap.items(keyconfig))) == len(keymap.KEYMAPS)
+    assert len(list(keymap.items(keyconfig))) == len(keymap.KEYMAPS) * len(keymap.SHORTCUTS)
     for _ in range(20):
         knuckle.unregister()
         assert list(keymap.items(keyconfig)) == [] and len(list(bpy.utils.manual_map())) == maps - 1
         knuckle.register()
-    assert len(list(keymap.items(keyconfig))) == len(keymap.KEYMAPS)
+    assert len(list(keymap.items(keyconfig))) == len(keymap.KEYMAPS) * len(keymap.SHORTCUTS)
 
 
 def test_every_page_exists() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
-from knuckle.pipeline.job import SolvedHand, SolveJob, Take
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import KEEPS, Recipe
+from knuckle.pipeline.take import SolvedHand, Take
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import TakeTiming, new_hand, take_frames, write_take
 from knuckle.rig.limits.bone_limits import angles_between

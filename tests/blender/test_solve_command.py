@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from knuckle import capture as captures
+from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from knuckle.rig.keys.take_report import evidence_of
 from knuckle.tests.blender.making import find_hand
 
 
@@ -211,3 +213,28 @@ def test_fingertips_kept_in_the_world_are_as_far_from_each_other_as_the_recordin
         found[keep] = np.array(off)
     assert np.median(found["fingertips"]) < 2, f"{np.median(found['fingertips']):.2f} mm > 2 mm"
     assert np.mean(found["fingertips"]) < 0.4 * np.mean(found["directions"])
+
+
+def test_a_take_that_meets_a_condition_is_saved_and_fails(tmp_path, capsys):
+    out, evidence = tmp_path / "take.blend", tmp_path / "e.npz"
+    command = ["solve", str(DEMO_CAPTURE), "--out", str(out), "--evidence", str(evidence), "--force"]
+    assert main([*command, "--fail-on", "tip_error_mm.p99>3, leaps>0"]) == 0
+    assert main([*command, "--fail-on", "tip_error_mm.max>=0"]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("knuckle: the take was saved, and fails: tip_error_mm.max>=0 (it is ")
+    assert main([*command, "--fail-on", "tips>0"]) == 1
+    assert main([*command, "--joints", str(evidence)]) == 1
+    arrays = np.load(evidence, allow_pickle=False)
+    assert arrays["right_evidence"].shape == (len(arrays["times"]), len(arrays["parts"]), len(arrays["measures"]))
+
+
+def test_evidence_is_kept_in_the_file_with_the_take(tmp_path):
+    out, evidence = tmp_path / "take.blend", tmp_path / "e.npz"
+    assert main(["solve", str(DEMO_CAPTURE), "--out", str(out), "--evidence", str(evidence)]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    kept = evidence_of(bpy.data.objects["Right Hand"])
+    written = np.load(evidence, allow_pickle=False)
+    assert np.array_equal(kept.times, written["times"])
+    assert np.allclose(kept.hands[0].values, written["right_evidence"], rtol=1e-3, atol=1e-3, equal_nan=True)
+    bpy.data.objects["Right Hand"].animation_data.action["knuckle_evidence"] = b"damaged"
+    assert evidence_of(bpy.data.objects["Right Hand"]) is None

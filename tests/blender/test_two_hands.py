@@ -13,8 +13,8 @@ from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import job as pipeline
-from knuckle.pipeline.job import Take
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import Take
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take

@@ -30,7 +30,7 @@ ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 LAYERS = {
     "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
     "hand": [{"mesh"}, {"calibration"}, {"labelling"}],
-    "pipeline": [{"retarget"}, {"live"}],
+    "pipeline": [{"evidence", "retarget"}, {"live"}],
     "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"sources"}, {"posing"}],
 }
 """The folders inside a room, in the order in which they may import each other."""

@@ -40,6 +40,7 @@ from knuckle.hand.kinematics import joint_frames  # noqa: E402
 from knuckle.hand.targets import Targets  # noqa: E402
 from knuckle.pipeline import job  # noqa: E402
 from knuckle.pipeline.recipe import Recipe  # noqa: E402
+from knuckle.pipeline.take import SolvedHand  # noqa: E402
 from knuckle.solvers import SOLVERS, State, make_smoothing  # noqa: E402
 from knuckle.solvers.solver import residuals  # noqa: E402
 
@@ -184,7 +185,7 @@ def _beside(hand: Any, targets: Targets) -> Bools:
     return np.array([any(hand.sites[site].offset) for site in targets.sites])
 
 
-def _figures(solved_hand: job.SolvedHand) -> str:
+def _figures(solved_hand: SolvedHand) -> str:
     hand, pose = solved_hand.hand, solved_hand.pose
     joints = [hand.sites[site].joint for site in solved_hand.targets.sites]
     root = pose.root

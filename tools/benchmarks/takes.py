@@ -15,8 +15,8 @@ from standard_page import fill, table
 
 from knuckle.hand.joints import DIGITS
 from knuckle.pipeline import job
-from knuckle.pipeline.job import SolvedHand, Take
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import SolvedHand, Take
 from knuckle.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,9 @@ from knuckle.hand.generators import run_to_end
 from knuckle.hand.marker_sets import on_palm
 from knuckle.hand.rotations import to_matrix
 from knuckle.pipeline import assignment
-from knuckle.pipeline.job import SolveJob, Take
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import Take
 from knuckle.tests.pure.capture.cut_gaps import Fragment, cut
 from knuckle.tests.resources import SHARED, Folder
 

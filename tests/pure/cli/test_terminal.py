@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from knuckle import api
 from knuckle.cli.main import main
-from knuckle.cli.output import progress_bar, write_joints
+from knuckle.cli.output import progress_bar, write_arrays
 from knuckle.cli.terminal import exit_status, expect_replaceable, holding_interrupts
 from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
@@ -116,12 +114,11 @@ def test_json_is_ascii_whatever_the_labels(tmp_path, capsys):
 
 def test_joints_that_cannot_be_written_leave_nothing_behind(tmp_path, monkeypatch):
     """NumPy's archive would complain of its own when it is deleted."""
-    monkeypatch.setattr(api, "joints", lambda take: {"times": np.random.default_rng(0).random(10_000)})
-    take: Any = None
+    arrays = {"times": np.random.default_rng(0).random(10_000)}
     complaints: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     with pytest.raises(OSError), files_no_larger_than(4096):
-        write_joints(tmp_path / "joints.npz", take)
+        write_arrays(tmp_path / "joints.npz", arrays)
     gc.collect()
     assert not complaints
 

@@ -14,9 +14,10 @@ from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.limits import RigLimits
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import job as pipeline
-from knuckle.pipeline.job import SolveJob, Take
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.retarget import RestHand
+from knuckle.pipeline.take import Take
 
 Floats = NDArray[np.float64]
 M = np.diag([-1.0, 1.0, 1.0])

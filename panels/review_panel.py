@@ -1,0 +1,85 @@
+"""The Review panel: the problems of the take, the worst first."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import bpy
+
+from ..operators.json_files import result_armature
+from ..operators.review import current_problem
+from ..rig.keys.take_problems import TakeProblem, problems_of, seen_problems
+from ..rig.keys.take_report import report_of
+from .text_format import pair, paragraph
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+ROWS = 8
+"""Problems that are listed at a time, around the current one."""
+Icon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]
+Box = Literal["CHECKBOX_HLT", "CHECKBOX_DEHLT"]
+GRADES: tuple[tuple[float, Icon], ...] = ((4.0, "STRIP_COLOR_01"), (2.0, "STRIP_COLOR_02"), (0.0, "STRIP_COLOR_03"))
+"""Severities from which a problem is marked red, orange and yellow: times its threshold."""
+
+
+class KNUCKLE_PT_review(bpy.types.Panel):
+    """Problems of the take"""
+
+    bl_label = "Review"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+
+    def draw(self, context: "Context") -> None:
+        """Draw the steps through the problems, the current one, and a list."""
+        layout, armature = self.layout, result_armature(context)
+        if report_of(armature) is None:
+            paragraph(layout, context, "No take yet.")
+            return
+        layout.prop(context.scene.knuckle_review, "show_errors")
+        problems, seen = problems_of(armature), seen_problems(armature)
+        if not problems:
+            paragraph(layout, context, "No problems were found.")
+            return
+        current = current_problem(context, problems)
+        row = layout.row(align=True)
+        row.operator("knuckle.previous_problem", text="Previous", icon="TRIA_LEFT")
+        row.operator("knuckle.next_problem", text="Next", icon="TRIA_RIGHT")
+        left = sum(problem.key not in seen for problem in problems)
+        pair(layout, f"{len(problems)} Problem{'s' if len(problems) > 1 else ''}", f"{left} not seen")
+        if current is not None:
+            _current(layout.box(), context, problems[current], problems[current].key in seen)
+        first = max(0, min((current or 0) - ROWS // 2, len(problems) - ROWS))
+        column = layout.column(align=True)
+        for index in range(first, min(first + ROWS, len(problems))):
+            _row(column, problems[index], index == current, problems[index].key in seen)
+
+
+def grade(severity: float) -> Icon:
+    """Return the icon whose color grades a severity."""
+    return next(icon for least, icon in GRADES if severity >= least)
+
+
+def _current(layout: "UILayout", context: "Context", problem: TakeProblem, is_seen: bool) -> None:
+    """Draw the problem that is shown, in whole."""
+    paragraph(layout, context, f"{problem.hand.capitalize()} {problem.reason}")
+    pair(layout, "Frames", f"{problem.first:.0f} to {problem.last:.0f}")
+    text = "Seen" if is_seen else "Mark as Seen"
+    icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
+    mark: Any = layout.operator("knuckle.mark_seen", text=text, icon=icon, depress=is_seen)
+    mark.problem = problem.key
+
+
+def _row(layout: "UILayout", problem: TakeProblem, is_current: bool, is_seen: bool) -> None:
+    """Draw a problem as a button that goes to it, after its mark."""
+    row = layout.row(align=True)
+    icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
+    mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
+    shown = row.row(align=True)
+    shown.alignment = "LEFT"
+    shown.active = not is_seen
+    text = f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}"
+    go: Any = shown.operator("knuckle.show_problem", text=text, icon=grade(problem.severity), emboss=is_current)
+    go.problem = mark.problem = problem.key
+
+
+CLASSES = (KNUCKLE_PT_review,)

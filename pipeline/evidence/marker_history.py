@@ -1,0 +1,41 @@
+"""What happened to markers on the way from the capture to a hand's targets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.markers import Markers
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarkerHistory:
+    """F frames of M markers."""
+
+    names: tuple[str, ...]
+    times: Floats
+    """(F,) s"""
+    mended: Bools
+    """(F, M) where cleaning removed a position, or a swap of labels was undone."""
+    doubt: Floats
+    """(F, M) 0..1, probability that the label is wrong."""
+
+    @classmethod
+    def of(cls, raw: Markers, cleaned: Markers, swapped: Bools | None, doubt: Floats | None) -> "MarkerHistory":
+        """Compare the labelled markers before and after cleaning, which keeps frames and labels."""
+        removed = raw.seen & ~raw.predicted & (cleaned.predicted | ~cleaned.seen)
+        mended = removed if swapped is None else removed | swapped
+        return cls(cleaned.names, cleaned.times, mended, np.zeros(mended.shape) if doubt is None else doubt)
+
+    def at(self, times: Floats, labels: Sequence[str]) -> tuple[Bools, Floats]:
+        """Return mended (N, T) and doubt (N, T) of some labels in the frames nearest to times (N,)."""
+        after = np.clip(np.searchsorted(self.times, times), 1, max(len(self.times) - 1, 1))
+        after = np.minimum(after, len(self.times) - 1)
+        before = np.maximum(after - 1, 0)
+        nearest = np.where(times - self.times[before] < self.times[after] - times, before, after)
+        columns = np.array([self.names.index(label) for label in labels], int)
+        return self.mended[np.ix_(nearest, columns)], self.doubt[np.ix_(nearest, columns)]

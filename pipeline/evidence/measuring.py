@@ -1,0 +1,172 @@
+"""Evidence of a solved hand, computed by forward kinematics of what is keyed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics
+from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ...solvers.solver import residuals
+from .evidence import MEASURE_INDEX, MEASURES, PALM, PARTS, HandEvidence
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+AT_LIMIT_TOLERANCE = np.deg2rad(0.1)
+"""rad, distance from a limit within which an angle counts as being at it."""
+MIN_LEVER = 0.01
+"""m, the shortest bone whose length turns a marker's motion into a rotation."""
+
+_PART_OF_JOINT = np.full(len(JOINT_INDEX), PALM)
+for _part, _digit in enumerate(DIGITS):
+    _PART_OF_JOINT[[JOINT_INDEX[_joint] for _joint in CHAIN_JOINTS[_digit]]] = _part
+_TIPS = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedFrames:
+    """What the evidence of a hand is computed from: F frames, T targets, J joints."""
+
+    targets: Targets
+    """The cleaned markers, not smoothed."""
+    pose: Pose
+    """The hand that was solved."""
+    keyed: Pose
+    """The hand that is keyed: the same one, or that of a rig."""
+    measured: Bools
+    """(F, T) where a target was seen: neither filled in nor removed."""
+    predicted: Bools
+    """(F, J) where no measured marker determines the joint."""
+    mended: Bools
+    """(F, T) where cleaning removed the marker's position, or a swap was undone."""
+    doubt: Floats
+    """(F, T) 0..1, probability that the marker's label is wrong."""
+
+    @cached_property
+    def errors(self) -> Floats:
+        """(F, T) mm, distance of each measured marker from the solved hand, NaN for the others."""
+        return np.where(self.measured, 1000 * residuals(self.pose.hand, self.targets, self.pose), np.nan)
+
+
+def part_of_sites(hand: HandModel, sites: Ints) -> Ints:
+    """Return the index of the part (T,) of each site."""
+    parts: Ints = _PART_OF_JOINT[[JOINT_INDEX[hand.joints[hand.sites[site].joint]] for site in sites]]
+    return parts
+
+
+def measure_hand(solved: SolvedFrames) -> HandEvidence:
+    """Compute the evidence of a hand."""
+    hand, targets = solved.pose.hand, solved.targets
+    errors = solved.errors
+    part = part_of_sites(hand, targets.sites)
+    is_tip = np.isin([hand.sites[site].joint for site in targets.sites], _TIPS)
+    inside = _in_wrist(solved.pose.root, targets.positions)
+    worn = solved.measured.any(axis=0)
+    bent = solved.keyed.hand.axis_joint
+    values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
+
+    def put(name: str, found: Floats) -> None:
+        values[..., MEASURE_INDEX[name]] = found
+
+    put("tip_error", _greatest(np.where(is_tip, errors, np.nan), part))
+    put("marker_error", _greatest(errors, part))
+    put("marker_leap", _greatest(_leaps(inside, solved.measured), part))
+    put("joint_leap", _joint_leaps(solved, inside, part))
+    put("jerk", _jerk(solved.keyed, targets.times))
+    put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
+    put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
+    put("mended", _mean(solved.mended.astype(float), part))
+    put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[bent]))
+    put("label_doubt", _greatest(solved.doubt, part))
+    return HandEvidence(hand.side, values)
+
+
+def at_limit(pose: Pose) -> Bools:
+    """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
+    low, high = pose.hand.limits.T
+    free = high - low > 2 * AT_LIMIT_TOLERANCE
+    held: Bools = free & ((pose.angles < low + AT_LIMIT_TOLERANCE) | (pose.angles > high - AT_LIMIT_TOLERANCE))
+    return held
+
+
+def _greatest(values: Floats, part: Ints) -> Floats:
+    """Return the greatest known of the values (F, N) of each part (F, P), NaN where there is none."""
+    found = np.full((len(values), len(PARTS)), np.nan)
+    for index in np.unique(part):
+        found[:, index] = np.fmax.reduce(values[:, part == index], axis=1)
+    return found
+
+
+def _mean(values: Floats, part: Ints) -> Floats:
+    """Return the mean of the values (F, N) of each part (F, P), NaN for a part without any."""
+    found = np.full((len(values), len(PARTS)), np.nan)
+    for index in np.unique(part):
+        found[:, index] = values[:, part == index].mean(axis=1)
+    return found
+
+
+def _in_wrist(root: Floats, points: Floats) -> Floats:
+    """Return points (F, N, 3) of the world in the wrist's frame (F, 4, 4)."""
+    inside: Floats = np.matmul(points - root[:, None, :3, 3], root[:, :3, :3])
+    return inside
+
+
+def _leaps(positions: Floats, measured: Bools) -> Floats:
+    """Return (F, T) mm, half the second difference of positions (F, T, 3) m, NaN beside what was not measured."""
+    leaps = np.full(measured.shape, np.nan)
+    if len(positions) > 2:
+        second = positions[1:-1] - (positions[:-2] + positions[2:]) / 2
+        known = measured[1:-1] & measured[:-2] & measured[2:]
+        leaps[1:-1] = np.where(known, 1000 * np.linalg.norm(second, axis=-1), np.nan)
+    return leaps
+
+
+def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
+    """Return (F, P) degrees that a joint turned since the frame before beyond what its markers' motion explains.
+
+    A marker that moved by m on a bone of length l explains a rotation of m / l. inside (F, T, 3): markers in m in the
+    wrist's frame. Not known where no marker was measured in both frames.
+    """
+    keyed = solved.keyed
+    turned = np.full((len(keyed), len(PARTS)), np.nan)
+    if len(keyed) < 2:
+        return turned
+    cosine = np.abs(np.einsum("fjk,fjk->fj", keyed.rotations[1:], keyed.rotations[:-1]))
+    angles = np.degrees(2 * np.arccos(np.minimum(cosine, 1.0)))
+    both = solved.measured[1:] & solved.measured[:-1]
+    moved = np.where(both, np.linalg.norm(inside[1:] - inside[:-1], axis=-1), np.nan)
+    explained = np.degrees(_greatest(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))
+    turned[1:] = _greatest(np.maximum(angles - explained, 0.0), _PART_OF_JOINT)
+    turned[:, PALM] = np.nan
+    return turned
+
+
+def _levers(hand: HandModel) -> Floats:
+    """Return (J,) m, the length of the bone that follows each joint; that of the joint's own bone for a fingertip."""
+    own = np.linalg.norm(hand.rest[:, :3, 3], axis=1)
+    levers = own.copy()
+    for joint, parent in enumerate(hand.parents):
+        if parent > 0:
+            levers[parent] = own[joint]
+    longest: Floats = np.maximum(levers, MIN_LEVER)
+    return longest
+
+
+def _jerk(pose: Pose, times: Floats) -> Floats:
+    """Return (F, P) m/s³, the jerk of each fingertip in the wrist's frame, and of the wrist in the world."""
+    jerk = np.zeros((len(pose), len(PARTS)))
+    if len(pose) < 4:
+        return jerk
+    at_origin = Pose.at_origin(pose.hand, pose.angles)
+    tips = kinematics.joint_frames(pose.hand, at_origin)[..., :3, 3][:, _TIPS]
+    points = np.concatenate([tips, pose.root[:, None, :3, 3]], axis=1)
+    step = np.maximum((times[3:] - times[:-3]) / 3, 1e-6)[:, None]
+    third = np.linalg.norm(points[3:] - 3 * points[2:-1] + 3 * points[1:-2] - points[:-3], axis=-1)
+    jerk[2:-1] = third / step**3
+    return jerk

@@ -1,0 +1,196 @@
+"""Problems of a take: spans of frames, worst first, each with its reason in words.
+
+A frame's severity is how many times a measure exceeds its threshold. A threshold is the median of the take's own values
+plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.cleaning import MAD_TO_SIGMA, runs
+from ...hand.joints import Side
+from .evidence import PARTS, Evidence, HandEvidence
+from .reasons import reason
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """From which value on a measure is a problem."""
+
+    measure: str
+    floor: float
+    """In the measure's unit: less is never a problem."""
+    spreads: float = 0.0
+    """Standard deviations above the take's median, estimated from the MAD; 0 leaves the floor alone."""
+    least_frames: int = 1
+    """Fewer frames in a row are no problem."""
+
+
+THRESHOLDS = (
+    Threshold("tip_error", 8.0, 8.0, least_frames=2),
+    Threshold("marker_error", 8.0, 8.0, least_frames=2),
+    Threshold("marker_leap", 7.0, 25.0),
+    Threshold("joint_leap", 15.0, 10.0),
+    Threshold("label_doubt", 0.25),
+    # Of a part with eight markers one is an eighth; a spline is right across a frame or two.
+    Threshold("mended", 0.12, least_frames=3),
+    Threshold("unseen", 0.12, least_frames=3),
+)
+"""Tuned on other takes than those that the documentation reports on."""
+JOIN_S = 0.1
+"""s, problems of a part that are no farther apart are one."""
+ALIKE = 0.3
+"""Frames in common of two parts' spans, relative to those of either, from which they are one problem of the hand."""
+
+SIDE_EFFECT = 0.5
+"""Severity relative to a problem's up to which what happens where it comes and goes is taken for its effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A span of frames of one hand in which something is wrong."""
+
+    side: Side
+    parts: tuple[str, ...]
+    """Those that are affected, the worst first."""
+    first: int
+    last: int
+    """Frames of the take, counted from 0; both belong to it."""
+    worst: int
+    """The frame to look at."""
+    severity: float
+    """How many times the worst measure exceeds its threshold, at least 1."""
+    measure: str
+    """The worst measure."""
+    value: float
+    """Its greatest value."""
+    reason: str
+    """In words."""
+
+
+MAX_REPORTED = 500
+"""Problems in a report, at most: the worst."""
+
+
+def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
+    """Return problems for a report, JSON-ready, the worst first; frames are counted from 1."""
+    return [
+        {
+            "hand": problem.side,
+            "parts": list(problem.parts),
+            "first": problem.first + 1,
+            "last": problem.last + 1,
+            "worst": problem.worst + 1,
+            "severity": problem.severity,
+            "measure": problem.measure,
+            "value": problem.value,
+            "reason": problem.reason,
+        }
+        for problem in problems[:MAX_REPORTED]
+    ]
+
+
+def rank(evidence: Evidence) -> tuple[Problem, ...]:
+    """Return the problems of a take, the worst first."""
+    found = [problem for hand in evidence.hands for problem in _problems(hand, evidence.times)]
+    return tuple(sorted(found, key=lambda problem: (-problem.severity, problem.first, problem.side)))
+
+
+def severities(hand: HandEvidence) -> Floats:
+    """Return (F, P, T): each measure relative to its threshold, 0 where it is not known or lasts too short."""
+    found = np.zeros((*hand.values.shape[:2], len(THRESHOLDS)))
+    for column, threshold in enumerate(THRESHOLDS):
+        values = hand.of(threshold.measure).astype(float)
+        severity = np.nan_to_num(values / _limits(values, threshold))
+        if threshold.least_frames > 1:
+            severity[_short(severity >= 1.0, threshold.least_frames)] = 0.0
+        found[..., column] = severity
+    return found
+
+
+def _limits(values: Floats, threshold: Threshold) -> Floats:
+    """Return (P,), the threshold of each part by the spread of its values (F, P)."""
+    limits = np.full(values.shape[1], threshold.floor)
+    for part in range(values.shape[1]) if threshold.spreads else ():
+        known = values[np.isfinite(values[:, part]), part]
+        if len(known):
+            median = np.median(known)
+            spread = MAD_TO_SIGMA * np.median(np.abs(known - median))
+            limits[part] = max(threshold.floor, median + threshold.spreads * spread)
+    return limits
+
+
+def _short(mask: Bools, least: int) -> Bools:
+    """Return (F, P), True in the runs of a mask that have fewer frames."""
+    short = np.zeros_like(mask)
+    for column, start, stop in zip(*runs(mask), strict=True):
+        short[start:stop, column] = stop - start < least
+    return short
+
+
+def _problems(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
+    """Yield the problems of a hand: the spans of its parts, those that are alike as one."""
+    severity = severities(hand)
+    by_part = severity.max(axis=2)
+    spans = np.array(
+        [(part, *span) for part in range(len(PARTS)) for span in _spans(by_part[:, part] >= 1.0, times)], int
+    ).reshape(-1, 3)
+    worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
+    height = by_part[worst, spans[:, 0]]
+    left = np.ones(len(spans), bool)
+    for row in np.argsort(-height, kind="stable"):
+        if left[row]:
+            lesser = height <= SIDE_EFFECT * height[row]
+            same = np.flatnonzero(left & _belongs(spans, times[worst], lesser, int(row), times))
+            left[same] = False
+            parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
+            first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
+            yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), (first, last, int(worst[row])))
+
+
+def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
+    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one of them.
+
+    Those that overlap it and are as long, or are lesser and worst, at times worst (S,) s, where it begins, ends or is
+    worst itself: a fault of one marker shows in other digits where it comes and goes.
+    """
+    _, first, last = spans[row]
+    common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
+    either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
+    ends = np.array([times[first], times[last], worst[row]])
+    near = lesser & (np.abs(worst[:, None] - ends) <= JOIN_S).any(axis=1)
+    belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
+    return belongs
+
+
+def _problem(hand: HandEvidence, severity: Floats, parts: list[int], frames: tuple[int, int, int]) -> Problem:
+    """Describe a problem of parts (indices, the worst first) over its first, last and worst frame."""
+    first, last, worst = frames
+    column = int(severity[worst, parts[0]].argmax())
+    measure = THRESHOLDS[column].measure
+    value = float(hand.of(measure)[worst, parts[0]])
+    held = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
+    others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
+    names = tuple(PARTS[part] for part in parts)
+    at_limit = bool(np.nanmax(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts[0]])) > 0)
+    told = reason(names, last - first + 1, measure, value, [*others, *(["at_limit"] if at_limit else [])])
+    height = float(severity[worst, parts[0], column])
+    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told)
+
+
+def _spans(bad: Bools, times: Floats) -> list[tuple[int, int]]:
+    """Return first and last frames of runs of bad frames (F,), joined over JOIN_S."""
+    frames = np.flatnonzero(bad)
+    if not len(frames):
+        return []
+    apart = np.flatnonzero((np.diff(times[frames]) > JOIN_S) & (np.diff(frames) > 1))
+    firsts, lasts = frames[np.r_[0, apart + 1]], frames[np.r_[apart, len(frames) - 1]]
+    return [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]

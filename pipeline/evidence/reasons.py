@@ -1,0 +1,45 @@
+"""Reasons of problems in words: what is seen in the pose, over how many frames, and what in the markers explains it."""
+
+from collections.abc import Sequence
+
+from ...hand.joints import digit_label
+from .evidence import PARTS
+
+EFFECTS = {
+    "tip_error": "{part}tip {value:.0f} mm off",
+    "marker_error": "{part} marker {value:.0f} mm off",
+    "marker_leap": "{part} marker leapt {value:.0f} mm",
+    "joint_leap": "{part} turned {value:.0f} degrees while its markers were calm",
+    "label_doubt": "{part} label {value:.0%} likely wrong",
+    "mended": "{part} marker put right",
+    "unseen": "{part} marker not seen",
+}
+CAUSES = {
+    "mended": "labels were swapped, or positions left the marker's path",
+    "label_doubt": "labels may be swapped",
+    "unseen": "marker not seen",
+    "marker_leap": "marker leapt",
+    "joint_leap": "a joint turned while its markers were calm",
+    "at_limit": "a joint is at its limit",
+}
+"""Measure -> why the pose may be off, the likelier first."""
+
+
+def reason(parts: Sequence[str], frames: int, measure: str, value: float, measures: Sequence[str]) -> str:
+    """Return a reason like "ring fingertip 18 mm off, 14 frames: marker leapt".
+
+    parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part.
+    """
+    told = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
+    if len(parts) > 1:
+        others = "the whole hand" if len(parts) == len(PARTS) else f"{len(parts) - 1} more"
+        told += f" and {others}"
+    told += f", {frames} frame{'' if frames == 1 else 's'}"
+    cause = next((CAUSES[name] for name in CAUSES if name in measures and name != measure), "")
+    return f"{told}: {cause}" if cause else told
+
+
+def part_label(part: str, *, tip: bool = False) -> str:
+    """Return the name of a part in a sentence: "ring finger", "thumb"; before "tip", "thumb " gets its space."""
+    label = digit_label(part)
+    return f"{label} " if tip and part == "thumb" else label

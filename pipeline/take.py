@@ -1,0 +1,63 @@
+"""What a solve returns: a take, and its hands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..capture.markers import Markers
+from ..hand.joints import Side
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from ..hand.proportions import Proportions
+from ..hand.targets import Targets
+from .evidence.evidence import Evidence
+from .evidence.ranking import Problem
+from .recipe import Recipe
+from .retarget import RetargetedHand
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedHand:
+    """One solved hand of a take: F frames, J joints, T targets."""
+
+    side: Side
+    hand: HandModel
+    proportions: Proportions
+    targets: Targets
+    """The cleaned markers, not smoothed. Errors are measured to these."""
+    smoothed_targets: Targets
+    """What the hand was solved to: smoothed if the recipe says so."""
+    pose: Pose
+    predicted: Bools
+    """(F, J) True where no measured marker determines the joint in that frame."""
+    measured: Bools
+    """(F, T) True where a target was seen: neither filled in nor rejected as an outlier."""
+    labels: tuple[str, ...] = ()
+    """(T,) the capture's label of each target."""
+    guessed_fingers: tuple[str, ...] = ()
+    """Fingers without a marker, which follow their neighbours."""
+    retargeted: RetargetedHand | None = None
+    """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Take:
+    """A solved capture."""
+
+    recipe: Recipe
+    markers: Markers
+    """The cleaned markers at the rate of the solved frames. Neither mirrored nor moved, even if the hands are."""
+    times: Floats
+    """(F,) s, times of the solved frames on the capture's clock."""
+    hands: tuple[SolvedHand, ...]
+    evidence: Evidence
+    """What speaks for and against each frame."""
+    problems: tuple[Problem, ...]
+    """Where something is wrong, the worst first."""
+    report: dict[str, Any]
+    """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""

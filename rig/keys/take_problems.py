@@ -1,0 +1,97 @@
+"""The problems of the take that an armature plays, as its action keeps them, and which of them are marked as seen."""
+
+import json
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from ...hand.joints import SIDES, Side
+from ...pipeline.evidence.evidence import PARTS
+from ...pipeline.evidence.ranking import MAX_REPORTED
+from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bpy.types import Object, Scene
+
+MAX_FRAME = 1_048_574
+"""The last frame that Blender's scenes have, as MAXFRAME."""
+MAX_REASON = 200
+"""Characters of a reason that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeProblem:
+    """A problem on the frames of the scene."""
+
+    hand: Side
+    parts: tuple[str, ...]
+    """The worst first, at least one."""
+    first: float
+    last: float
+    worst: float
+    """The frame to look at."""
+    severity: float
+    reason: str
+
+    @property
+    def key(self) -> str:
+        """What tells it from the take's others."""
+        return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
+
+
+def problems_of(armature: "Object | None") -> tuple[TakeProblem, ...]:
+    """Return the problems of the take that an armature plays, the worst first; damaged ones are left out."""
+    report = report_of(armature)
+    listed = report.get("problems") if report is not None else None
+    if not isinstance(listed, list):
+        return ()
+    return tuple(problem for told in listed[:MAX_REPORTED] if (problem := _problem(told)) is not None)
+
+
+def _problem(told: Any) -> TakeProblem | None:
+    """Return a problem of a report, which the user or another add-on may have edited."""
+    if not isinstance(told, dict):
+        return None
+    at, parts = told.get("at"), told.get("parts")
+    numbers = [*at, told.get("severity")] if isinstance(at, list) else []
+    if len(numbers) != 4 or not all(_is_number(number) for number in numbers):
+        return None
+    if told.get("hand") not in SIDES or not isinstance(parts, list) or not parts or not {*map(str, parts)} <= {*PARTS}:
+        return None
+    names = tuple(str(part) for part in parts)
+    first, last, worst, severity = map(float, numbers)
+    if severity < 0 or not first <= worst <= last:
+        return None
+    return TakeProblem(told["hand"], names, first, last, worst, severity, str(told.get("reason", ""))[:MAX_REASON])
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and isfinite(value) and abs(value) <= MAX_FRAME
+
+
+def seen_problems(armature: "Object | None") -> frozenset[str]:
+    """Return the keys of the problems of an armature's take that are marked as seen."""
+    action = action_with_report(armature)
+    text = None if action is None else action.get(SEEN_PROPERTY)
+    try:
+        keys = json.loads(text) if isinstance(text, str) else []
+    except (ValueError, RecursionError):
+        keys = []
+    return frozenset(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else frozenset()
+
+
+def mark_seen(armatures: "Iterable[Object]", keys: frozenset[str]) -> None:
+    """Keep which problems are seen in the actions of armatures that play a take; linked ones stay as they are."""
+    for armature in armatures:
+        action = action_with_report(armature)
+        if action is not None and action.is_editable:
+            action[SEEN_PROPERTY] = json.dumps(sorted(keys))
+
+
+def playing_with(armature: "Object", scene: "Scene") -> "list[Object]":
+    """Return an armature and the others of a scene that play the same take, as new hands of both sides do."""
+    others = [obj for obj in scene.objects if obj.type == "ARMATURE" and obj != armature]
+    return [armature, *(obj for obj in others if play_same_take(armature, obj))]

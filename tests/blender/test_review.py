@@ -1,0 +1,180 @@
+"""The review of a take: from problem to problem, marks, and what damaged or foreign reports do."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle import capture as captures
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.pipeline.job import SolveJob
+from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.take import Take
+from knuckle.rig import detection_cache
+from knuckle.rig.blend_file import new_scene_with_take
+from knuckle.rig.keys.marker_lines import marker_lines
+from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
+from knuckle.rig.keys.take_report import REPORT_PROPERTY, SEEN_PROPERTY, evidence_of, report_of
+from knuckle.rig.markers_object import is_markers
+from knuckle.tests.gui.test_review import spoilt as spoilt_recording
+
+pytestmark = pytest.mark.usefixtures("extension")
+
+FAULTS = {"ring-finger": (20, 30, 0.04), "thumb": (60, 70, 0.06)}
+"""Digit -> first frame of the capture, first frame after, and how far its fingertip's marker goes astray in m."""
+
+
+@pytest.fixture(scope="module")
+def spoilt() -> Take:
+    """The bundled take with two fingertips astray for a while."""
+    markers = captures.read(DEMO_CAPTURE)
+    positions = markers.positions.copy()
+    for digit, (first, stop, far) in FAULTS.items():
+        column = next(k for k, name in enumerate(markers.names) if digit in name and "tip" in name)
+        positions[first:stop, column] += [0.0, 0.0, far]
+    job = SolveJob(Recipe(str(DEMO_CAPTURE)), markers=replace(markers, positions=positions))
+    for _ in job.steps():
+        pass
+    assert job.take is not None
+    return job.take
+
+
+@pytest.fixture
+def hand(spoilt: Take) -> bpy.types.Object:
+    """A new scene with the take."""
+    new_scene_with_take(spoilt)
+    armature = bpy.data.objects["Right Hand"]
+    bpy.context.scene.knuckle.result = armature
+    return armature
+
+
+def selected(armature: bpy.types.Object) -> set[str]:
+    return {bone.name for bone in armature.pose.bones if (bone if hasattr(bone, "select") else bone.bone).select}
+
+
+def of_part(problems: tuple[TakeProblem, ...], part: str) -> TakeProblem:
+    return next(problem for problem in problems if problem.parts[0] == part)
+
+
+def test_faults_are_problems_on_their_frames_of_the_scene(spoilt: Take, hand: bpy.types.Object) -> None:
+    problems = problems_of(hand)
+    keyed = hand.animation_data.action.frame_range
+    assert problems[0].parts[0] == "thumb"
+    render = bpy.context.scene.render
+    # The device's frames are not evenly spaced, so keys lie between the frames of the scene.
+    frames = 1 + (spoilt.times - spoilt.times[0]) * render.fps / render.fps_base
+    for digit, (first, stop, _) in FAULTS.items():
+        problem = of_part(problems, digit)
+        assert keyed[0] <= problem.first <= frames[first] + 1e-3 and frames[stop - 1] - 1e-3 <= problem.last <= keyed[1]
+        assert frames[first - 1] - 1e-3 <= problem.worst <= frames[stop] + 1e-3
+
+
+def test_next_problem_goes_to_the_worst_frame_and_selects_the_digit(hand: bpy.types.Object) -> None:
+    problems, scene = problems_of(hand), bpy.context.scene
+    for problem in problems:
+        assert bpy.ops.knuckle.next_problem() == {"FINISHED"}
+        assert scene.frame_current_final == pytest.approx(problem.worst, abs=1e-3)
+        assert hand.mode == "POSE"
+        names = selected(hand)
+        for part in problem.parts:
+            assert any(name.startswith(part) or (part == "palm" and name == "wrist") for name in names), part
+        if "palm" not in problem.parts:
+            assert all(name.startswith(problem.parts) for name in names)
+    frame = scene.frame_current_final
+    assert bpy.ops.knuckle.next_problem() == {"CANCELLED"}
+    assert scene.frame_current_final == frame
+    assert bpy.ops.knuckle.previous_problem() == {"FINISHED"}
+    assert scene.frame_current_final == pytest.approx(problems[-2].worst, abs=1e-3)
+
+
+def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.types.Object, tmp_path: Any) -> None:
+    problems = problems_of(hand)
+    bpy.ops.knuckle.mark_seen(problem=problems[0].key)
+    bpy.ops.knuckle.next_problem()
+    assert bpy.context.scene.knuckle_review.current == problems[1].key
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "review.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "review.blend"))
+    reopened = bpy.data.objects["Right Hand"]
+    assert seen_problems(reopened) == {problems[0].key}
+    bpy.ops.knuckle.mark_seen(problem=problems[0].key)
+    assert seen_problems(reopened) == frozenset()
+
+
+def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_told(hand: bpy.types.Object) -> None:
+    last = problems_of(hand)[-1]
+    assert bpy.ops.knuckle.show_problem(problem=last.key) == {"FINISHED"}
+    assert bpy.context.scene.frame_current_final == pytest.approx(last.worst, abs=1e-3)
+    with pytest.raises(RuntimeError, match="does not have that problem"):
+        bpy.ops.knuckle.mark_seen(problem="left elbow 3")
+
+
+def test_a_hidden_hand_is_told_and_the_frame_is_shown(hand: bpy.types.Object) -> None:
+    hand.hide_set(True)
+    bpy.context.view_layer.objects.active = None
+    worst = problems_of(hand)[0].worst
+    assert bpy.ops.knuckle.next_problem() == {"FINISHED"}
+    assert bpy.context.scene.frame_current_final == pytest.approx(worst, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        None,
+        3,
+        {},
+        [3, None, "x"],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 2], "severity": 3}],
+        [{"hand": "right", "parts": ["elbow"], "at": [1, 3, 2], "severity": 3}],
+        [{"hand": "right", "parts": [], "at": [1, 3, 2], "severity": 3}],
+        [{"hand": "up", "parts": ["thumb"], "at": [1, 3, 2], "severity": 3}],
+        [{"hand": ["right"], "parts": [["thumb"]], "at": [1, 3, 2], "severity": 3}],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 3, float("nan")], "severity": 3}],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 3, 1e300], "severity": 3}],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 3, True], "severity": 3}],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 3, 9], "severity": 3}],
+        [{"hand": "right", "parts": ["thumb"], "at": [1, 3, 2], "severity": -3}],
+    ],
+)
+def test_damaged_problems_are_none(hand: bpy.types.Object, damaged: object) -> None:
+    action = hand.animation_data.action
+    report = json.loads(action[REPORT_PROPERTY])
+    action[REPORT_PROPERTY] = json.dumps(report | {"problems": damaged})
+    assert problems_of(hand) == ()
+    assert not bpy.ops.knuckle.next_problem.poll()
+    action[SEEN_PROPERTY] = json.dumps({"a": [damaged]}) + "}"
+    assert seen_problems(hand) == frozenset()
+
+
+def test_a_take_without_problems_has_none_to_go_to(spoilt: Take) -> None:
+    clean = replace(spoilt, problems=(), report=spoilt.report | {"problems": []})
+    new_scene_with_take(clean)
+    assert not bpy.ops.knuckle.next_problem.poll()
+
+
+def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
+    """Their lengths are the errors by forward kinematics, on keys between the frames of the scene too."""
+    spoilt_recording(tmp_path)
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    path = str(tmp_path / "spoilt_tap.json")
+    bpy.ops.knuckle.import_capture(filepath=path)
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    scene, armature = bpy.context.scene, bpy.context.scene.knuckle.result
+    report, evidence = report_of(armature), evidence_of(armature)
+    assert report is not None
+    assert evidence is not None
+    shown = next(obj for obj in scene.objects if is_markers(obj))
+    binding = detection_cache.now(armature).bindings["right"]
+    for told, problem in zip(report["problems"], problems_of(armature), strict=True):
+        bpy.ops.knuckle.show_problem(problem=problem.key)
+        bpy.context.view_layer.update()
+        worn = report["hands"]["right"]["markers"]
+        lines = marker_lines(armature, binding, worn, shown, scene.frame_current_final)
+        expected = np.nanmax(evidence.hands[0].of("marker_error")[told["worst"] - 1])
+        assert len(lines.errors) == len(worn)
+        assert lines.errors.max() == pytest.approx(expected, rel=0.03)
+    damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
+    assert len(marker_lines(armature, binding, damaged, shown, 3.0).errors) == 0
+    assert len(marker_lines(armature, binding, None, shown, 3.0).errors) == 0

@@ -1,0 +1,86 @@
+"""A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen."""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+
+def play(screen: "Screen") -> "Steps":
+    yield from solved(screen)
+    hand = screen.scene.knuckle.result
+    screen.scene.knuckle_review.show_errors = True
+    place = yield from screen.button("knuckle.next_problem", across=0.75)
+    screen.click(*place)
+    yield from screen.wait_until(lambda: screen.scene.knuckle_review.current, 30)
+    yield 2.0
+    visited = [visit(screen)]
+    screen.picture("review_first")
+    screen.move(*screen.view_middle())
+    before = screen.scene.knuckle_review.current
+    screen.key("alt+j")
+    yield from screen.wait_until(lambda: screen.scene.knuckle_review.current != before, 30)
+    yield 1.0
+    visited.append(visit(screen))
+    screen.picture("review_second")
+    screen.key("alt+shift+j")
+    yield from screen.wait_until(lambda: screen.scene.knuckle_review.current == before, 30)
+    yield 0.5
+    back = visit(screen)
+    place = yield from screen.button("knuckle.mark_seen", across=0.4)
+    screen.click(*place)
+    yield from screen.wait_until(lambda: problems().seen_problems(hand), 30)
+    yield 1.0
+    marked = sorted(problems().seen_problems(hand))
+    screen.picture("review_seen")
+    screen.move(*screen.view_middle())
+    screen.key("ctrl+z")
+    yield from screen.wait_until(lambda: not problems().seen_problems(screen.scene.knuckle.result), 30)
+    region = screen.region(screen.area(), "UI")
+    frame = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
+    unmarked = sorted(problems().seen_problems(screen.scene.knuckle.result))
+    return {"visited": visited, "back": back, "marked": marked, "unmarked": unmarked, "sidebar": frame}
+
+
+def solved(screen: "Screen") -> "Steps":
+    """The recording is dropped and solved by the panel's button, and the review is open."""
+    yield from screen.resize(1300, 900)
+    bpy.data.objects.remove(bpy.data.objects["Cube"])
+    bpy.ops.ed.undo_push()
+    status = bpy.context.window_manager.knuckle
+    screen.open_panels("KNUCKLE_PT_solve", "KNUCKLE_PT_review")
+    yield from screen.show_sidebar("Knuckle")
+    yield from screen.widen_sidebar(120)
+    yield from screen.drop(Path("/tmp/out/spoilt_tap.json"), *screen.view_middle())
+    yield from screen.wait_until(lambda: screen.scene.knuckle.markers, 60)
+    place = yield from screen.button("knuckle.solve")
+    screen.click(*place)
+    yield from screen.wait_until(lambda: screen.scene.knuckle.result and not status.running, 200)
+    yield 1.0
+    screen.move(*screen.view_middle())
+    screen.frame_selected()
+    yield 1.0
+    return {}
+
+
+def problems() -> Any:
+    """The extension's module of problems."""
+    return importlib.import_module("bl_ext.user_default.knuckle.rig.keys.take_problems")
+
+
+def visit(screen: "Screen") -> dict[str, Any]:
+    """Where the review is, and what it has done."""
+    hand, key = screen.scene.knuckle.result, screen.scene.knuckle_review.current
+    rank, problem = next(pair for pair in enumerate(problems().problems_of(hand)) if pair[1].key == key)
+    return {
+        "key": key,
+        "rank": rank,
+        "frame": round(screen.scene.frame_current_final, 2),
+        "worst": round(problem.worst, 2),
+        "parts": problem.parts,
+        "bones": [bone.name for bone in hand.pose.bones if bone.select],
+    }

@@ -1,0 +1,38 @@
+"""The Review panel: from problem to problem by buttons and by keys, and marks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TAP = ROOT / "data" / "leap_finger_tap.json"
+ASTRAY = {"ring": (3, 20, 30, 40.0), "thumb": (0, 60, 70, 60.0)}
+"""Digit -> Leap's number of it, first frame, first frame after, and how far its fingertip goes astray in mm."""
+
+
+def spoilt(folder: Path) -> None:
+    """The bundled recording with two fingertips astray for a while, beside the pictures."""
+    recording = json.loads(TAP.read_text())
+    template, *rows = recording["frames"]
+    place = next(k for k, spec in enumerate(template) if isinstance(spec, dict) and "pointables" in spec)
+    names = template[place]["pointables"][0]
+    for digit, first, stop, far in ASTRAY.values():
+        for row in rows[first:stop]:
+            finger = next(one for one in row[place] if one[names.index("type")] == digit)
+            finger[names.index("btipPosition")][1] += far
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spoilt_tap.json").write_text(json.dumps(recording))
+
+
+def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str], dict[str, Any]]) -> None:
+    spoilt(ROOT / "build" / "gui")
+    seen = play("review")
+    assert [visit["rank"] for visit in seen["visited"]] == [0, 1]
+    assert [visit["parts"][0] for visit in seen["visited"]] == ["thumb", "ring-finger"]
+    for visit in seen["visited"]:
+        assert visit["frame"] == visit["worst"]
+        assert visit["bones"] and all(name.startswith(tuple(visit["parts"])) for name in visit["bones"])
+    assert seen["back"]["rank"] == 0
+    assert seen["marked"] == [seen["visited"][0]["key"]]
+    assert seen["unmarked"] == []

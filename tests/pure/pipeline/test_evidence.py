@@ -1,0 +1,231 @@
+"""Evidence of a take: measured against positions that are computed here, kept as bytes, asked by conditions."""
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knuckle import capture as captures
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.errors import RecipeError
+from knuckle.hand import kinematics, proportions
+from knuckle.hand.joints import DIGITS, JOINT_INDEX, JOINTS
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.targets import Targets
+from knuckle.pipeline.evidence import packing
+from knuckle.pipeline.evidence.conditions import failures, parse_conditions
+from knuckle.pipeline.evidence.evidence import MEASURES, PARTS, Evidence, HandEvidence
+from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
+from knuckle.pipeline.evidence.ranking import as_report, rank
+from knuckle.pipeline.job import SolveJob
+from knuckle.pipeline.recipe import Recipe
+
+RATE = 100.0
+INDEX = DIGITS.index("index-finger")
+
+
+def curling(frames: int = 200) -> SolvedFrames:
+    """A hand whose fingers curl slowly, with a marker on each joint, met exactly."""
+    hand = proportions.build(proportions.adult("right"))
+    flexion = np.array(hand.movements) == "flexion"
+    turn = 0.3 - 0.3 * np.cos(np.linspace(0, 2 * np.pi, frames))
+    pose = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), turn[:, None] * hand.limits[:, 1] * flexion)
+    places = kinematics.joint_frames(hand, pose)[..., :3, 3]
+    times, all_of = np.arange(frames) / RATE, (frames, len(JOINTS))
+    targets = Targets(times, np.arange(len(JOINTS)), places, np.ones(all_of))
+    none = np.zeros(all_of, bool)
+    return SolvedFrames(targets, pose, pose, ~none, none, none, np.zeros(all_of))
+
+
+def moved(solved: SolvedFrames, joint: str, rows: slice, by: tuple[float, float, float]) -> SolvedFrames:
+    """The same pose, with the marker of a joint moved in some frames by so many metres."""
+    positions = solved.targets.positions.copy()
+    positions[rows, JOINT_INDEX[joint]] += by
+    return replace(solved, targets=replace(solved.targets, positions=positions))
+
+
+def test_a_hand_that_meets_its_markers_has_nothing_against_it() -> None:
+    evidence = Evidence(np.arange(200) / RATE, (measure_hand(curling()),))
+    hand = evidence.hands[0]
+    assert hand.values.shape == (200, len(PARTS), len(MEASURES))
+    for name in ("tip_error", "marker_error", "joint_leap", "unseen", "mended", "label_doubt", "predicted"):
+        assert np.nanmax(hand.of(name)) < 1e-3, name
+    assert np.isnan(hand.of("tip_error")[:, PARTS.index("palm")]).all()
+    assert rank(evidence) == ()
+
+
+def test_errors_are_distances_in_mm_of_the_part_that_is_off() -> None:
+    hand = measure_hand(moved(curling(), "index-finger-tip", slice(50, 60), (0.012, 0.0, 0.016)))
+    off = hand.of("tip_error")
+    assert off[50:60, INDEX] == pytest.approx(20.0, abs=1e-3)
+    assert np.nanmax(np.delete(off, INDEX, axis=1)) < 1e-3
+    assert hand.of("marker_leap")[[50, 59], INDEX] == pytest.approx(10.0, abs=0.5)  # half the second difference
+    assert np.nanmax(hand.of("marker_leap")[52:58, INDEX]) < 0.5
+
+
+def test_a_joint_that_turns_while_its_markers_are_calm_leaps() -> None:
+    solved = curling()
+    angles = solved.pose.angles.copy()
+    dof = solved.pose.hand.dof("index-finger-phalanx-intermediate", "flexion")
+    assert dof is not None
+    # The fingers are still there, so that nothing explains it.
+    angles[100:, dof] += np.deg2rad(30.0)
+    turned = Pose(solved.pose.hand, solved.pose.root, angles)
+    hand = measure_hand(replace(solved, pose=turned, keyed=turned))
+    leap = hand.of("joint_leap")
+    assert leap[100, INDEX] == pytest.approx(30.0, abs=0.5)
+    assert np.nanmax(np.delete(leap[:, INDEX], 100)) < 1e-3
+
+
+def test_a_problem_names_its_part_its_frames_and_why() -> None:
+    solved = moved(curling(), "ring-finger-tip", slice(80, 94), (0.0, 0.0, 0.018))
+    problems = rank(Evidence(solved.targets.times, (measure_hand(solved),)))
+    assert len(problems) == 1
+    assert problems[0].parts == ("ring-finger",)
+    assert (problems[0].first, problems[0].last) == (79, 94)
+    told = as_report(problems)[0]
+    assert told["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
+    assert (told["hand"], told["first"], told["last"]) == ("right", 80, 95)
+
+
+def test_the_worse_of_two_problems_comes_first() -> None:
+    solved = moved(curling(), "ring-finger-tip", slice(30, 40), (0.0, 0.0, 0.015))
+    solved = moved(solved, "thumb-tip", slice(130, 140), (0.0, 0.0, 0.040))
+    problems = rank(Evidence(solved.targets.times, (measure_hand(solved),)))
+    assert [problem.parts[0] for problem in problems] == ["thumb", "ring-finger"]
+
+
+def test_a_noisy_device_is_not_all_problems() -> None:
+    solved, rng = curling(2000), np.random.default_rng(1)
+    noise = rng.normal(0, 0.004, solved.targets.positions.shape)
+    noisy = replace(solved, targets=replace(solved.targets, positions=solved.targets.positions + noise))
+    assert rank(Evidence(solved.targets.times, (measure_hand(noisy),))) == ()
+
+
+def test_a_gap_and_a_swap_that_was_undone_are_told() -> None:
+    solved = curling()
+    measured, mended = solved.measured.copy(), solved.mended.copy()
+    measured[20:60, JOINT_INDEX["thumb-tip"]] = False
+    mended[100:120, JOINT_INDEX["pinky-finger-tip"]] = True
+    problems = rank(Evidence(solved.targets.times, (measure_hand(replace(solved, measured=measured, mended=mended)),)))
+    assert {(one.parts, one.first, one.last, one.measure) for one in problems} == {
+        (("thumb",), 20, 59, "unseen"),
+        (("pinky-finger",), 100, 119, "mended"),
+    }
+
+
+def solve_demo(**choices: object) -> SolveJob:
+    markers = captures.read(DEMO_CAPTURE)
+    job = SolveJob(Recipe(str(DEMO_CAPTURE), **choices), markers=markers)  # type: ignore[arg-type]
+    for _ in job.steps():
+        pass
+    return job
+
+
+def test_a_take_brings_its_evidence_and_the_report_its_problems() -> None:
+    take = solve_demo(fps=30.0).take
+    assert take is not None
+    assert [hand.side for hand in take.evidence.hands] == ["right"]
+    assert len(take.evidence.hands[0].values) == len(take.times)
+    assert take.report["problems"] == as_report(take.problems)
+    arrays = take.evidence.arrays()
+    assert arrays["right_evidence"].shape == (len(take.times), len(arrays["parts"]), len(arrays["measures"]))
+    assert len(arrays["units"]) == len(arrays["measures"])
+
+
+def test_evidence_of_a_mirrored_take_is_of_the_other_hand() -> None:
+    plain, mirrored = solve_demo().take, solve_demo(mirror=True).take
+    assert plain is not None
+    assert mirrored is not None
+    assert mirrored.evidence.hands[0].side == "left"
+    # A mirrored rotation has other roundings, hence the tolerance in mm, degrees and m/s³.
+    assert np.allclose(mirrored.evidence.hands[0].values, plain.evidence.hands[0].values, atol=0.01, equal_nan=True)
+
+
+def evidence_of(frames: int, sides: tuple[str, ...], seed: int) -> Evidence:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0, 100, (frames, len(PARTS), len(MEASURES))).astype(np.float32)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    hands = tuple(HandEvidence(side, values) for side in sides)  # type: ignore[arg-type]
+    return Evidence(np.cumsum(rng.uniform(0.001, 0.1, frames)), hands)
+
+
+@given(st.integers(0, 40), st.sampled_from([(), ("left",), ("right",), ("left", "right")]), st.integers(0, 99))
+def test_evidence_is_unpacked_as_it_was_packed(frames: int, sides: tuple[str, ...], seed: int) -> None:
+    before = evidence_of(frames, sides, seed)
+    after = packing.unpack(packing.pack(before))
+    assert after is not None
+    assert np.array_equal(after.times, before.times)
+    assert [hand.side for hand in after.hands] == list(sides)
+    for one, other in zip(after.hands, before.hands, strict=True):
+        assert np.allclose(one.values, other.values, rtol=1e-3, atol=1e-3, equal_nan=True)
+
+
+@given(st.binary(max_size=200) | st.text() | st.none(), st.integers(0, 400), st.integers(0, 255))
+def test_damaged_bytes_are_no_evidence(other: object, place: int, value: int) -> None:
+    assert packing.unpack(other) is None
+    packed = bytearray(packing.pack(evidence_of(10, ("left",), 3)))
+    packed[place % len(packed)] ^= value
+    found = packing.unpack(bytes(packed))
+    assert found is None or found.hands[0].values.shape[1:] == (len(PARTS), len(MEASURES)) or not found.hands
+    assert packing.unpack(bytes(packed[: place % len(packed)])) is None
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    head = packing.HEADER.pack(packing.MAGIC, 1, len(PARTS), len(MEASURES), 10)
+    assert packing.unpack(head + zlib.compress(bytes(200_000_000), 9)) is None
+    assert packing.unpack(packing.HEADER.pack(packing.MAGIC, 3, len(PARTS), len(MEASURES), 2**32 - 1)) is None
+
+
+def test_evidence_of_an_hour_takes_little_room() -> None:
+    solved = measure_hand(moved(curling(3000), "index-finger-tip", slice(50, 60), (0.0, 0.0, 0.02)))
+    assert len(packing.pack(Evidence(np.arange(3000) / RATE, (solved,)))) < 30 * 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("tip_error_mm.max>19", ["tip_error_mm.max>19 (it is 20)"]),
+        ("tip_error_mm.max>=20.1, leaps>0", []),
+        ("problems>0,predicted_frames>0", ["problems>0 (it is 1)"]),
+        ("label_doubt.max<0.5", ["label_doubt.max<0.5 (it is 0)"]),
+        ("joint_leap_deg.p99<=1e-2,jerk_m_s3.mean<-1", ["joint_leap_deg.p99<=0.01 (it is 0)"]),
+    ],
+)
+def test_conditions_compare_figures_of_the_take(text: str, failed: list[str]) -> None:
+    solved = moved(curling(), "index-finger-tip", slice(50, 60), (0.012, 0.0, 0.016))
+    evidence = Evidence(solved.targets.times, (measure_hand(solved),))
+    assert list(failures(parse_conditions(text), evidence, rank(evidence))) == failed
+
+
+def test_a_figure_that_is_not_known_fails() -> None:
+    hand = measure_hand(replace(curling(), measured=np.zeros((200, len(JOINTS)), bool)))
+    evidence = Evidence(np.arange(200) / RATE, (hand,))
+    found = failures(parse_conditions("tip_error_mm.p99>3"), evidence, ())
+    assert found == ("tip_error_mm.p99>3 (it is not known)",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "'' is no condition"),
+        ("tip_error_mm.p99", "'tip_error_mm.p99' is no condition"),
+        ("tip_error_mm>3", "'tip_error_mm' is not known, expected problems, leaps,"),
+        ("tip_error.p99>3", "of tip_error_mm, marker_error_mm"),
+        ("tip_error_mm.median>3", "'tip_error_mm.median' is not known"),
+        ("leaps.max>3", "'leaps.max' is not known"),
+        ("leaps>1e999", "is not a number"),
+        ("leaps>--1", "is not a number"),
+        ("leaps>0,,", "'' is no condition"),
+        ("__import__('os')>0", "is no condition"),
+        ("leaps>0," * 200, "expected at most 1000"),
+    ],
+)
+def test_conditions_that_are_not_understood_are_told_in_a_sentence(text: str, told: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        parse_conditions(text)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
