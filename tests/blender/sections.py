@@ -29,7 +29,8 @@ def seen_skin(armature: Object) -> Floats:
     points = np.empty(3 * len(seen.data.vertices), np.float32)
     seen.data.vertices.foreach_get("co", points)
     to_armature = np.array(armature.matrix_world.inverted() @ seen.matrix_world)
-    return points.reshape(-1, 3) @ to_armature[:3, :3].T + to_armature[:3, 3]
+    moved: Floats = points.reshape(-1, 3) @ to_armature[:3, :3].T + to_armature[:3, 3]
+    return moved
 
 
 def sections(armature: Object, fore: str, wrist: str, posed: Floats, rest: Floats) -> dict[float, float]:
