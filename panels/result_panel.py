@@ -18,7 +18,7 @@ Icon = Literal["STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01", "BLANK1"]
 
 
 GRADES: tuple[Icon, ...] = ("BLANK1", "STRIP_COLOR_04", "STRIP_COLOR_03", "STRIP_COLOR_01")
-"""From unknown through green to red: a digit shows the worst of its errors."""
+"""From unknown through green to red."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,10 @@ TIPS = Column("Tip Error", "tip_off_mm", 2.0, 5.0)
 CONTACTS = Column("Contact Error", "gap_off_mm", 2.0, 5.0)
 RIG_COLUMNS = {"directions": (ANGLES, TIPS), "fingertips": (TIPS, ANGLES), "pinches": (CONTACTS, ANGLES)}
 """What is matched on a rig -> the columns of its errors. The first is what is matched."""
+GRADED = {"directions": (ANGLES,), "fingertips": (TIPS,), "pinches": (CONTACTS, ANGLES)}
+"""What is matched on a rig -> the errors that a digit may be graded by, the first that is known. Where proportions
+differ, the others cannot be small: a long thumb whose bones point as the performer's ends elsewhere. A digit without
+contacts matches rotations."""
 
 
 class KNUCKLE_PT_result(bpy.types.Panel):
@@ -110,7 +114,8 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     right = row.row()
     right.alignment = "RIGHT"
     right.label(text=f"{UNITS[preferences().length_unit][1]}, mean / max")
-    _errors(layout.column(align=True), columns, digits if on_rig else hand["fingers"])
+    graded = GRADED[rig["keep"]] if on_rig else None
+    _errors(layout.column(align=True), columns, digits if on_rig else hand["fingers"], graded)
     column = layout.column(align=True)
     if hand.get("limited_bones"):
         pair(column, "Bone Limits", f"{hand['limited_bones']} bones")
@@ -119,15 +124,24 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     pair(column, "At Joint Limits", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of frames")
 
 
-def _errors(layout: "UILayout", columns: tuple[Column, ...], digits: dict[str, Any]) -> None:
-    """Draw a row for each digit."""
+def grade(found: Any, columns: tuple[Column, ...], graded: tuple[Column, ...] | None) -> Icon:
+    """Return the icon of a digit with these figures: by the first known of `graded`, or the worst of all if None."""
+    figures = found if isinstance(found, dict) else {}
+    grades = [column.icon(figures.get(column.key)) for column in graded or columns]
+    if graded is None:
+        return max(grades, key=GRADES.index)
+    return next((icon for icon in grades if icon != "BLANK1"), "BLANK1")
+
+
+def _errors(
+    layout: "UILayout", columns: tuple[Column, ...], digits: dict[str, Any], graded: tuple[Column, ...] | None
+) -> None:
+    """Draw a row for each digit; graded: see grade."""
     line(layout, "", *(column.title for column in columns), icon="BLANK1")
     for digit, name in DIGIT_NAMES.items():
         found = digits.get(digit)
-        figures = [found.get(column.key) if isinstance(found, dict) else None for column in columns]
-        texts = [column.text(of) for column, of in zip(columns, figures, strict=True)]
-        grades = [column.icon(of) for column, of in zip(columns, figures, strict=True)]
-        line(layout, name, *texts, icon=max(grades, key=GRADES.index))
+        texts = [column.text(found.get(column.key) if isinstance(found, dict) else None) for column in columns]
+        line(layout, name, *texts, icon=grade(found, columns, graded))
 
 
 CLASSES = (KNUCKLE_PT_result,)

@@ -26,7 +26,8 @@ def main() -> None:
     rig_hands()
     glove()
     dragged()
-    first_hand()
+    tutorial("first-hand")
+    tutorial("first-take")
     live()
     sliders()
     algebra()
@@ -102,16 +103,17 @@ def dragged() -> None:
         write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[28:646, :820])
 
 
-def first_hand() -> None:
-    """The steps of docs/tutorials/first-hand.md, each with a frame around the buttons to press."""
-    steps = json.loads((GUI / "first_hand.json").read_text())["result"]
+def tutorial(name: str) -> None:
+    """The steps of docs/tutorials/NAME.md, each with a frame around the buttons to press."""
+    scenario = name.replace("-", "_")
+    steps = json.loads((GUI / f"{scenario}.json").read_text())["result"]
     for number, step in ((int(number), step) for number, step in steps.items() if number.isdigit()):
-        picture = read_png(GUI / f"first_hand_{number:02}.png").copy()
+        picture = read_png(GUI / f"{scenario}_{number:02}.png").copy()
         for left, top, width, height in step["marks"]:
             frame(picture, left - 4, top - 3, width + 8, height + 6)
         left, top, width, height = step["box"]
         shown = picture[top : top + height, left : left + width]
-        write_png(DOCS / f"first-hand-{number:02}.png", shown if width < 900 else fewer(shown))
+        write_png(DOCS / f"{name}-{number:02}.png", shown if width < 900 else fewer(shown))
 
 
 def frame(picture: NDArray[np.uint8], left: int, top: int, width: int, height: int) -> None:

@@ -24,7 +24,8 @@ PLACES = {
     "blender_manifest.toml": '\nversion = "{}"\n',
     "CITATION.cff": "\nversion: {}\n",
     "docs/tutorials/first-hand.md": "knuckle-{}.zip",
-    "tests/gui/scenarios/first_hand.py": "knuckle-{}.zip",
+    "docs/tutorials/first-take.md": "knuckle-{}.zip",
+    "tests/gui/walking.py": "knuckle-{}.zip",
 }
 """Files that state the version, and how."""
 

@@ -58,7 +58,7 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
     effect on it.
     """
     wrist = armature.data.bones[found.bones["wrist"]]
-    if arm := _arm_ending_at(armature, found, wrist):
+    if arm := arm_ending_at(armature, found, wrist):
         _check_rotates(armature, wrist, arm)
         return arm
     if not arm_following(armature, found):
@@ -77,14 +77,14 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
 
 def arm_of(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm above a hand, whether keys move it or it follows the wrist's control; None if there is none."""
-    return _arm_ending_at(armature, found, armature.data.bones[found.bones["wrist"]]) or arm_following(armature, found)
+    return arm_ending_at(armature, found, armature.data.bones[found.bones["wrist"]]) or arm_following(armature, found)
 
 
 def arm_following(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm that follows the wrist's control, as one in IK does; None if there is none."""
     if found.carrier is None or found.carrier == found.bones["wrist"]:
         return None
-    return _arm_ending_at(armature, found, armature.data.bones[found.carrier])
+    return arm_ending_at(armature, found, armature.data.bones[found.carrier])
 
 
 def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
@@ -101,7 +101,7 @@ def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
         raise problem
 
 
-def _arm_ending_at(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
+def arm_ending_at(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
     """Return the arm that ends at the bone `wrist`."""
     chain = [wrist, *wrist.parent_recursive]
     heads = np.array([bone.head_local for bone in chain])

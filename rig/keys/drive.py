@@ -10,6 +10,7 @@ from ...pipeline.recipe import DriveChoice
 from ..armature_hands import FoundHand
 from ..binding import RigBinding
 from .arm_keys import check_arms, find_arm
+from .forearm_twist import find_forearm
 from .hand_motion import WRIST, KeyedHand
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def driven(
     """
     some = digits is not None and not set(DIGITS) <= set(digits)
     if drive == "arm" and found is not None and not some:
-        return with_arm(armature, found, keyed)
+        return with_forearm(armature, found, with_arm(armature, found, keyed))
     follows = digits_follow_wrist(keyed.binding)
     if (some or drive == "fingers") and not follows:
         raise RigError(
@@ -49,7 +50,8 @@ def driven(
             "it, so the fingers cannot move without the wrist: choose Wrist and all digits"
         )
     fingers = some or drive == "fingers" or (drive == "auto" and follows and is_on_arm(armature, keyed.binding))
-    return replace(keyed, wrist=not fingers, digits=DIGITS if digits is None else digits)
+    keyed = replace(keyed, wrist=not fingers, digits=DIGITS if digits is None else digits)
+    return keyed if fingers or found is None else with_forearm(armature, found, keyed)
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
@@ -64,6 +66,11 @@ def digits_follow_wrist(binding: RigBinding) -> bool:
     """Whether all bones of a hand hang on its wrist and turn with it, so that their keys are relative to the wrist."""
     others = [joint for joint in binding.mapped if joint != WRIST]
     return bool((binding.mapped_parents[others] >= 0).all() and binding.inherits_rotation[others].all())
+
+
+def with_forearm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
+    """Return a keyed hand whose forearm takes its pronation, where the rig lets it."""
+    return replace(keyed, forearm=find_forearm(armature, found))
 
 
 def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:

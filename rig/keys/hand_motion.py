@@ -18,6 +18,7 @@ from ..intermediate_bones import bones_between
 from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
+from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
 from .played_action import playing_no_action
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class KeyedHand:
     """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
     digits: Collection[str] = DIGITS
     """The digits that are keyed."""
+    forearm: ForearmBones | None = None
+    """The forearm that takes the hand's pronation; None leaves that to the wrist."""
     wrist: bool = True
     """Whether the wrist is keyed. If not, the digits move relative to the wrist, wherever the character has it."""
 
@@ -57,7 +60,8 @@ class KeyedHand:
     @property
     def arm_bones(self) -> list[str]:
         """The bones of the arm that are keyed."""
-        return [self.arm.upper, self.arm.fore] if self.arm else []
+        arm = (self.arm.upper, self.arm.fore) if self.arm else ()
+        return list(dict.fromkeys((*arm, *(self.forearm.shares if self.forearm else ()))))
 
     @property
     def bones(self) -> list[str]:
@@ -134,13 +138,14 @@ class HandMover:
         self._on_forearm: dict[int, Floats] = {}
         """joint -> the rest matrix of its bone, which the forearm carries."""
         location_keyed = binding.location_keyed.copy()
-        if keyed.arm:
-            forearm = rest[keyed.arm.fore]
+        if keyed.arm or keyed.forearm:
+            forearm = rest[keyed.arm.fore if keyed.arm else keyed.forearm.chain[0]]
             self._on_forearm = {
                 joint: np.array(rest[name].matrix_local)
                 for joint, name in self._outside.items()
                 if forearm in rest[name].parent_recursive
             }
+        if keyed.arm:
             location_keyed[list(self._on_forearm)] = False
         limits = binding.limits
         if not keyed.wrist:
@@ -156,7 +161,9 @@ class HandMover:
     def evaluated_bones(self) -> list[str]:
         """The bones whose rest transforms are needed as their parents move them."""
         between = [name for pair in self._between.values() for name in pair]
-        return [*self._outside.values(), *between, *([self.keyed.arm.upper] if self.keyed.arm else [])]
+        arm, forearm = self.keyed.arm, self.keyed.forearm
+        above = (arm.upper,) if arm else forearm.chain if forearm else ()
+        return [*self._outside.values(), *between, *above]
 
     @property
     def is_carried(self) -> bool:
@@ -175,10 +182,18 @@ class HandMover:
         keyed = self.keyed
         held_rests = {joint: rests[name] for joint, name in self._outside.items()}
         held_rests |= parent_motion.rests_between(armature, self._between, rests)
+        arm_rotations: dict[str, Floats] = {}
         if keyed.arm:
             arm = self._move_arm(armature, keyed.arm, pose, world, rests)
             held_rests |= {joint: arm.forearm @ rest for joint, rest in self._on_forearm.items()}
-            yield from (BoneValues(name, rotations) for name, rotations in arm.rotations.items())
+            arm_rotations |= arm.rotations
+            if keyed.forearm:
+                rests = carried_by_arm(armature, keyed.forearm, arm)
+        if keyed.forearm:
+            twisted = twist_forearm(armature, keyed.forearm, keyed.binding, pose.root, world=world, carried=rests)
+            held_rests |= {joint: twisted.moved @ held_rests[joint] for joint in self._on_forearm}
+            arm_rotations |= twisted.rotations
+        yield from (BoneValues(name, rotations) for name, rotations in arm_rotations.items())
         if not keyed.wrist:
             at_rest = np.broadcast_to(resting_wrist(keyed.binding, world), pose.root.shape)
             pose = Pose(pose.hand, at_rest, pose.angles)

@@ -22,6 +22,7 @@ from knuckle.pipeline.evidence.ranking import rank
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import SolvedHand, Take
 from knuckle.rig.armature_hands import FoundHand, find_hands
+from knuckle.rig.keys.forearm_twist import find_forearm
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,12 @@ Floats = NDArray[np.float64]
 def find_hand(armature: bpy.types.Object, side: Side) -> FoundHand:
     """The left or the right hand of an armature that has one."""
     return next(hand for hand in find_hands(armature) if hand.side == side)
+
+
+def forearm_bones(armature: bpy.types.Object) -> set[str]:
+    """The bones that pronate with the hands of an armature."""
+    forearms = [find_forearm(armature, found) for found in find_hands(armature)]
+    return {bone for forearm in forearms if forearm for bone in forearm.shares}
 
 
 def motion(hand: HandModel, frames: int, seed: int = 0, corners: bool = True) -> Pose:

@@ -16,7 +16,7 @@ from knuckle.rig.keys.drive import with_arm
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
-from knuckle.tests.blender.making import evaluated, motion, take
+from knuckle.tests.blender.making import evaluated, forearm_bones, motion, take
 from knuckle.tests.blender.rigs import RIGS, strange
 
 Floats = NDArray[np.float64]
@@ -159,7 +159,8 @@ def test_a_take_whose_recipe_asks_for_the_arm_keys_it_and_no_more(armature: Obje
         assert channel.startswith("rotation_")
     assert ("location" in keyed_paths(armature, wrist)) == (not bones), "IK's control brings the arm along"
     curves = armature.animation_data.action.layers[0].strips[0].channelbags[0].fcurves
-    assert {curve.group.name for curve in curves} <= {*bones, *hand_of(armature, "left").bones.values()}
+    hand = hand_of(armature, "left").bones.values()
+    assert {curve.group.name for curve in curves} <= {*bones, *hand, *forearm_bones(armature)}
 
 
 def test_a_hand_without_an_arm_is_told_in_a_sentence() -> None:

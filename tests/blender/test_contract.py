@@ -17,7 +17,7 @@ from mathutils import Quaternion
 from knuckle.hand import kinematics
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
-from knuckle.tests.blender.making import rig, take, worst_direction
+from knuckle.tests.blender.making import forearm_bones, rig, take, worst_direction
 from knuckle.tests.blender.rigs import RIGS, placed
 from knuckle.tests.blender.snapshot import Snapshot, differences, snapshot
 
@@ -110,9 +110,14 @@ def solved_onto(armature: Object, frames: int = 5) -> tuple[Snapshot, Snapshot]:
     return before, snapshot()
 
 
+def keyed_bones(armature: Object) -> set[str]:
+    """The bones of its hands, and those that pronate with them."""
+    return {bone for hand in find_hands(armature) for bone in hand.bones.values()} | forearm_bones(armature)
+
+
 def untouched(armature: Object, before: Snapshot, after: Snapshot) -> dict[str, tuple[Any, Any]]:
     """What differs and may not: all but the take's action, that it is played, and the keyed bones' own channels."""
-    bones = "|".join(re.escape(bone) for hand in find_hands(armature) for bone in hand.bones.values())
+    bones = "|".join(map(re.escape, keyed_bones(armature)))
     where = f"objects/{armature.name}."
     played = r"\.(action(_slot(_handle)?)?|last_slot_identifier)" if before.get(f"{where}animation_data", 1) else ".*"
     channels = rf"pose\.bones\[({bones})\]\.(rotation_\w+|location|matrix_basis)"
@@ -137,8 +142,7 @@ def test_a_take_touches_nothing_but_its_bones_and_its_action(name: str, scene: C
     played = armature.animation_data.action
     assert played.name == "clap"
     curves = played.layers[0].strips[0].channelbags[0].fcurves
-    mapped = {bone for hand in find_hands(armature) for bone in hand.bones.values()}
-    assert {curve.group.name for curve in curves} <= mapped
+    assert {curve.group.name for curve in curves} <= keyed_bones(armature)
 
 
 def test_an_armature_that_is_shown_at_rest_is_keyed_for_when_it_is_posed() -> None:

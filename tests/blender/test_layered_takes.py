@@ -11,7 +11,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
-from knuckle.tests.blender.making import take
+from knuckle.tests.blender.making import forearm_bones, take
 from knuckle.tests.blender.rigs import RIGS
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ def test_the_body_goes_on_dancing_and_the_fingers_are_the_takes(name: str, drive
     armature, _ = RIGS[name]()
     hands = [bone for hand in find_hands(armature) for joint, bone in hand.bones.items() if joint != "wrist"]
     wrists = [hand.bones["wrist"] for hand in find_hands(armature)]
-    fingers, keyed = set(hands), set(hands) if drive == "fingers" else {*hands, *wrists}
+    fingers, keyed = set(hands), set(hands) if drive == "fingers" else {*hands, *wrists, *forearm_bones(armature)}
     solved(armature, drive)
     alone = bases(armature, fingers)
     bpy.data.actions.remove(armature.animation_data.action)

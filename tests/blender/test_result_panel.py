@@ -9,7 +9,7 @@ import pytest
 
 from knuckle.hand.joints import DIGITS
 from knuckle.operators.preferences import PACKAGE
-from knuckle.panels.result_panel import ANGLES, HAND_COLUMNS, RIG_COLUMNS, TIPS, Column
+from knuckle.panels.result_panel import ANGLES, GRADED, HAND_COLUMNS, RIG_COLUMNS, TIPS, Column, grade
 from knuckle.pipeline.recipe import KEEPS
 from knuckle.rig.keys.take_report import report_of
 from knuckle.tests.blender.making import rig
@@ -35,6 +35,58 @@ def enabled() -> Iterator[Any]:
 )
 def test_errors_are_green_yellow_and_red_by_their_mean(mean: float, icon: str) -> None:
     assert TIPS.icon({"mean": mean, "max": 99.0}) == icon
+
+
+def off(degrees: float | None, tip: float | None, gap: float | None = None) -> dict[str, Any]:
+    """The figures of a digit of a rig."""
+    named = {"direction_off_deg": degrees, "tip_off_mm": tip, "gap_off_mm": gap}
+    return {key: {"mean": mean, "max": mean} for key, mean in named.items()}
+
+
+@pytest.mark.parametrize(
+    ("keep", "figures", "icon"),
+    [
+        ("directions", off(0.5, 30.0), "STRIP_COLOR_04"),
+        ("directions", off(20.0, 0.1), "STRIP_COLOR_01"),
+        ("directions", off(None, 30.0), "BLANK1"),
+        ("fingertips", off(25.0, 0.5), "STRIP_COLOR_04"),
+        ("fingertips", off(0.5, 6.0), "STRIP_COLOR_01"),
+        ("pinches", off(25.0, 30.0, 0.5), "STRIP_COLOR_04"),
+        ("pinches", off(0.5, 30.0, None), "STRIP_COLOR_04"),
+    ],
+)
+def test_a_digit_of_a_rig_is_graded_by_what_retarget_matches(keep: str, figures: dict[str, Any], icon: str) -> None:
+    assert grade(figures, RIG_COLUMNS[keep], GRADED[keep]) == icon
+
+
+def test_a_hand_that_was_solved_is_graded_by_the_worse_of_its_errors() -> None:
+    figures = {"tip_error_mm": {"mean": 0.1}, "marker_error_mm": {"mean": 30.0}}
+    assert grade(figures, HAND_COLUMNS, None) == "STRIP_COLOR_01"
+
+
+def test_rotations_on_longer_thumbs_are_not_red() -> None:
+    """The thumb's bones point as the performer's; its tip, which a longer thumb has elsewhere, was not promised."""
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    chosen.rig, chosen.armature, chosen.keep = "ARMATURE", long_thumb(rig("right")), "directions"
+    bpy.ops.knuckle.solve()
+    report = report_of(chosen.armature)
+    assert report is not None
+    thumb = report["hands"]["right"]["rig"]["digits"]["thumb"]
+    assert thumb["tip_off_mm"]["mean"] > TIPS.fair and thumb["direction_off_deg"]["mean"] < ANGLES.good
+    assert grade(thumb, RIG_COLUMNS["directions"], GRADED["directions"]) == "STRIP_COLOR_04"
+
+
+def long_thumb(armature: bpy.types.Object) -> bpy.types.Object:
+    """The rig with each bone of its thumb half as long again."""
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = [bone for bone in armature.data.edit_bones if bone.name.startswith("thumb")]
+    base = next(bone for bone in bones if bone.name == "thumb-metacarpal").head.copy()
+    for bone in bones:
+        bone.head, bone.tail = (base + 1.5 * (end.copy() - base) for end in (bone.head, bone.tail))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return armature
 
 
 @pytest.mark.parametrize("figures", [None, {}, {"mean": None}, "damaged"])

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import bpy
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
-from knuckle.tests.blender.rigs import rig_file
+from knuckle.tests.blender.rigs import RIGS, rig_file
 from knuckle.tests.gui.live_senders import vmc_when_asked
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,16 @@ def bring_rigs() -> Path:
     ):
         (folder / f"{name}.blend").unlink(missing_ok=True)
         shutil.copy(source, folder / f"{name}.blend")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def characters() -> Path:
+    """A body with Mixamo's names, one that Rigify generated, and MakeHuman's, as build/gui/rigs/NAME.blend."""
+    folder = bring_rigs()
+    armature, _ = RIGS["named as Mixamo"]()
+    armature.name = "Mixamo"
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "mixamo.blend"))
     return folder
 
 

@@ -1,16 +1,16 @@
 """docs/tutorials/first-hand.md, walked through by a newcomer in a Blender that has never seen Knuckle."""
 
-import re
 from typing import Any
 
-from knuckle.tests.gui.conftest import ROOT, play_scenario
+from knuckle.tests.gui.conftest import play_scenario
+from knuckle.tests.gui.page_steps import steps_of_page
 
 MM = 1e-3
 
 
 def test_the_ten_steps_of_the_page_lead_from_the_zip_to_a_hand_that_holds_a_can() -> None:
     seen = play_scenario("first_hand", kind="bare")
-    page = steps_of_page()
+    page = steps_of_page("first-hand")
     assert [*page] == [str(number) for number in range(1, 11)]
     for number, (words, keys, picture) in page.items():
         assert words == set(seen[number]["words"]), f"step {number}: what it names is what was read on the screen"
@@ -37,15 +37,3 @@ def check(seen: dict[str, Any]) -> None:
     assert last["frames"] == [1.0, 25.0]
     assert last["deep"] <= 1 * MM, f"{last['deep'] / MM:.2f} mm deep > 1 mm"
     assert last["near"] <= 1 * MM, f"{last['near'] / MM:.2f} mm away"
-
-
-def steps_of_page() -> dict[str, tuple[set[str], set[str], str]]:
-    """Of each numbered step of the page the words in bold, the keys and the picture."""
-    text = (ROOT / "docs" / "tutorials" / "first-hand.md").read_text()
-    found = {}
-    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        if numbered := re.match(r"(\d+)\. ", part):
-            words, keys = re.findall(r"\*\*(.+?)\*\*", part), re.findall(r"<kbd>(.+?)</kbd>", part)
-            picture = re.findall(r"\]\((?:\.\./)*(pictures/.+?)\)", part)
-            found[numbered[1]] = set(words), set(keys), picture[0]
-    return found

@@ -6,11 +6,9 @@ pressed, which are those of the page.
 
 import importlib
 import runpy
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -19,135 +17,29 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
 
 sys.path.append("/tmp/knuckle/tests/gui")
-reading: Any = importlib.import_module("reading")
-
 if TYPE_CHECKING:
+    from knuckle.tests.gui import walking
     from knuckle.tests.gui.driver import Screen, Steps
+else:
+    walking = importlib.import_module("walking")
 
 Told = Generator[float, None, Any]
 Box = tuple[int, ...]
 
-ZIP = "knuckle-0.1.0.zip"
 TAB = "Knuckle Pose"
-MODULE = "bl_ext.user_default.knuckle"
 PINNED = ("thumb-tip", "index-finger-tip")
 CAN = ("0.035", "0.12", "0", "0.09", "-0.09")
 """Radius, depth and place, in metres, as they are typed from field to field."""
 
 
-class Walk:
-    """One step of the page: what is read, pressed and pictured on the way."""
-
-    def __init__(self, screen: "Screen", number: int) -> None:
-        self.screen, self.number = screen, number
-        self.words: list[str] = []
-        self.keys: list[str] = []
-        self.marks: list[Box] = []
-
-    def read(self, text: str, which: int = 0, **where: Any) -> Told:
-        """`look`, for words that the page names."""
-        found = yield from self.look(text, which, **where)
-        self.words.append(text)
-        return found
-
-    def look(self, text: str, which: int = 0, **where: Any) -> Told:
-        """The words on the screen, of several places the one of this number from the top, as soon as they are there."""
-        scale = bpy.context.preferences.system.ui_scale
-        for _ in range(30):
-            found = reading.find(self.screen.pixels(), text, scale, **where)
-            if len(found) > max(which, 0):
-                return found[which]
-            yield 0.2
-        raise LookupError(f"step {self.number}: '{text}' cannot be read on the screen")
-
-    def press(self, text: str, which: int = 0, **where: Any) -> Told:
-        """Clicks on the words, once they stay where they are: panels that open or close move those below."""
-        found, before = (yield from self.read(text, which, **where)), None
-        while found != before:
-            yield 0.2
-            found, before = (yield from self.look(text, which, **where)), found
-        x, y = found.middle
-        self.screen.move(x - 2, y)
-        yield 0.25
-        self.marks.append(found)
-        self.screen.click(x, y)
-        yield 0.5
-
-    def key(self, name: str, command: str = "") -> Told:
-        """Presses a key, by the name that the page gives it."""
-        self.keys.append(name)
-        self.screen.key(command or name.lower())
-        yield 0.5
-
-    def typed(self, text: str, values: tuple[str, ...], **where: Any) -> Told:
-        """Types into the fields beside and below some words, from one to the next by Tab."""
-        found = yield from self.read(text, **where)
-        x, y = found.left + found.width + 60, found.middle[1]
-        self.screen.move(x, y)
-        yield 0.3
-        subprocess.run(["xdotool", "click", "--repeat", "2", "--delay", "60", "1"], check=True)
-        yield 0.5
-        for number, value in enumerate(values):
-            if number:
-                yield from self.key("Tab", "Tab")
-            self.screen.key("ctrl+a")
-            subprocess.run(["xdotool", "type", "--", value], check=True)
-            yield 0.5
-        yield from self.key("Enter", "Return")
-        self.marks.append((found.left, found.top, found.width + 120, len(values) * 21))
-
-    def picture(self, *box: int) -> None:
-        """What the page shows of this step."""
-        self.screen.picture(f"first_hand_{self.number:02}")
-        self.box = box
-
-    def done(self, **told: Any) -> dict[str, Any]:
-        return {"words": self.words, "keys": self.keys, "marks": self.marks, "box": self.box, **told}
-
-
 def play(screen: "Screen") -> "Steps":
-    steps = (install, add, take_tool, drag_tip, pin_tips, drag_palm, curl, pose, add_can, grasp)
-    told = {}
-    for number, step in enumerate(steps, 1):
-        told[str(number)] = yield from step(screen, Walk(screen, number))
-    return told
+    steps = (walking.install, add, take_tool, drag_tip, pin_tips, drag_palm, curl, pose, add_can, grasp)
+    return (yield from walking.play_steps(screen, "first_hand", steps))
 
 
-def install(screen: "Screen", walk: Walk) -> "Steps":
-    """From Edit > Preferences by the file browser."""
-    shutil.copy("/tmp/out/knuckle.zip", Path.home() / ZIP)
-    for text in ("Edit", "Preferences..."):
-        yield from walk.press(text)
-    yield from screen.wait_until(lambda: len(windows()) > 1)
-    walk.marks.clear()
-    yield from walk.press("Get Extensions")
-    x, y = (yield from walk.look("Repositories")).middle
-    arrow = x + 97, y
-    screen.click(*arrow)
-    yield 0.7
-    walk.marks.append((arrow[0] - 12, y - 11, 24, 22))
-    found = yield from walk.read("Install from Disk...", within=(x - 100, y, 220, 200))
-    walk.marks.append(found)
-    walk.picture(*window_box(screen))
-    screen.click(*found.middle)
-    yield from screen.wait_until(lambda: len(windows()) > 2)
-    yield 1.0
-    yield from walk.press(ZIP)
-    yield from walk.press("Install from Disk")
-    yield from screen.wait_until(lambda: MODULE in bpy.context.preferences.addons)
-    yield 0.5
-    with bpy.context.temp_override(window=windows()[1]):
-        bpy.ops.wm.window_close()
-    yield 0.5
-    # A window manager does this where there is one.
-    subprocess.run(["xdotool", "search", "--name", "Blender", "windowfocus"], check=True)
-    yield 0.3
-    return walk.done(enabled=MODULE in bpy.context.preferences.addons)
-
-
-def add(screen: "Screen", walk: Walk) -> "Steps":
+def add(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The cube goes, a hand comes, the view goes to it and to its thumb's side."""
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 0.3
     yield from walk.key("X")
     yield from walk.key("Enter", "Return")
@@ -158,7 +50,7 @@ def add(screen: "Screen", walk: Walk) -> "Steps":
         walk.marks.append(found)
         screen.move(found.left + found.width + 10, found.middle[1])
         yield 0.5
-    walk.picture(*area_box(screen)[:2], 700, 560)
+    walk.picture(*walking.area_box(screen)[:2], 700, 560)
     screen.click(*found.middle)
     yield from screen.wait_until(lambda: "Right Hand" in screen.scene.objects)
     for text in ("View", "Frame Selected"):
@@ -166,13 +58,13 @@ def add(screen: "Screen", walk: Walk) -> "Steps":
         yield from walk.press(text)
     del walk.marks[3:]
     yield 0.5
-    x, y = beside_hand(screen)
+    x, y = walking.beside_hand(screen)
     yield from screen.drag((x - 150, y), (x + 160, y - 35), button="2")
     yield 0.7
     return walk.done(objects=sorted(obj.name for obj in screen.scene.objects))
 
 
-def take_tool(screen: "Screen", walk: Walk) -> "Steps":
+def take_tool(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """Pose Mode and the last tool of the toolbar."""
     yield from walk.press("Object Mode")
     yield from walk.press("Pose Mode")
@@ -181,20 +73,20 @@ def take_tool(screen: "Screen", walk: Walk) -> "Steps":
     screen.click(x, y)
     yield from screen.wait_until(lambda: tool_now() == "knuckle.hand_tool")
     walk.marks.append((x - 18, y - 18, 36, 36))
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 1.0
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     return walk.done(mode=armature(screen).mode, tool=tool_now())
 
 
-def drag_tip(screen: "Screen", walk: Walk) -> "Steps":
+def drag_tip(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The index finger is bent by its tip."""
     told = yield from drag(screen, "index-finger-tip", (40, 90))
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     return walk.done(**told)
 
 
-def pin_tips(screen: "Screen", walk: Walk) -> "Steps":
+def pin_tips(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """By P over them."""
     for number, joint in enumerate(PINNED, 1):
         screen.move(*spot(screen, joint))
@@ -203,24 +95,24 @@ def pin_tips(screen: "Screen", walk: Walk) -> "Steps":
         yield from screen.wait_until(lambda number=number: len(armature(screen).knuckle_pins) == number)
         left, top = spot(screen, joint)
         walk.marks.append((left - 14, top - 14, 28, 28))
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 0.7
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     return walk.done(pins=[(pin.digit, pin.kind) for pin in armature(screen).knuckle_pins])
 
 
-def drag_palm(screen: "Screen", walk: Walk) -> "Steps":
+def drag_palm(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The pinned tips stay."""
     before = {joint: place(screen, joint) for joint in (*PINNED, "wrist")}
     yield from drag(screen, "wrist", (-10, -40))
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     held = max(apart(place(screen, joint), before[joint]) for joint in PINNED)
     return walk.done(held=held, went=apart(place(screen, "wrist"), before["wrist"]))
 
 
-def curl(screen: "Screen", walk: Walk) -> "Steps":
+def curl(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The pins are let go of, the sidebar is opened, a slider is dragged."""
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 0.3
     yield from walk.key("Alt P", "alt+p")
     yield from walk.key("N")
@@ -235,19 +127,19 @@ def curl(screen: "Screen", walk: Walk) -> "Steps":
     yield 0.3  # a slider takes a press once the mouse is known to be over it
     yield from screen.drag((x, y), (x + 25, y))
     yield from screen.wait_until(lambda: screen.scene.knuckle_posing.curl != before)
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 1.0
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     return walk.done(before=before, curl=screen.scene.knuckle_posing.curl, pins=len(armature(screen).knuckle_pins))
 
 
-def pose(screen: "Screen", walk: Walk) -> "Steps":
+def pose(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """One of the poses that have names."""
     found = yield from walk.read("Relaxed")
     walk.marks.append(found)
     screen.move(found.left + found.width + 10, found.middle[1])
     yield 0.5
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     screen.click(*found.middle)
     yield from screen.wait_until(lambda: told_last() == "KNUCKLE_OT_apply_hand_pose")
     yield 0.5
@@ -258,7 +150,7 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     return walk.done(off=float(np.abs(np.degrees(angles - relaxed))[..., own].max()))
 
 
-def add_can(screen: "Screen", walk: Walk) -> "Steps":
+def add_can(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """A cylinder as large as a can, below the palm."""
     yield from walk.press("Pose Mode")
     for text in ("Object Mode", "Add", "Mesh", "Cylinder"):
@@ -268,15 +160,15 @@ def add_can(screen: "Screen", walk: Walk) -> "Steps":
     yield from walk.press("Add Cylinder", -1)
     yield 0.7
     walk.marks.clear()
-    yield from walk.typed("Radius", CAN, within=area_box(screen))
-    screen.move(*beside_hand(screen))
+    yield from walk.typed("Radius", CAN, within=walking.area_box(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 0.7
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     can = screen.scene.objects["Cylinder"]
     return walk.done(size=[*can.dimensions], location=[*can.location])
 
 
-def grasp(screen: "Screen", walk: Walk) -> "Steps":
+def grasp(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """With its approach keyed, and played."""
     screen.move(*spot(screen, "wrist"))
     yield 0.3
@@ -291,14 +183,14 @@ def grasp(screen: "Screen", walk: Walk) -> "Steps":
     yield from screen.wait_until(lambda: armature(screen).animation_data, 120.0)
     yield 1.0
     first, last = armature(screen).animation_data.action.frame_range
-    screen.move(*beside_hand(screen))
+    screen.move(*walking.beside_hand(screen))
     yield 0.3
     yield from walk.key("Space", "space")
     yield from screen.wait_until(lambda: screen.scene.frame_current > first)
     yield from walk.key("Space", "space")
     screen.scene.frame_set(int(last))
     yield 1.0
-    walk.picture(*area_box(screen))
+    walk.picture(*walking.area_box(screen))
     return walk.done(selected=selected, frames=[first, last], **touched(screen))
 
 
@@ -310,16 +202,6 @@ def touched(screen: "Screen") -> dict[str, float]:
     near = skin[np.linalg.norm(skin - vertices.mean(axis=0), axis=1) < 0.1]
     away = min(things["_to_triangles"](point, vertices[triangles]).min() for point in near)
     return {"deep": float(things["depths"](skin, can).max()), "near": float(away)}
-
-
-def windows() -> list[bpy.types.Window]:
-    return [*bpy.context.window_manager.windows]
-
-
-def window_box(screen: "Screen") -> Box:
-    """That of the window which was opened last."""
-    window = windows()[-1]
-    return window.x, screen.window.height - window.y - window.height, window.width, window.height
 
 
 def run_so_far() -> list[int]:
@@ -397,13 +279,3 @@ def spot(screen: "Screen", joint: str) -> tuple[int, int]:
     region = screen.region(area)
     found = location_3d_to_region_2d(region, area.spaces.active.region_3d, Vector(point))
     return round(region.x + found.x), round(screen.window.height - region.y - found.y)
-
-
-def area_box(screen: "Screen") -> Box:
-    area = screen.area()
-    return area.x, screen.window.height - area.y - area.height, area.width, area.height
-
-
-def beside_hand(screen: "Screen") -> tuple[int, int]:
-    left, top, width, height = area_box(screen)
-    return left + width // 2, top + height - 60

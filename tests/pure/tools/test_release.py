@@ -13,7 +13,8 @@ FILES = {
     "blender_manifest.toml": 'schema_version = "1.0.0"\n\nversion = "0.1.0"\n',
     "CITATION.cff": "cff-version: 1.2.0\nversion: 0.1.0\n",
     "docs/tutorials/first-hand.md": "Choose **knuckle-0.1.0.zip**.\n",
-    "tests/gui/scenarios/first_hand.py": 'ZIP = "knuckle-0.1.0.zip"\n',
+    "docs/tutorials/first-take.md": "Choose **knuckle-0.1.0.zip**.\n",
+    "tests/gui/walking.py": 'ZIP = "knuckle-0.1.0.zip"\n',
     "CHANGELOG.md": "# Changes\n\n## Unreleased\n\n- New.\n\n## 0.0.9 (2029-01-01)\n\n- Old.\n",
     ".gitignore": "build/\n",
 }

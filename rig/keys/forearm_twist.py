@@ -1,0 +1,247 @@
+"""Pronation: the part of a hand's rotation about its forearm that the forearm's bones take, as radius and ulna do.
+
+The ulna stays and the radius turns about it, so that the skin turns by nothing at the elbow, by all of it at the wrist,
+and in between in proportion to the distance (Kapandji, The Physiology of the Joints, vol. 1). Each bone turns as the
+forearm does in the middle of the bone: a single one by half, two of the same length by a quarter and by three.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ..armature_data import plain_bones
+from ..armature_hands import FoundHand
+from ..binding import RigBinding
+from ..limits.read_limits import read_limits, with_driven_rotation
+from .arm_keys import ArmMotion, arm_ending_at
+
+if TYPE_CHECKING:
+    from bpy.types import Bone, Object
+
+Floats = NDArray[np.float64]
+
+SUPINATION, PRONATION = np.deg2rad(170.0), np.deg2rad(100.0)
+"""rad from rest, where palms are down or to the front, up to which a forearm follows the hand. Beyond, where the hand
+of a capture that is not aligned may be, it returns evenly: every angle has one twist, without a jump."""
+LEAST_SHARE = 0.02
+"""Bones shorter than this part of the forearm are not turned."""
+ASIDE = 0.15
+"""Forearm lengths within which a twist bone that carries nothing is from the line of elbow and wrist."""
+TWIST_WORDS = ("twist", "roll")
+"""What the names of such bones have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForearmBones:
+    """The bones between an elbow and a wrist."""
+
+    chain: tuple[str, ...]
+    """From the elbow's bone to the wrist's own, each the parent of the next."""
+    shares: Mapping[str, float]
+    """Bone -> the part of the hand's pronation by which it turns against the upper arm, for those that may turn."""
+    beside: Mapping[str, str]
+    """Twist bone that carries nothing -> its parent in the chain; its share is among the shares."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForearmMotion:
+    """The rotations to key on a forearm, and what it carries."""
+
+    rotations: Mapping[str, Floats]
+    """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
+    moved: Floats
+    """(F, 4, 4) how what hangs on the chain's last bone moved in armature space against the untouched forearm."""
+
+
+def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
+    """Return the forearm that carries a hand's wrist; None if keys cannot turn it, or if it carries none.
+
+    That is so where the arm is in IK, where constraints or drivers rotate a bone of it, and where its limits or locks
+    let none twist.
+    """
+    bones = armature.data.bones
+    wrist = bones[found.bones["wrist"]]
+    arm = arm_ending_at(armature, found, wrist)
+    if arm is None:
+        return None
+    above = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
+    chain = tuple(reversed(above[: above.index(arm.fore) + 1]))
+    overridden = {bone.name for bone in plain_bones(armature) if bone.driven} | set(
+        with_driven_rotation(armature, chain)
+    )
+    if overridden & set(chain[:-1]) or not all(bones[name].use_inherit_rotation for name in chain[1:]):
+        return None
+    beside = _twist_bones(armature, chain, overridden)
+    shares = {
+        name: share for name, share in _shares(armature, chain, beside).items() if _may_twist(armature, chain, name)
+    }
+    kept = {name: parent for name, parent in beside.items() if name in shares}
+    return ForearmBones(chain, shares, kept) if shares else None
+
+
+def twist_forearm(
+    armature: "Object",
+    forearm: ForearmBones,
+    binding: RigBinding,
+    roots: Floats,
+    *,
+    world: Floats,
+    carried: Mapping[str, Floats],
+) -> ForearmMotion:
+    """Return the motion of a forearm below a hand with T_world_wrist `roots` (F, 4, 4).
+
+    world: T_world_armature. carried: bone of the chain -> its rest transform as its parent moves it, in armature space.
+    Each is (4, 4) or (F, 4, 4). Whatever the forearm's bones are twisted by is replaced, so that the result does not
+    depend on the twist of an earlier take.
+
+    With S a bone's rotation from rest without its twist, and T(a) a twist by a about its axis, which goes to the wrist:
+        basis = S · T(share · angle − share above · angle)
+    The wrist stays where it is, because all axes go through it.
+    """
+    rest = {name: np.array(armature.data.bones[name].matrix_local) for name in (*forearm.chain, *forearm.beside)}
+    swings = _untwisted(forearm, rest, carried)
+    bare = _carried_by(forearm, rest, carried, swings)
+    axis = _axis(rest, forearm.chain[0], forearm.chain[-1], forearm.chain[-1])
+    goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
+    turned = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
+    angle = _followed(_twist(turned, axis), _supination(binding, world))
+    bases, shown = dict[str, Floats](), 0.0
+    for name in forearm.chain[:-1]:
+        share = forearm.shares.get(name, shown)
+        twist = rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), (share - shown) * angle)
+        bases[name] = _with_rotation(swings[name], twist)
+        for leaf in (leaf for leaf, parent in forearm.beside.items() if parent == name):
+            own = rot.from_axis_angle(
+                _axis(rest, forearm.chain[0], forearm.chain[-1], leaf), (forearm.shares[leaf] - share) * angle
+            )
+            bases[leaf] = _with_rotation(np.eye(4), own)
+        shown = share
+    moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
+    rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
+    return ForearmMotion(rotations, moved)
+
+
+def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) -> dict[str, Floats]:
+    """Return bone of the chain -> (F, 4, 4), see twist_forearm, of an arm that is posed by keys."""
+    carried = {name: arm.forearm @ np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
+    first = forearm.chain[0]
+    carried[first] = _with_rotation(carried[first], rot.conjugate(arm.rotations[first]))
+    return carried
+
+
+def _untwisted(forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return bone -> (..., 4, 4) its transform from rest, without the twist of bones that are turned."""
+    bases = {}
+    for name, below in pairwise(forearm.chain):
+        posed = carried[below] @ np.linalg.inv(rest[below]) @ rest[name]
+        basis: Floats = np.linalg.inv(carried[name]) @ posed
+        if name in forearm.shares:
+            axis = _axis(rest, name, forearm.chain[-1], name)
+            basis = _with_rotation(basis, rot.from_axis_angle(axis, -_twist(basis[..., :3, :3], axis)))
+        bases[name] = basis
+    return bases
+
+
+def _carried_by(
+    forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mapping[str, Floats], bases: Mapping[str, Floats]
+) -> Floats:
+    """Return the wrist's rest transform (..., 4, 4) as a chain with these transforms from rest carries it."""
+    frame = carried[forearm.chain[0]]
+    for name, below in pairwise(forearm.chain):
+        frame = frame @ bases[name] @ np.linalg.inv(rest[name]) @ rest[below]
+    return frame
+
+
+def _axis(rest: Mapping[str, Floats], start: str, end: str, bone: str) -> Floats:
+    """Return the unit vector (3,) from one bone's head to another's, in a bone's rest frame."""
+    return rot.unit_vector(rest[bone][:3, :3].T @ (rest[end][:3, 3] - rest[start][:3, 3]))
+
+
+def _twist(rotations: Floats, axis: Floats) -> Floats:
+    """Return the angle (...) rad about an axis (3,) of rotations (..., 3, 3): what remains has no part about it."""
+    q = rot.from_matrix(rotations)
+    angle: Floats = 2 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
+    return angle
+
+
+def _with_rotation(basis: Floats, rotation: Floats) -> Floats:
+    """Return transforms (..., 4, 4) rotated first by quaternions (..., 4), in their own place."""
+    turned = rot.to_matrix(rotation)
+    result = np.broadcast_to(basis, (*np.broadcast_shapes(basis.shape[:-2], turned.shape[:-2]), 4, 4)).copy()
+    result[..., :3, :3] = basis[..., :3, :3] @ turned
+    return result
+
+
+def _supination(binding: RigBinding, world: Floats) -> Floats:
+    """Return 1 or −1 (...), the sign of supination about the line from elbow to wrist in armature space."""
+    sign: Floats = np.sign(np.linalg.det(world[..., :3, :3])) * (1 if binding.side == "right" else -1)
+    return sign
+
+
+def _followed(angle: Floats, supination: Floats) -> Floats:
+    """Return the angles (F,) rad that a forearm follows of a hand's angles (F,) about it."""
+    supinated = (supination * angle + PRONATION) % (2 * np.pi) - PRONATION
+    ends = [-PRONATION, SUPINATION, 2 * np.pi - PRONATION]
+    followed: Floats = supination * np.interp(supinated, ends, [-PRONATION, SUPINATION, -PRONATION])
+    return followed
+
+
+def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str]) -> dict[str, str]:
+    """Return the twist bones of the forearm that carry nothing -> their parent in the chain; keys turn them."""
+    bones = armature.data.bones
+    found = {}
+    for parent in chain[:-1]:
+        for bone in bones[parent].children:
+            named = any(word in bone.name.lower() for word in TWIST_WORDS)
+            if named and not bone.children and bone.name not in overridden and _lies_on(armature, chain, bone):
+                found[bone.name] = parent
+    return {name: found[name] for name in found if name not in with_driven_rotation(armature, [name])}
+
+
+def _lies_on(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> bool:
+    place, aside = _place(armature, chain, bone)
+    return -LEAST_SHARE < place < 1 - LEAST_SHARE and aside < ASIDE
+
+
+def _place(armature: "Object", chain: tuple[str, ...], bone: "Bone") -> tuple[float, float]:
+    """Return where a bone begins on the way from elbow 0 to wrist 1, and how far from it, in forearm lengths."""
+    start, end, head = (
+        np.array(each.head_local) for each in (armature.data.bones[chain[0]], armature.data.bones[chain[-1]], bone)
+    )
+    way = end - start
+    place = float((head - start) @ way / (way @ way))
+    return place, float(np.linalg.norm(head - start - place * way) / np.linalg.norm(way))
+
+
+def _shares(armature: "Object", chain: tuple[str, ...], beside: Mapping[str, str]) -> dict[str, float]:
+    """Return bone -> share, for the bones with a length of their own on the way from the elbow to the wrist.
+
+    A bone goes on to where the next begins. Of two that begin in one place, the first has no length of its own.
+    """
+    bones = armature.data.bones
+    names = [*chain[:-1], *beside]
+    places = sorted((max(_place(armature, chain, bones[name])[0], 0.0), row, name) for row, name in enumerate(names))
+    starts = [place for place, _, _ in places]
+    shares = {}
+    for (start, _, name), end in zip(places, [*starts[1:], 1.0], strict=True):
+        if end - start > LEAST_SHARE:
+            shares[name] = (start + end) / 2
+    return shares
+
+
+def _may_twist(armature: "Object", chain: tuple[str, ...], name: str) -> bool:
+    """Whether a bone's limits and locks let it turn about the forearm."""
+    if any(con.type == "LIMIT_ROTATION" and not con.mute for con in armature.pose.bones[name].constraints):
+        return False
+    limits = read_limits(armature, [name]).get(name)
+    if limits is None:
+        return True
+    rest = {each: np.array(armature.data.bones[each].matrix_local) for each in (chain[0], chain[-1], name)}
+    axis = _axis(rest, chain[0], chain[-1], name)
+    ends = rot.to_matrix(rot.from_axis_angle(axis, np.array([-PRONATION, PRONATION])))
+    return bool(np.allclose(limits.clipped(ends), ends, atol=1e-6))

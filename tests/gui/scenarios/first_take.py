@@ -1,0 +1,261 @@
+"""docs/tutorials/first-take.md walked through as it is written, in a Blender that has never seen Knuckle."""
+
+import importlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from mathutils import Quaternion
+
+sys.path.append("/tmp/knuckle/tests/gui")
+if TYPE_CHECKING:
+    from knuckle.tests.gui import walking
+    from knuckle.tests.gui.driver import Screen, Steps
+else:
+    walking = importlib.import_module("walking")
+
+Told = Generator[float, None, Any]
+
+RIGS = Path("/tmp/out/rigs")
+RECORDING = "leap_finger_tap.json"
+TAB = "Knuckle"
+SHOWN = 20
+"""The frame on which the pictures show a take: the index finger is down."""
+WRISTS = {"mixamo": "RightHand", "rigify": "DEF-hand.R", "makehuman": "wrist.R"}
+
+
+def play(screen: "Screen") -> "Steps":
+    shutil.copy(screen.repository / "data" / RECORDING, Path.home())
+    for name in WRISTS:
+        shutil.copy(RIGS / f"{name}.blend", Path.home())
+    steps = (
+        walking.install,
+        open_character,
+        choose_target,
+        drop,
+        solve,
+        look,
+        turn_hand,
+        on_rigify,
+        on_makehuman,
+        save,
+    )
+    return (yield from walking.play_steps(screen, "first_take", steps))
+
+
+def open_character(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """The body with Mixamo's names, by the file browser."""
+    yield from open_file(screen, walk, "mixamo")
+    walk.picture(*walking.area_box(screen))
+    return walk.done(bones=len(armature(screen).data.bones))
+
+
+def open_file(screen: "Screen", walk: "walking.Walk", name: str) -> Told:
+    """File > Open, and a double click on the file's name."""
+    screen.move(*walking.beside_hand(screen))
+    yield from walk.press("File")
+    yield from walk.press("Open...")
+    yield from screen.wait_until(lambda: len(walking.windows()) > 1)
+    yield 1.0
+    x, y = (yield from walk.read(f"{name}.blend")).middle
+    screen.move(x - 2, y)
+    yield 0.3
+    subprocess.run(["xdotool", "mousemove", str(x), str(y), "click", "--repeat", "2", "--delay", "80", "1"], check=True)
+    yield from screen.wait_until(lambda: bpy.data.filepath.endswith(f"{name}.blend"), 60)
+    yield 1.0
+    walk.marks.clear()
+
+
+def choose_target(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """In the tab of the sidebar."""
+    yield from target(screen, walk)
+    yield from to_hand(screen)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(target=screen.scene.knuckle.armature.name)
+
+
+def target(screen: "Screen", walk: "walking.Walk") -> Told:
+    """The sidebar's tab, and in its panel Solve the character."""
+    screen.move(*walking.beside_hand(screen))
+    yield 0.3
+    if not screen.area().spaces.active.show_region_ui:
+        yield from walk.key("N")
+    yield 0.7
+    # A click on the tab that is open would fold it.
+    chosen = screen.region(screen.area(), "UI").active_panel_category == TAB
+    yield from (walk.read if chosen else walk.press)(TAB, upright=True)
+    yield 0.7
+    yield from walk.press("New Hand")
+    yield from walk.press("Armature", -1)
+    yield from screen.wait_until(lambda: screen.scene.knuckle.armature)
+    screen.move(*walking.beside_hand(screen))
+    yield 0.5
+
+
+def drop(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """The recording falls on the view."""
+    yield from dropped(screen, walk)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(markers=len(screen.scene.knuckle.markers["knuckle_capture"]["names"]))
+
+
+def dropped(screen: "Screen", walk: "walking.Walk") -> Told:
+    walk.words.append(RECORDING)
+    yield from screen.drop(Path.home() / RECORDING, *screen.view_middle())
+    yield from screen.wait_until(lambda: screen.scene.knuckle.markers and not running(), 60)
+    yield 1.0
+
+
+def solve(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """By the panel's button."""
+    yield from solved(screen, walk)
+    yield from to_hand(screen)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(**take(screen))
+
+
+def solved(screen: "Screen", walk: "walking.Walk") -> Told:
+    """Press Solve: the button, with its word in the middle of the sidebar; the panel's title is at its edge."""
+    before = report(screen)
+    yield from scrolled(screen, -40)
+    yield from scrolled(screen, 10)
+    region = screen.region(screen.area(), "UI")
+    top = screen.window.height - region.y - region.height
+    middle = (region.x + round(0.36 * region.width), top, round(0.28 * region.width), region.height)
+    yield from walk.press("Solve", within=middle)
+    yield from screen.wait_until(lambda: report(screen) not in ("", before) and not running(), 40)
+    screen.move(*walking.beside_hand(screen))
+    yield 1.0
+    screen.scene.frame_set(SHOWN)
+
+
+def look(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """Play the take, and read its errors."""
+    screen.move(*walking.beside_hand(screen))
+    yield 0.3
+    first = screen.scene.frame_current
+    yield from walk.key("Space", "space")
+    yield from screen.wait_until(lambda: screen.scene.frame_current != first)
+    yield from walk.key("Space", "space")
+    screen.scene.frame_set(SHOWN)
+    yield from scrolled(screen, 20)
+    yield from walk.read("Tip Error")
+    walk.picture(*walking.area_box(screen))
+    return walk.done(**take(screen))
+
+
+def turn_hand(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """The wrist follows too, from the pose that the character stands in."""
+    yield from scrolled(screen, -40)
+    found = yield from walk.settled("Drive")
+    screen.move(found.left + found.width + 58, found.middle[1])
+    yield 0.3
+    screen.click(found.left + found.width + 60, found.middle[1])
+    yield 0.5
+    yield from walk.press("Wrist")
+    yield from screen.wait_until(lambda: screen.scene.knuckle.drive == "wrist")
+    yield from scrolled(screen, 10)
+    yield from walk.press("Align to Character")
+    yield from walk.press("Rest Pose")
+    yield 1.0
+    walk.marks.clear()
+    yield from solved(screen, walk)
+    yield from to_hand(screen)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(**take(screen))
+
+
+def on_rigify(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    return (yield from again(screen, walk, "rigify"))
+
+
+def on_makehuman(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    return (yield from again(screen, walk, "makehuman"))
+
+
+def again(screen: "Screen", walk: "walking.Walk", name: str) -> "Steps":
+    """The take is saved; then the same on another character."""
+    yield from saved(screen, walk)
+    yield from open_file(screen, walk, name)
+    if name == "rigify":
+        yield from walk.press("Allow Execution")
+        yield 2.0
+    yield from target(screen, walk)
+    yield from dropped(screen, walk)
+    yield from solved(screen, walk)
+    yield from to_hand(screen)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(**take(screen))
+
+
+def save(screen: "Screen", walk: "walking.Walk") -> "Steps":
+    """Into the file that is open."""
+    yield from saved(screen, walk)
+    walk.picture(*walking.area_box(screen))
+    return walk.done(saved=not bpy.data.is_dirty)
+
+
+def saved(screen: "Screen", walk: "walking.Walk") -> Told:
+    """Into the file that is open."""
+    screen.move(*walking.beside_hand(screen))
+    yield 0.3
+    yield from walk.key("Ctrl S", "ctrl+s")
+    yield from screen.wait_until(lambda: not bpy.data.is_dirty)
+    yield 0.5
+
+
+def running() -> bool:
+    return bool(bpy.context.window_manager.knuckle.running)
+
+
+def armature(screen: "Screen") -> bpy.types.Object:
+    return next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
+
+
+def report(screen: "Screen") -> str:
+    """The name and the report of the take that is played, as text."""
+    animation = armature(screen).animation_data
+    action = animation.action if animation else None
+    return f"{action.name} {action.get('knuckle_result')}" if action else ""
+
+
+def scrolled(screen: "Screen", notches: int) -> Told:
+    """Turn the wheel over the sidebar."""
+    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
+    yield 0.2
+    screen.turn_wheel(notches)
+    yield 0.7
+
+
+def to_hand(screen: "Screen") -> Told:
+    """Turn the view to the hand, from the thumb's side a little above, without its bones."""
+    rig = armature(screen)
+    wrist = rig.pose.bones[WRISTS[Path(bpy.data.filepath).stem]]
+    area = screen.area()
+    space = area.spaces.active
+    middle = rig.matrix_world @ (wrist.head + 1.2 * (wrist.tail - wrist.head))
+    view = space.region_3d
+    view.view_perspective = "PERSP"
+    view.view_rotation = Quaternion((1.0, 0.0, 0.0), np.radians(70.0))
+    view.view_location, view.view_distance = middle, 0.62
+    area.tag_redraw()
+    yield 0.7
+
+
+def take(screen: "Screen") -> dict[str, Any]:
+    """What is keyed, and how far the character's bones and the wrist of a frame are from where they should be."""
+    report: Any = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.take_report").report_of(
+        armature(screen)
+    )
+    hand = report["hands"]["right"]["rig"]
+    return {
+        "rig": armature(screen).name,
+        "keys_range": [*armature(screen).animation_data.action.frame_range],
+        "degrees": hand["left_deg"]["mean"],
+        "notes": report["warnings"],
+    }
