@@ -134,9 +134,10 @@ class Receiver:
         if silent > SILENCE_S:
             advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
             return f"{self._transport.status()}: nothing received for {silent:.0f} s{'' if stats.frames else advice}"
-        if stats.frames:
+        if stats.frames or self._parser.note():
             rate = f"{stats.rate(now):.0f} frames a second"
-            return f"{rate} from {self.senders.followed}" if self.senders.other else rate
+            followed = f"{rate} from {self.senders.followed}" if self.senders.other else rate
+            return self._parser.note() or followed
         if stats.malformed:
             return f"what arrives is not {self._device.name}: {stats.problem}"
         if stats.packets:

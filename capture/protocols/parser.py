@@ -20,3 +20,7 @@ class Parser(ABC):
     def context(self) -> tuple[bytes, ...]:
         """Earlier packets without which later ones cannot be parsed; a recording starts with them."""
         return ()
+
+    def note(self) -> str:
+        """What the sender says is wrong, in a sentence for the user; empty if nothing is."""
+        return ""
