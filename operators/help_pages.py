@@ -13,6 +13,7 @@ PAGES = {
         "ops.knuckle.import_capture", "ops.knuckle.solve", "ops.knuckle.fit_range", "ops.knuckle.export_report",
         "ops.knuckle.*_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",
     ),
+    "how-to/camera": ("ops.knuckle.import_video",),
     "how-to/live": ("ops.knuckle.live_*", "types.knucklelive.*", "types.knuckleperson.*", "types.knuckletake.*"),
     "how-to/solvers": ("ops.knuckle.reset_settings", "types.knuckle?olver*", "types.knuckle?moothing*"),
     "how-to/calibrate": (

@@ -71,6 +71,7 @@ DEVICES: dict[str, Device] = {
         parser=CameraParser,
         sender=CameraSender,
         serves_page=True,
+        opens_page=True,
     ),
     "landmarks": Device(
         name="Camera landmarks",

@@ -81,6 +81,11 @@ class Receiver:
         """Take up to `max_frames` frames from the queue, oldest first."""
         return [self._frame_queue.popleft() for _ in range(min(max_frames, len(self._frame_queue)))]
 
+    def take_captures(self) -> list[tuple[str, bytes]]:
+        """Take the whole captures that came, such as those of a video: see Parser."""
+        with self._lock:
+            return self._parser.take_captures()
+
     def record(self, path: Path, name: str = "") -> None:
         """Start recording a raw take, beginning with the last pre_roll s. Raises StreamError as Recorder does."""
         recorder = Recorder(path, RawTakeHeader(self._name, name, utc_now()))

@@ -10,6 +10,7 @@ and those of a video, see camera_video.py. Hands of a video move the rig, too, w
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator
+from pathlib import PurePath
 
 from ...errors import PacketError
 from ..files.hand_json import Json, time_of
@@ -33,8 +34,8 @@ class CameraParser(Parser):
         self._landmarks = LandmarksParser()
         self._video = CameraVideoAssembly()
         self._note = ""
-        self.videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
-        """Videos that the page has gone through, oldest first."""
+        self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
+        """Videos that the page has gone through and nobody has taken, oldest first."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
@@ -49,7 +50,7 @@ class CameraParser(Parser):
         elif kind in ("video", "frame", "end", "stopped"):
             video = self._video.feed(message)
             if video is not None:
-                self.videos.append(video)
+                self._videos.append(video)
             if kind == "frame":
                 return self._frame(message)
         else:
@@ -64,6 +65,11 @@ class CameraParser(Parser):
     def note(self) -> str:
         """See Parser."""
         return self._note
+
+    def take_captures(self) -> list[tuple[str, bytes]]:
+        """See Parser."""
+        videos = [self._videos.popleft() for _ in range(len(self._videos))]
+        return [(PurePath(video.source).stem, video.as_json()) for video in videos if video.hands]
 
 
 class CameraSender(WebSocketClientSender):

@@ -38,7 +38,7 @@ export class Video {
     if (!window.VideoDecoder) throw new Error("This browser has no WebCodecs. Chrome, Edge, Firefox or Safari of the last years have.");
     if (!(await this.input.canRead())) throw new Error(`${this.name} is not a video that can be read, expected MP4, MOV, WebM or MKV.`);
     this.track = await this.input.getPrimaryVideoTrack();
-    if (!this.track) throw new Error(`${this.name} has no pictures, expected a video.`);
+    if (!this.track) throw new Error(`${this.name} has no pictures in it, or is cut off, expected a whole video.`);
     if (!(await this.track.canDecode())) {
       const codec = (await this.track.getCodec()) ?? "of an unknown kind";
       throw new Error(`${this.name} is ${codec} video, which this browser does not decode. Another may, or save it as H.264.`);
