@@ -3,7 +3,7 @@
 const DARK = 35; // mean of 0 to 255 below which a hand is hardly found
 const SMALL = 0.12; // of the picture's height: the palm's length of a hand that is too far away
 const UNSEEN = 2; // s without a hand before it is told
-const SLOW = 12; // pictures a second
+const SLOW = [10, 13]; // pictures a second: fewer are told, until there are more than the second
 const LOOKS = 20; // pictures between two looks at the light
 
 export class Judge {
@@ -11,6 +11,7 @@ export class Judge {
   #brightness = 255;
   #pictures = 0;
   #seen = null;
+  #slow = false;
 
   look(picture) {
     if (this.#pictures++ % LOOKS) return;
@@ -36,8 +37,8 @@ export class Judge {
         return "A hand is small in the picture. Come closer.";
     }
     if (hands.length && this.#brightness < DARK) return "It is dark. More light makes the hand steadier.";
-    if (rate && rate < SLOW) return `This computer manages ${rate.toFixed(0)} pictures a second. Close other programs for more.`;
-    return "";
+    this.#slow = this.#pictures > 3 * LOOKS && rate < SLOW[this.#slow ? 1 : 0];
+    return this.#slow ? "This computer manages few pictures a second. Close other programs for more." : "";
   }
 }
 

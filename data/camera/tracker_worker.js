@@ -14,6 +14,7 @@ OffscreenCanvas.prototype.getContext = function (...how) {
 };
 
 const MOST_HANDS = 2;
+const SAME = 0.2; // of a hand's reach in the picture: how far apart two findings of one hand lie on average, at most
 const rounded = value => Math.round(value * 1e6) / 1e6;
 const points = landmarks => landmarks.map(({ x, y, z }) => [rounded(x), rounded(y), rounded(z)]);
 
@@ -40,13 +41,24 @@ async function start() {
 }
 
 function handsOf(results) {
-  results.image?.close?.();
-  return results.multiHandLandmarks.map((landmarks, index) => ({
+  const { width, height } = results.image;
+  results.image.close?.();
+  const all = results.multiHandLandmarks.map((landmarks, index) => ({
     handedness: results.multiHandedness[index].label,
     score: rounded(results.multiHandedness[index].score),
     landmarks: points(landmarks),
     world_landmarks: points(results.multiHandWorldLandmarks[index]),
   }));
+  all.sort((one, other) => other.score - one.score);
+  return all.filter((hand, index) => !all.slice(0, index).some(better => areOne(hand, better, width / height)));
+}
+
+// Whether two findings are of one hand, which the models at times find twice: each point lies on the other's.
+function areOne(one, other, aspect) {
+  const apart = one.landmarks.map(([x, y], index) => Math.hypot((x - other.landmarks[index][0]) * aspect, y - other.landmarks[index][1]));
+  const [wrist] = other.landmarks;
+  const reach = Math.max(...other.landmarks.map(([x, y]) => Math.hypot((x - wrist[0]) * aspect, y - wrist[1])));
+  return apart.reduce((sum, each) => sum + each, 0) / apart.length < SAME * reach;
 }
 
 self.onmessage = async ({ data }) => {
