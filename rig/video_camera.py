@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from .keys.fcurves import curves_on
 from .keys.frame_times import scene_rate
 
 if TYPE_CHECKING:
@@ -73,3 +74,6 @@ def _set_timing(scene: "Scene", data: bpy.types.Camera, user: bpy.types.ImageUse
         if number == 0 or offset != offsets[number - 1]:
             user.frame_offset = offset
             user.keyframe_insert("frame_offset", frame=timing.start + number)
+    for curve in curves_on(data):
+        for key in curve.keyframe_points:
+            key.interpolation = "CONSTANT"
