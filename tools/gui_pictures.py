@@ -31,6 +31,7 @@ def main() -> None:
     sliders()
     algebra()
     touch_and_follow()
+    (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))

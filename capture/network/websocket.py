@@ -148,7 +148,7 @@ class WebSocketListener:
             return connection.respond(
                 403,
                 f"{quoted(host)} is not a name of this page: open it by its address, or add the name to "
-                "Page Names (knuckle listen --page-name) if it is that of your tunnel\n",
+                "Host Names (knuckle listen --page-name) if it is that of your tunnel\n",
             )
         if "Upgrade" not in request.headers:
             given = self.site.answer(request.path, request.headers.get("Range", ""))

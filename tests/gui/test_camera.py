@@ -143,7 +143,8 @@ def test_a_camera_is_followed_and_the_page_asks_nobody_else(
         assert np.isfinite(frames[-1].frame.positions[:1]).all() and receiver.stats.malformed == 0
         times = [timed.frame.time for timed in frames]
         assert (np.diff(times) > 0).all(), "frames come in their order"
-        live.picture(OUT / "camera_page.png", 1440, 900)
+        live.evaluate("document.getElementById('cameras').options[0].text = 'Webcam'")
+        live.picture(OUT / "camera_page.png", 1200, 640)
         live.evaluate("document.getElementById('start').click()")
         live.wait_for_text("said", "Stopped")
         time.sleep(0.5)
