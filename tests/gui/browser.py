@@ -90,7 +90,7 @@ class Page:
 
     def wait_for_text(self, part: str, text: str) -> None:
         """Wait until an element says something."""
-        self.wait_for(f"document.getElementById({part!r}).textContent.includes({text!r})")
+        self.wait_for(f"document.getElementById({part!r})?.textContent.includes({text!r})")
 
     def picture(self, path: Path, width: int, height: int) -> None:
         """Save a picture of the page in a window of this size."""

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.network.transport import Address
 from knuckle.cli.main import main
+from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.tests.gui.browser import FAKE_CAMERA, ROOT, Page, opened
 from knuckle.tests.gui.conftest import OUT
@@ -130,13 +133,17 @@ def test_a_video_without_hands_writes_nothing(page: Page, tmp_path: Path, capsys
     assert list(tmp_path.iterdir()) == [video]
 
 
-def test_a_camera_is_followed_and_the_page_asks_nobody_else(
-    page: Page, rendered: tuple[Path, Any], tmp_path: Path
-) -> None:
-    films = tmp_path / "camera.mjpeg"
-    films.write_bytes(jpegs(page, rendered[0]))
+@pytest.fixture(scope="module")
+def film(page: Page, rendered: tuple[Path, Any]) -> str:
+    """The flag that has Chromium play the rendered video for a camera."""
+    path = rendered[0].with_suffix(".mjpeg")
+    path.write_bytes(jpegs(page, rendered[0]))
+    return f"--use-file-for-fake-video-capture={path}"
+
+
+def test_a_camera_is_followed_and_the_page_asks_nobody_else(film: str) -> None:
     address = free_address()
-    with page_of(address, *FAKE_CAMERA, f"--use-file-for-fake-video-capture={films}") as (live, receiver):
+    with page_of(address, *FAKE_CAMERA, film) as (live, receiver):
         live.evaluate("document.getElementById('start').click()")
         wait_for(lambda: receiver.stats.frames >= 5, 60)
         frames = receiver.drain()
@@ -144,7 +151,7 @@ def test_a_camera_is_followed_and_the_page_asks_nobody_else(
         times = [timed.frame.time for timed in frames]
         assert (np.diff(times) > 0).all(), "frames come in their order"
         live.evaluate("document.getElementById('cameras').options[0].text = 'Webcam'")
-        live.picture(OUT / "camera_page.png", 1200, 640)
+        live.picture(OUT / "camera_page.png", 1200, 700)
         live.evaluate("document.getElementById('start').click()")
         live.wait_for_text("said", "Stopped")
         time.sleep(0.5)
@@ -162,6 +169,46 @@ def test_a_camera_is_followed_and_the_page_asks_nobody_else(
     assert any(url.endswith("hand_landmark_full.tflite") for url in live.requests), (
         "the workers' requests are seen, too"
     )
+
+
+def test_a_camera_moves_a_new_hand_in_blenders_window(
+    play: Callable[[str], dict[str, Any]], film: str, rendered: tuple[Path, Any]
+) -> None:
+    address = free_address()
+    (OUT / "camera_port.json").write_text(json.dumps(address.port))
+    done = threading.Event()
+    camera = threading.Thread(target=film_for, args=(address, film, done))
+    camera.start()
+    try:
+        seen = play("live_camera")
+    finally:
+        done.set()
+        camera.join()
+    assert f"open http://{address}/" in seen["waiting"] and seen["malformed"] == 0
+    assert seen["hand"] == "Right Hand"
+    joints = knuckle.joints(rendered[1])
+    positions, wrists = joints["right_positions"], rot.to_matrix(joints["right_rotations"][:, JOINT_INDEX["wrist"]])
+    for finger, seen_direction in seen["directions"].items():
+        ends = (JOINT_INDEX[f"{finger}-finger-{part}"] for part in ("tip", "phalanx-proximal"))
+        tip, first = (positions[:, joint] for joint in ends)
+        truth = np.einsum("fij,fi->fj", wrists, (tip - first) / np.linalg.norm(tip - first, axis=1)[:, None])
+        apart = np.degrees(np.arccos(np.clip(truth @ seen_direction, -1, 1)))
+        assert apart.min() < 35.0, f"{finger} points {apart.min():.0f} degrees elsewhere"
+
+
+def film_for(address: Address, film: str, done: threading.Event) -> None:
+    """Open the page with a camera once Blender serves it, until it is enough."""
+    while not done.is_set():
+        with socket.socket() as sock:
+            if sock.connect_ex((address.host, address.port)) == 0:
+                break
+        time.sleep(0.2)
+    else:
+        return
+    with opened(f"http://{address}/", (*FAKE_CAMERA, film)) as live:
+        live.wait_for_text("said", "Ready")
+        live.evaluate("document.getElementById('start').click()")
+        done.wait()
 
 
 def jpegs(page: Page, video: Path) -> bytes:
