@@ -1,7 +1,6 @@
 """Hands from a video in Blender: the capture, and the video behind it in step. What finds the hands is played."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from knuckle.capture.protocols.camera_video import CameraVideo
 from knuckle.errors import CaptureError
-from knuckle.hand.generators import Progress
+from knuckle.hand.generators import Progress, Steps
 from knuckle.operators import import_video, take_folder
 from knuckle.rig.video_camera import VideoTiming
 
@@ -29,7 +28,7 @@ def video(extension, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes a file in which these frames are found."""
 
     def made(times: list[float], rate: float | None = None, problem: str = "") -> str:
-        def track(path: Path) -> Iterator[Any]:
+        def track(path: Path) -> Steps[CameraVideo]:
             yield Progress(0.5, "Frame 1 of 2")
             if problem:
                 raise CaptureError(problem)

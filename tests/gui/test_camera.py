@@ -46,11 +46,17 @@ def page_of(address: Address, *flags: str) -> Iterator[tuple[Page, Receiver]]:
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    """The page, able to make videos."""
-    with page_of(free_address()) as (opened_page, _):
+def page_and_receiver() -> Iterator[tuple[Page, Receiver]]:
+    """The page, able to make videos, and what receives from it."""
+    with page_of(free_address()) as (opened_page, receiver):
         opened_page.evaluate((Path(__file__).with_name("camera_videos.js")).read_text())
-        yield opened_page
+        yield opened_page, receiver
+
+
+@pytest.fixture(scope="module")
+def page(page_and_receiver: tuple[Page, Receiver]) -> Page:
+    """The page, able to make videos."""
+    return page_and_receiver[0]
 
 
 @pytest.mark.parametrize("webm", [False, True])
@@ -123,6 +129,51 @@ def aligned(points: np.ndarray, truth: np.ndarray) -> np.ndarray:
     scale = (sizes * signs).sum() / (centred**2).sum()
     result: np.ndarray = scale * centred @ (u * signs) @ vt + truth.mean(axis=0)
     return result
+
+
+def test_a_video_dropped_on_the_page_is_saved_and_sent(
+    page_and_receiver: tuple[Page, Receiver], rendered: tuple[Path, Any], tmp_path: Path
+) -> None:
+    page, receiver = page_and_receiver
+    drop(page, file_of(rendered[0]))
+    page.wait_for_text("said", "a hand in")
+    wait_for(lambda: receiver.stats.frames > 0)
+    ((name, content),) = receiver.take_captures()
+    page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.evaluate("document.getElementById('download').click()")
+    wait_for(lambda: (tmp_path / "tap.json").exists())
+    assert name == "tap" and json.loads(content) == json.loads((tmp_path / "tap.json").read_text())
+
+
+def test_a_video_is_paused_and_cancelled(page_and_receiver: tuple[Page, Receiver]) -> None:
+    page, receiver = page_and_receiver
+    drop(page, f"await made.numbered({STEADY})")
+    page.wait_for_text("count", "Frame 2")
+    page.evaluate("document.getElementById('pause').click()")
+    time.sleep(1.0)
+    stands = page.text("count")
+    time.sleep(1.0)
+    assert page.text("count") == stands
+    page.evaluate("document.getElementById('pause').click()")
+    page.wait_for(f"document.getElementById('count').textContent != {stands!r}")
+    page.evaluate("document.getElementById('cancel').click()")
+    page.wait_for_text("said", "Cancelled")
+    assert page.evaluate("document.getElementById('download').hidden") and receiver.take_captures() == []
+
+
+def drop(page: Page, file: str) -> None:
+    """Drop a file, a JavaScript expression, on the page."""
+    page.evaluate(f"""(async () => {{
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add({file});
+      document.body.dispatchEvent(new DragEvent("drop", {{ dataTransfer, cancelable: true }}));
+    }})()""")
+
+
+def file_of(video: Path) -> str:
+    """A video as a JavaScript File."""
+    content = base64.b64encode(video.read_bytes()).decode()
+    return f'new File([Uint8Array.from(atob("{content}"), letter => letter.charCodeAt(0))], "tap.mp4")'
 
 
 def test_a_video_without_hands_writes_nothing(page: Page, tmp_path: Path, capsys) -> None:
@@ -213,6 +264,4 @@ def film_for(address: Address, film: str, done: threading.Event) -> None:
 
 def jpegs(page: Page, video: Path) -> bytes:
     """A video as Chromium plays it for a camera."""
-    content = base64.b64encode(video.read_bytes()).decode()
-    file = f'new File([Uint8Array.from(atob("{content}"), letter => letter.charCodeAt(0))], "tap.mp4")'
-    return base64.b64decode(page.evaluate(f"made.jpegs({file}).then(made.bytes)"))
+    return base64.b64decode(page.evaluate(f"made.jpegs({file_of(video)}).then(made.bytes)"))

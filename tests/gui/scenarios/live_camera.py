@@ -50,4 +50,4 @@ def directions(hand: "bpy.types.Object") -> dict[str, list[float]]:
     posed = hand.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     to_wrist = posed["wrist"].matrix.to_3x3().inverted()
     ends = {f: (posed[f"{f}-finger-phalanx-proximal"].head, posed[f"{f}-finger-phalanx-distal"].tail) for f in FINGERS}
-    return {f: list(to_wrist @ (tip - knuckle).normalized()) for f, (knuckle, tip) in ends.items()}
+    return {f: list((to_wrist @ (tip - knuckle).normalized()).to_tuple()) for f, (knuckle, tip) in ends.items()}
