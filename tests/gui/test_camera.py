@@ -141,7 +141,7 @@ def test_a_video_dropped_on_the_page_is_saved_and_sent(
     ((name, content),) = receiver.take_captures()
     page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     page.evaluate("document.getElementById('download').click()")
-    wait_for(lambda: (tmp_path / "tap.json").exists())
+    wait_for((tmp_path / "tap.json").exists)
     assert name == "tap" and json.loads(content) == json.loads((tmp_path / "tap.json").read_text())
 
 
