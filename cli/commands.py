@@ -24,7 +24,7 @@ from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
-from . import poses, streams
+from . import poses, streams, video
 from .output import hands_text, progress_bar, report_text, tip_facts, write_arrays
 from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, say
 
@@ -58,6 +58,8 @@ def command_parser() -> argparse.ArgumentParser:
     pose = add_command("pose", "Put a rig's hands into a named pose, and save the file.", _pose)
     poses.add_pose(pose)
     add_command("solvers", "Print the solvers and smoothings with their settings.", _solvers)
+    track = add_command("track", "Find the hands in a video, and write them as a capture.", video.track)
+    video.add_track(track)
     add_command("devices", "Print the devices that can be followed live.", streams.devices)
     listen = add_command("listen", "Print what arrives from a device.", streams.listen)
     streams.add_listen(listen)

@@ -16,6 +16,7 @@ PAGES = {
     "how-to/review": (
         "ops.knuckle.*_problem", "ops.knuckle.mark_seen", "types.knucklereview.*",
     ),
+    "how-to/camera": ("ops.knuckle.import_video",),
     "how-to/live": ("ops.knuckle.live_*", "types.knucklelive.*", "types.knuckleperson.*", "types.knuckletake.*"),
     "how-to/solvers": ("ops.knuckle.reset_settings", "types.knuckle?olver*", "types.knuckle?moothing*"),
     "how-to/calibrate": (

@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from ..capture.formats import SUFFIXES
 from ..capture.markers import Markers
 from ..capture.scene_files import SCENE_SUFFIXES
-from ..hand.generators import Progress, part_of
+from ..hand.generators import Progress, Steps, part_of
 from ..pipeline.report import key_rate_note
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
@@ -34,7 +34,7 @@ FROM_SCENE = ("unit", "up", "rate", "start")
 class CaptureJob(JobOperator):
     """Mixin of operators that read a capture and show its markers."""
 
-    def read(self, context: "Context", path: str, **reading: Any) -> Iterator[Progress]:
+    def read(self, context: "Context", path: str, **reading: Any) -> Steps[None]:
         """Read a capture, see `read_capture`, and find its hands; `reading` replaces fields of the recipe."""
         self._path = path
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..capture.devices.device_table import DEVICES
+from ..capture.network.transport import ANY, LOCAL, Address
 from ..errors import KnuckleError
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
@@ -71,7 +73,15 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
+        if self.options.is_invoke and DEVICES[setup.device].opens_page:
+            bpy.ops.wm.url_open(url=page_url(setup.address))
         return {"FINISHED"}
+
+
+def page_url(address: Address) -> str:
+    """Return where a browser of this computer opens the page of a device that is listened to at an address."""
+    host = LOCAL if address.host == ANY else address.host
+    return f"http://{host}:{address.port}/"
 
 
 class KNUCKLE_OT_live_stop(WhileFollowing, KeyingOperator, bpy.types.Operator):

@@ -13,6 +13,7 @@ from ..hand.generators import run_to_end
 from ..rig.data_reference import DataReference
 from .live_loop import TIMER_INTERVAL, EndedTake, LiveRun
 from .session import SESSION, LiveState
+from .take_folder import keep_capture
 
 if TYPE_CHECKING:
     from bpy.types import Scene
@@ -58,7 +59,17 @@ def _follow(run: LiveRun, scene: "Scene") -> None:
     if time.monotonic() - SESSION.live.drawn >= PANEL_INTERVAL:
         SESSION.live.drawn = time.monotonic()
         update_people(run, scene)
+        _keep_captures(run, scene)
         redraw("UI")
+
+
+def _keep_captures(run: LiveRun, scene: "Scene") -> None:
+    """Keep captures that came as a whole, such as those of a video."""
+    for name, content in run.receiver.take_captures():
+        try:
+            keep_capture(scene, name, content)
+        except KnuckleError as error:
+            run.rigs.problems[name] = str(error)
 
 
 def _window() -> Any:

@@ -1,6 +1,5 @@
 """Record takes of a device, list and key them."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
@@ -11,17 +10,13 @@ from ..pipeline.live.take_buffer import MAX_FRAMES
 from .job import JobOperator
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
-from .preferences import preferences
 from .reports import tell
 from .session import SESSION
+from .take_folder import folder_of
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event
-
-
-UNSAVED_FOLDER = "Knuckle Takes"
-"""The folder of raw takes of files that are not saved yet, in the home's Documents or in the home itself."""
 
 
 class KeyingOperator(JobOperator):
@@ -90,7 +85,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
     def _begin_take(self, context: "Context") -> "set[OperatorReturnItems]":
         assert SESSION.live.run is not None
         try:
-            SESSION.live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
+            SESSION.live.run.record(folder_of(context.scene), context.scene.knuckle_live.take_name or "Take")
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -124,15 +119,6 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
         chosen.takes.remove(chosen.take)
         chosen.take = max(min(chosen.take, len(chosen.takes) - 1), 0)
         return {"FINISHED"}
-
-
-def folder_of(context: "Context") -> Path:
-    """Return the folder of raw takes: the scene's, the preferences', the .blend file's, or one among the documents."""
-    chosen = context.scene.knuckle_live.folder or preferences().take_folder
-    if chosen or bpy.data.filepath:
-        return Path(bpy.path.abspath(chosen or "//"))
-    documents = Path.home() / "Documents"
-    return (documents if documents.is_dir() else documents.parent) / UNSAVED_FOLDER
 
 
 CLASSES = (

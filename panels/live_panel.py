@@ -7,10 +7,11 @@ import bpy
 
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
+from ..operators.live import page_url
 from ..operators.live_loop import LiveRun
-from ..operators.live_takes import folder_of
 from ..operators.online_access import is_on_this_computer, limits
 from ..operators.session import SESSION
+from ..operators.take_folder import folder_of
 from ..pipeline.live.take_buffer import MAX_FRAMES
 from .text_format import pair, paragraph, sentence
 
@@ -92,6 +93,9 @@ def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
 
 def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
     paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
+    if DEVICES[run.setup.device].opens_page:
+        url = page_url(run.setup.address)
+        layout.operator("wm.url_open", text=f"Open {url}", icon="URL").url = url
     senders = run.receiver.senders
     if senders.other:
         paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored.", "ERROR")
@@ -195,7 +199,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         column.enabled = recorder is None
         column.prop(chosen, "take_name")
         column.prop(chosen, "folder")
-        takes = folder_of(context)
+        takes = folder_of(context.scene)
         row = layout.row()
         row.label(text=f"Raw takes: {takes}")
         if takes.is_dir():

@@ -33,6 +33,7 @@ def main() -> None:
     algebra()
     touch_and_follow()
     write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:815, :1066])
+    (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))

@@ -1,7 +1,7 @@
 """Builds build/knuckle-VERSION.zip, one extension for every platform and Python, with Blender's own build tool.
 
-What goes in: the files git tracks, without what the manifest's [build] excludes, the documentation as HTML, and the
-wheels of tools/wheels.txt.
+What goes in: the files git tracks, without what the manifest's [build] excludes, the documentation as HTML, the
+wheels of tools/wheels.txt, and what the camera page needs of others, tools/camera_assets.json.
 The same sources give the same zip, byte for byte.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import bpy  # noqa: F401  # brings addon_utils
+from camera_assets import stage_assets
 from help_pages import write_help
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,7 @@ def main() -> None:
     stage_sources()
     write_help(STAGE / "help")
     list_wheels(stage_wheels())
+    stage_assets(STAGE / "data" / "camera" / "assets")
     package = BUILD / f"knuckle-{version}.zip"
     run_extension_tool("build", "--source-dir", str(STAGE), "--output-filepath", str(package))
     make_repeatable(package)

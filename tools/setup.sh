@@ -5,6 +5,8 @@
 #   tools/setup.sh check        .venv/check: ruff, mypy and the stubs, without Blender
 #   tools/setup.sh bench        .venv/bench: what the benchmarks compare with, too
 #   tools/setup.sh docs         .venv/docs: what builds the documentation, without Blender
+#   tools/setup.sh npm          npm, which fetches what the camera page needs
+#   tools/setup.sh chromium     Chromium, in which the camera page is tested
 # An environment that is up to date is left alone; delete .venv to start afresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,6 +72,11 @@ check_libraries() {
   fi
   if [ -n "$missing" ]; then install_packages $missing; fi
 }
+
+if [ "${1:-}" = npm ] || [ "${1:-}" = chromium ]; then
+  command -v "$1" >/dev/null || install_packages "$1"
+  exit
+fi
 
 if [ "${1:-}" = check ] || [ "${1:-}" = bench ] || [ "${1:-}" = docs ]; then
   up_to_date "$1" && exit

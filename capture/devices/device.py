@@ -26,3 +26,5 @@ class Device:
     """Imitates the device: sends a capture in its packets."""
     serves_page: bool = False
     """Whether the device is a browser, which opens a page that Knuckle serves."""
+    opens_page: bool = False
+    """Whether that page is for a browser of this computer, which may be opened for the person."""

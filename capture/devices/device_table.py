@@ -5,7 +5,8 @@ from ..network.qtm_connection import QtmClient
 from ..network.tcp import LineListener
 from ..network.transport import UdpListener
 from ..network.websocket import WebSocketClient, WebSocketListener
-from ..protocols import leap_service, webxr_stream
+from ..protocols import camera_page, leap_service, webxr_stream
+from ..protocols.camera_stream import CameraParser, CameraSender
 from ..protocols.landmark_stream import LandmarksParser, LandmarksSender
 from ..protocols.natnet import NatnetParser, NatnetSender
 from ..protocols.qualisys_realtime import QualisysParser, QualisysSender
@@ -61,6 +62,17 @@ DEVICES: dict[str, Device] = {
         parser=XsensParser,
         sender=XsensSender,
     ),
+    "camera": Device(
+        name="Camera",
+        about="a webcam, or a video file, on a page that Knuckle opens in your browser",
+        port=8766,
+        connects=False,
+        open=lambda address: WebSocketListener(address, camera_page.site()),
+        parser=CameraParser,
+        sender=CameraSender,
+        serves_page=True,
+        opens_page=True,
+    ),
     "landmarks": Device(
         name="Camera landmarks",
         about="scripts and programs that send MediaPipe's world landmarks as JSON",
@@ -93,7 +105,7 @@ DEVICES: dict[str, Device] = {
         about="any headset's browser, on a page that Knuckle serves",
         port=8765,
         connects=False,
-        open=lambda address: WebSocketListener(address, webxr_stream.page),
+        open=lambda address: WebSocketListener(address, webxr_stream.SITE),
         parser=webxr_stream.WebxrParser,
         sender=webxr_stream.WebxrSender,
         serves_page=True,

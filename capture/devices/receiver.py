@@ -81,6 +81,11 @@ class Receiver:
         """Take up to `max_frames` frames from the queue, oldest first."""
         return [self._frame_queue.popleft() for _ in range(min(max_frames, len(self._frame_queue)))]
 
+    def take_captures(self) -> list[tuple[str, bytes]]:
+        """Take the whole captures that came, such as those of a video: see Parser."""
+        with self._lock:
+            return self._parser.take_captures()
+
     def record(self, path: Path, name: str = "") -> None:
         """Start recording a raw take, beginning with the last pre_roll s. Raises StreamError as Recorder does."""
         recorder = Recorder(path, RawTakeHeader(self._name, name, utc_now()))
@@ -134,9 +139,10 @@ class Receiver:
         if silent > SILENCE_S:
             advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
             return f"{self._transport.status()}: nothing received for {silent:.0f} s{'' if stats.frames else advice}"
-        if stats.frames:
+        if stats.frames or self._parser.note():
             rate = f"{stats.rate(now):.0f} frames a second"
-            return f"{rate} from {self.senders.followed}" if self.senders.other else rate
+            followed = f"{rate} from {self.senders.followed}" if self.senders.other else rate
+            return self._parser.note() or followed
         if stats.malformed:
             return f"what arrives is not {self._device.name}: {stats.problem}"
         if stats.packets:

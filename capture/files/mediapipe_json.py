@@ -2,9 +2,11 @@
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
 of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected. Handedness is what the source claims, and often mirrored.
+rejected. Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
+(protocols/camera_video.py); there it is known that the word is for a mirror's picture.
 """
 
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -12,12 +14,16 @@ import numpy as np
 from ...errors import CaptureError
 from ...hand.joints import DIGIT_JOINTS
 from ..hand_tracks import HandSample, marker_names, track_hands
+from ..marker_labels import quoted
 from ..markers import Floats
 from ..recording import Recording
 from .hand_json import MAX_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 
 # MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
 LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
+CAMERA_FORMAT = "knuckle camera landmarks"
+CAMERA_VERSION = 1
+"""The newest version of the format that is read."""
 CAMERA_RATE = 30.0
 """Hz, assumed for frames without times: the rate of most cameras and videos."""
 
@@ -52,6 +58,9 @@ def read(document: Json, source: str) -> Recording:
     """Read the landmarks of every hand. Raises CaptureError if there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
+    if isinstance(document, dict) and document.get("format") == CAMERA_FORMAT:
+        _expect_known_version(document, source)
+        hands = [unmirrored(each) for each in hands]
     if not any(hands) or _are_image_landmarks(hands):
         raise CaptureError(
             f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
@@ -74,6 +83,19 @@ def read(document: Json, source: str) -> Recording:
         up_is_defined=True,
         warnings=warnings,
     )
+
+
+def _expect_known_version(document: dict[str, Json], source: str) -> None:
+    version = document.get("version")
+    if version != CAMERA_VERSION:
+        known = f"expected {CAMERA_VERSION}: a newer Knuckle reads it"
+        raise CaptureError(f"{source}: camera landmarks of version {quoted(str(version))}, {known}")
+
+
+def unmirrored(hands: list[HandSample]) -> list[HandSample]:
+    """Hands of an ordinary picture, whose sides were named as if it were a mirror's."""
+    other = {"left": "right", "right": "left"}
+    return [replace(hand, claim=other.get(hand.claim, hand.claim)) for hand in hands]
 
 
 def _is_hand(value: Json) -> bool:

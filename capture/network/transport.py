@@ -18,6 +18,8 @@ MAX_PACKET_SIZE = 65_536
 RECEIVE_BUFFER_SIZE = 1 << 20
 """Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"
+ANY = "0.0.0.0"
+"""All interfaces of this computer."""
 MAX_HOST_LENGTH = 253
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
@@ -120,7 +122,7 @@ def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
 def multicast_socket(group: Address, interface: str) -> socket.socket:
     """A socket that joins a multicast group on the local interface with the given IP address. Raises StreamError."""
     # Binding to the group filters other datagrams out; Windows cannot bind to a group.
-    sock = udp_socket(Address("0.0.0.0" if sys.platform == "win32" else group.host, group.port), shared=True)
+    sock = udp_socket(Address(ANY if sys.platform == "win32" else group.host, group.port), shared=True)
     try:
         member = socket.inet_aton(group.host) + socket.inet_aton(interface)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)

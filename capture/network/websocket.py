@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from ...errors import StreamError
 from ..marker_labels import quoted
 from .places import Places
+from .site import Site
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
@@ -97,13 +98,14 @@ def _as_bytes(message: str | bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WebSocketListener:
-    """A Transport from a web page, which is served at the same address; other sites' pages are refused.
+    """A Transport from a web page, which is served at the same address with what it needs; other sites' pages are
+    refused.
 
     A site may point its own name to this machine; so only addresses, localhost and the address's page_names are served.
     """
 
     address: Address
-    page: Callable[[], bytes]
+    site: Site
 
     def packets(self) -> Packets:
         """See Transport."""
@@ -130,10 +132,14 @@ class WebSocketListener:
 
     def status(self) -> str:
         """See Transport."""
-        return f"open http://{self.address}/ in the headset's browser"
+        return f"open {self.url()} {self.site.opened}"
+
+    def url(self) -> str:
+        """The address of the page."""
+        return f"http://{self.address}{self.site.folder}"
 
     def answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
-        """Respond with the page, or refuse another site's page; None proceeds to the WebSocket handshake."""
+        """Respond with a file, or refuse another site's page; None proceeds to the WebSocket handshake."""
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
@@ -142,16 +148,14 @@ class WebSocketListener:
             return connection.respond(
                 403,
                 f"{quoted(host)} is not a name of this page: open it by its address, or add the name to "
-                "Page Names (knuckle listen --page-name) if it is that of your tunnel\n",
+                "Host Names (knuckle listen --page-name) if it is that of your tunnel\n",
             )
         if "Upgrade" not in request.headers:
-            found = request.path == "/"
-            body = self.page() if found else b"There is only /"
-            kind = "text/html; charset=utf-8" if found else "text/plain"
-            headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close"})
-            return Response(200 if found else 404, "OK" if found else "Not Found", headers, body)
+            given = self.site.answer(request.path, request.headers.get("Range", ""))
+            length = {"Content-Length": str(len(given.body)), "Connection": "close"}
+            return Response(given.status, given.phrase, Headers(given.headers | length), given.body)
         origin = request.headers.get("Origin")
-        if origin and urlsplit(origin).netloc != host:
+        if request.path != self.site.folder or (origin and urlsplit(origin).netloc != host):
             return connection.respond(403, "Only the page that is served here may connect\n")
         return None
 

@@ -16,6 +16,7 @@ from ...hand.joints import JOINT_INDEX, JOINTS
 from ..files.hand_json import time_of
 from ..files.mediapipe_json import LANDMARKS, hands_in
 from ..frame import Frame, hand_joint_names
+from ..hand_tracks import HandSample
 from ..network.sender import OutgoingFrame, UdpSender
 from .finite_numbers import known_positions, seconds
 from .hand_tracker import HandTracker
@@ -42,10 +43,14 @@ class LandmarksParser(Parser):
             if isinstance(document, dict) and "hands" in document:
                 return []
             raise PacketError("JSON without hands, expected 21 world landmarks of each")
+        return [self.frame_of(hands, time_of(document))]
+
+    def frame_of(self, hands: list[HandSample], time: float | None) -> Frame:
+        """The frame of hands at a time in s. Raises PacketError for a landmark that is too far away."""
         positions = np.full((len(hands), len(JOINTS), 3), np.nan)
         positions[:, JOINT_INDICES] = [known_positions(hand.joints, "a landmark") @ CAMERA.T for hand in hands]
         names = hand_joint_names(*self._tracker.names_of(hands))
-        return [Frame(names, positions.reshape(-1, 3), time=seconds(time_of(document)))]
+        return Frame(names, positions.reshape(-1, 3), time=seconds(time))
 
 
 class LandmarksSender(UdpSender):

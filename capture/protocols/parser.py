@@ -20,3 +20,11 @@ class Parser(ABC):
     def context(self) -> tuple[bytes, ...]:
         """Earlier packets without which later ones cannot be parsed; a recording starts with them."""
         return ()
+
+    def note(self) -> str:
+        """What the sender says is wrong, in a sentence for the user; empty if nothing is."""
+        return ""
+
+    def take_captures(self) -> list[tuple[str, bytes]]:
+        """Whole captures that have come, each once: the name without suffix, and the content of a .json file."""
+        return []

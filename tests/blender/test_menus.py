@@ -136,7 +136,7 @@ def test_preferences_have_their_defaults_whether_or_not_the_extension_is_enabled
 
 
 def test_a_devices_port_and_the_take_folder_are_those_of_the_preferences(enabled: Any, tmp_path: Path) -> None:
-    from knuckle.operators.live_takes import folder_of
+    from knuckle.operators.take_folder import folder_of
 
     live = bpy.context.scene.knuckle_live
     enabled.port_xsens, enabled.take_folder = 9999, str(tmp_path)
@@ -144,23 +144,23 @@ def test_a_devices_port_and_the_take_folder_are_those_of_the_preferences(enabled
     assert live.port == 9999
     live.device = "quest"
     assert live.port == DEVICES["quest"].port
-    assert folder_of(bpy.context) == tmp_path
+    assert folder_of(bpy.context.scene) == tmp_path
     live.folder = str(tmp_path / "own")
-    assert folder_of(bpy.context) == tmp_path / "own", "the scene's folder comes first"
+    assert folder_of(bpy.context.scene) == tmp_path / "own", "the scene's folder comes first"
 
 
 def test_a_file_that_is_not_saved_records_among_the_documents(
     enabled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from knuckle.operators.live_takes import folder_of
+    from knuckle.operators.take_folder import folder_of
 
     bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert folder_of(bpy.context) == tmp_path / "Knuckle Takes"
+    assert folder_of(bpy.context.scene) == tmp_path / "Knuckle Takes"
     (tmp_path / "Documents").mkdir()
-    assert folder_of(bpy.context) == tmp_path / "Documents" / "Knuckle Takes"
+    assert folder_of(bpy.context.scene) == tmp_path / "Documents" / "Knuckle Takes"
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    assert folder_of(bpy.context) == tmp_path
+    assert folder_of(bpy.context.scene) == tmp_path
 
 
 def test_colors_of_the_overlay_follow_the_preferences(enabled: Any) -> None:

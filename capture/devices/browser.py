@@ -1,0 +1,106 @@
+"""A browser without a window: finding Chromium, Chrome or Edge, and running it with a profile of its own."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ...errors import StreamError
+
+COMMANDS = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *("microsoft-edge", "microsoft-edge-stable", "msedge"),
+)
+MAC = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+)
+WINDOWS = (
+    "Google/Chrome/Application/chrome.exe",
+    "Chromium/Application/chrome.exe",
+    "Microsoft/Edge/Application/msedge.exe",
+)
+"""Below the folders of programs."""
+FLAGS = (
+    "--headless=new",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--no-pings",
+    "--mute-audio",
+    # The page works in the background as fast as in front.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    # Where there is no graphics card, the processor draws.
+    "--enable-unsafe-swiftshader",
+)
+END_S = 5.0
+"""s that a browser gets to end before it is killed."""
+
+
+def find_browser(chosen: str = "") -> Path:
+    """The browser to use: the one chosen by its path or command, or the first that is installed. Raises StreamError."""
+    if chosen:
+        found = shutil.which(chosen)
+        if found is None:
+            raise StreamError(f"{chosen}: is no program, expected the path of Chromium, Chrome or Edge")
+        return Path(found)
+    for candidate in _candidates():
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    raise StreamError(
+        "no Chromium, Chrome or Edge was found: install one, name it by --browser, or press Start for the device "
+        "Camera in Blender and drop the video on the page, in any browser"
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
+    if sys.platform == "darwin":
+        yield from (each for path in MAC for each in (Path(path), Path.home() / path.lstrip("/")))
+    if sys.platform == "win32":
+        folders = [os.environ.get(name) for name in ("ProgramFiles", "ProgramFiles(x86)", "LocalAppData")]
+        yield from (Path(folder) / path for path in WINDOWS for folder in folders if folder)
+
+
+@contextmanager
+def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a browser on a page, without a window; at the end it and its profile are gone. Raises StreamError."""
+    # Chromium refuses its sandbox to root, who alone needs this.
+    root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    with tempfile.TemporaryDirectory(prefix="knuckle-browser-", ignore_cleanup_errors=True) as profile:
+        command = [str(browser), *FLAGS, *root, *flags, f"--user-data-dir={profile}", url]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        try:
+            # A session of its own: Ctrl-C in the shell reaches Knuckle, which ends the browser with all its processes.
+            process = subprocess.Popen(command, start_new_session=True, **quiet)  # type: ignore[call-overload]
+        except OSError as error:
+            raise StreamError(f"{browser}: cannot be started ({error.strerror})") from None
+        try:
+            yield process
+        finally:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], check=False, capture_output=True)
+        process.wait()
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)

@@ -1,0 +1,103 @@
+"""Hands in a video file: the camera page goes through it in a browser without a window."""
+
+import json
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import Popen
+
+from ...errors import CaptureError, PacketError, StreamError
+from ...hand.generators import Progress, Steps
+from ..network.site import SiteFile
+from ..network.transport import LOCAL, Address, Incoming
+from ..network.websocket import WebSocketListener
+from ..protocols.camera_page import JOB, VIDEO, site
+from ..protocols.camera_video import CameraVideo, CameraVideoAssembly
+from ..protocols.json_packet import decode_json
+from .browser import find_browser, headless
+
+VIDEO_SUFFIXES = (".mp4", ".m4v", ".mov", ".webm", ".mkv")
+START_S = 90.0
+"""s in which the browser must have read the video's head."""
+FRAME_S = 120.0
+"""s that a frame may take: without a graphics card some take several."""
+
+
+def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
+    """Find the hands in each frame of a video; browser: its path or command, empty for the one that is found.
+
+    Raises CaptureError if the video cannot be read or shows no hand, StreamError if there is no browser.
+    """
+    name = video.name
+    listener = WebSocketListener(Address(LOCAL, _free_port()), site(f"/{secrets.token_urlsafe(16)}/", _job(video)))
+    program = find_browser(browser)
+    yield Progress(0.0, "Starting the browser")
+    packets = listener.packets()
+    try:
+        next(packets)
+        with headless(program, listener.url()) as process:
+            tracked = yield from _assembled(_alive(packets, process, program), name)
+    finally:
+        packets.close()
+    if not tracked.hands:
+        count = len(tracked.frames)
+        frames = f"any of its {count} frames" if count > 1 else "its only frame"
+        raise CaptureError(f"{name}: no hand is seen in {frames}")
+    return tracked
+
+
+def _job(video: Path) -> dict[str, SiteFile]:
+    """What the page is to do. Raises CaptureError if there is no such file."""
+    if video.exists() and not video.is_file():
+        raise CaptureError(f"{video.name}: a folder or a device, expected a video file")
+    try:
+        with video.open("rb") as file:
+            size = file.seek(0, 2)
+    except FileNotFoundError:
+        raise CaptureError(f"{video.name}: no such file at {video}") from None
+    except OSError as error:
+        raise CaptureError(f"{video.name}: cannot be opened, {(error.strerror or str(error)).lower()}") from None
+    if not size:
+        raise CaptureError(f"{video.name}: the file is empty, expected a video")
+    job = json.dumps({"video": video.name, "size": size}).encode("utf-8", errors="backslashreplace")
+    return {JOB: SiteFile("application/json", job), VIDEO: SiteFile("application/octet-stream", video)}
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind((LOCAL, 0))
+        return int(sock.getsockname()[1])
+
+
+def _alive(packets: Iterator[Incoming | None], process: "Popen[bytes]", program: Path) -> Iterator[Incoming | None]:
+    """Pass packets on while the browser runs and sends. Raises StreamError."""
+    last, patience = time.monotonic(), START_S
+    for incoming in packets:
+        if incoming is not None:
+            last, patience = time.monotonic(), FRAME_S
+        elif process.poll() is not None:
+            raise StreamError(f"{program}: ended by itself (status {process.returncode}), expected it to open a page")
+        elif time.monotonic() - last > patience:
+            raise StreamError(f"{program}: nothing came from it for {patience:.0f} s, expected landmarks of hands")
+        yield incoming
+
+
+def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVideo]:
+    """Put the page's messages together. Raises CaptureError if the page cannot read the video."""
+    assembly = CameraVideoAssembly()
+    for incoming in packets:
+        if incoming is not None:
+            try:
+                tracked = assembly.feed(decode_json(incoming.content, "landmarks of a video"))
+            except PacketError as error:
+                raise StreamError(f"{name}: what the browser sends is not understood: {error}") from None
+            if tracked is not None:
+                return tracked
+            if assembly.problem:
+                told = assembly.problem.rstrip(".").removeprefix(name).lstrip()
+                raise CaptureError(f"{name}: {told}")
+        doing = f"Frame {assembly.came} of {assembly.expected}" if assembly.expected else "Reading the video"
+        yield Progress(assembly.came / max(assembly.expected, 1), doing)
+    raise AssertionError("packets do not end")

@@ -1,0 +1,57 @@
+"""The page that finds hands in a camera's pictures or in a video: data/camera, and what it needs of others' work.
+
+The models are those of the npm package @mediapipe/hands; mediabunny reads video files. The extension's zip holds them
+in data/camera/assets; in a checkout tools/camera_assets.py brings them into build/camera.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...errors import StreamError
+from ..network.site import Site, SiteFile
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "data" / "camera"
+ASSETS = (PAGE / "assets", ROOT / "build" / "camera")
+"""Folders of which one holds what others made."""
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "worker-src 'self'",
+        "connect-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "media-src 'self' blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""The page may ask for what is served with it, and for nothing else."""
+JOB = "job.json"
+"""What the page is to do by itself: {} or {"video": name, "size": bytes}."""
+VIDEO = "video"
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".svg": "image/svg+xml",
+}
+
+
+def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> Site:
+    """The page with its files under a path, and those of a job. Raises StreamError if the models are not there."""
+    assets = next((each for each in ASSETS if each.is_dir()), None)
+    if assets is None:
+        raise StreamError(
+            "the camera page lacks its models: in a checkout run `python tools/camera_assets.py`, which fetches them "
+            "by npm, or install the extension's zip, which has them"
+        )
+    paths = [path for each in (assets, PAGE) for path in sorted(each.iterdir()) if path.is_file()]
+    files = {path.name: SiteFile(_KINDS.get(path.suffix, "application/octet-stream"), path) for path in paths}
+    files[""] = files.pop("index.html")
+    files[JOB] = SiteFile("application/json", b"{}")
+    return Site(files | dict(job or {}), "in a browser with a camera", POLICY, folder)

@@ -1,0 +1,94 @@
+"""Hands from the camera page (camera_page.py): JSON over a WebSocket, one object a message.
+
+    {"kind": "live", "time_s": 1.25, "width": 1280, "height": 720, "hands": [{"handedness": "Left", "score": 0.98,
+     "landmarks": [[x, y, z] * 21], "world_landmarks": [[x, y, z] * 21]}]}
+    {"kind": "note", "text": what is wrong with camera or picture, in a sentence; empty if nothing is}
+
+and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is gone through.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+from ...errors import PacketError
+from ..files.hand_json import Json, time_of
+from ..files.mediapipe_json import hands_in, unmirrored
+from ..frame import Frame
+from ..network.sender import OutgoingFrame
+from ..network.websocket_sender import WebSocketClientSender
+from .camera_video import MAX_PROBLEM_LENGTH, CameraVideo, CameraVideoAssembly, camera_hands, picture_size
+from .json_packet import decode_json
+from .landmark_stream import CAMERA, JOINT_INDICES, LandmarksParser
+from .parser import Parser
+
+MAX_VIDEOS = 4
+"""Most videos that wait until somebody takes them."""
+
+
+class CameraParser(Parser):
+    """Yields a frame for each live message, and for each frame of a video."""
+
+    def __init__(self) -> None:
+        self._landmarks = LandmarksParser()
+        self._video = CameraVideoAssembly()
+        self._note = ""
+        self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
+        """Videos that the page has gone through and nobody has taken, oldest first."""
+
+    def feed(self, packet: bytes) -> Iterable[Frame]:
+        """See Parser."""
+        message = decode_json(packet, "landmarks of a camera")
+        kind = message.get("kind") if isinstance(message, dict) else None
+        if kind == "live":
+            picture_size(message)
+            return self._frame(message)
+        if kind == "note":
+            text = message.get("text")
+            self._note = text[:MAX_PROBLEM_LENGTH] if isinstance(text, str) else ""
+        elif kind in ("video", "frame", "end", "stopped"):
+            video = self._video.feed(message)
+            if video is not None:
+                self._videos.append(video)
+            if kind == "frame":
+                return self._frame(message)
+        else:
+            raise PacketError("JSON without a kind, expected what Knuckle's camera page sends")
+        return []
+
+    def _frame(self, message: Json) -> list[Frame]:
+        frame = {"hands": camera_hands(message)}
+        hands = unmirrored(hands_in(frame))
+        return [self._landmarks.frame_of(hands, time_of(message))] if hands else []
+
+    def note(self) -> str:
+        """See Parser."""
+        return self._note
+
+    def take_captures(self) -> list[tuple[str, bytes]]:
+        """See Parser."""
+        videos = [self._videos.popleft() for _ in range(len(self._videos))]
+        return [(PurePath(video.source).stem, video.as_json()) for video in videos if video.hands]
+
+
+class CameraSender(WebSocketClientSender):
+    """Imitates the page, with a camera that sees both hands flat in the middle of its picture."""
+
+    def messages(self, outgoing: OutgoingFrame) -> Iterator[str]:
+        """See WebSocketClientSender."""
+        hands = []
+        for side, joints in outgoing.hands.items():
+            points = joints[JOINT_INDICES, :3, 3] @ CAMERA
+            picture = (points - points[:1]) * [1.0, 16 / 9, 1.0] + [0.3 if side == "left" else 0.7, 0.7, 0.0]
+            word = "Right" if side == "left" else "Left"
+            hands.append(
+                {
+                    "handedness": word,
+                    "score": 0.99,
+                    "landmarks": picture.tolist(),
+                    "world_landmarks": points.tolist(),
+                }
+            )
+        head = {"kind": "live", "time_s": outgoing.time, "width": 1280, "height": 720}
+        yield json.dumps(head | {"hands": hands})

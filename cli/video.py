@@ -1,0 +1,53 @@
+"""The command for videos: `track`."""
+
+import argparse
+from pathlib import Path
+
+from ..capture.devices.video_tracking import track_video
+from ..capture.protocols.camera_video import CameraVideo
+from ..files import expect_writable, written_whole
+from .options import add_force
+from .output import progress_bar
+from .terminal import expect_replaceable, say
+
+
+def add_track(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `track`."""
+    parser.description = (
+        "Find the hands in each frame of a video, and write their landmarks as a capture. Chromium, Chrome or Edge "
+        "does it without a window, on a page that only this command can open; no picture leaves this computer."
+    )
+    parser.add_argument("video", type=Path, metavar="VIDEO", help="a video: MP4, MOV, WebM or MKV")
+    parser.add_argument("--out", type=Path, required=True, metavar="TAKE.json", help="the capture to write")
+    parser.add_argument(
+        "--browser", default="", metavar="PROGRAM", help="Chromium, Chrome or Edge; by default the one that is found"
+    )
+    add_force(parser)
+
+
+def track(options: argparse.Namespace) -> None:
+    """Find the hands in a video, and write them as a capture."""
+    expect_writable(options.out, ".json", unlike=[options.video])
+    expect_replaceable([options.out], options.force)
+    tracked = _tracked(options)
+    with written_whole(options.out) as half:
+        half.write_bytes(tracked.as_json())
+    count = len(tracked.frames)
+    rate = f"at {tracked.rate:g} Hz" if tracked.rate is not None else "at a rate that varies"
+    frames = f"{count} frame{'s' * (count != 1)} {rate}" if count > 1 else "1 frame"
+    say(f"{options.out}: {frames}, a hand in {tracked.hands}")
+
+
+def _tracked(options: argparse.Namespace) -> CameraVideo:
+    work = track_video(options.video, options.browser)
+    try:
+        with progress_bar() as update_progress:
+            while True:
+                progress = next(work)
+                update_progress(progress.fraction, progress.doing)
+    except StopIteration as finished:
+        tracked: CameraVideo = finished.value
+        return tracked
+    finally:
+        # Ends the browser, however this ends.
+        work.close()

@@ -1,0 +1,241 @@
+// The page: what its buttons do, and what it says.
+
+import { Camera, cameras, problemOf } from "./camera.js";
+import { drawHands, wipe } from "./drawing.js";
+import { Judge } from "./judge.js";
+import { Link } from "./link.js";
+import { takeName, takeText } from "./take.js";
+import { Tracker, reduced } from "./tracker.js";
+import { Video } from "./video.js";
+
+const part = name => document.getElementById(name);
+const tracker = new Tracker();
+const pages = new BroadcastChannel("knuckle camera");
+const camera = new Camera(showLive);
+const link = new Link(showLink);
+let judge = new Judge();
+let lastNote = null;
+let lastFrame = performance.now();
+let rate = 0;
+let going = null; // the video that is gone through
+let wanted = ""; // the camera to go on with once it is back; "" if none was taken away
+
+function say(text, kind = "") {
+  if (part("said").textContent !== text) part("said").textContent = text;
+  part("said").dataset.kind = kind;
+}
+
+// Also tells Knuckle, whose panel shows it.
+function note(problem) {
+  say(problem || "Following.", problem ? "bad" : "good");
+  if (problem !== lastNote && link.offer({ kind: "note", text: problem })) lastNote = problem;
+}
+
+function showLink(isOpen) {
+  part("link").dataset.state = isOpen ? "open" : "closed";
+  part("link").textContent = isOpen ? "Connected to Knuckle" : "Knuckle is not listening: press Start in Blender";
+  lastNote = null;
+}
+
+async function showLive({ source, width, height, time }) {
+  const picture = await reduced(source, width, height);
+  judge.look(picture);
+  const began = performance.now();
+  const hands = await tracker.find(picture);
+  if (!camera.isOpen) return;
+  link.offer({ kind: "live", time_s: time, width, height, hands });
+  showFigures(hands, performance.now() - began);
+  drawHands(part("overlay"), hands, width, height);
+  note(judge.judge(hands, time, width, height, rate));
+}
+
+function showFigures(hands, taken) {
+  const now = performance.now();
+  rate += 0.1 * (1000 / Math.max(now - lastFrame, 1) - rate);
+  lastFrame = now;
+  // By the word for a mirror's picture.
+  part("hands").textContent = hands.map(hand => (hand.handedness === "Left" ? "right" : "left")).sort().join(" and ") || "none";
+  part("rate").textContent = rate.toFixed(rate < 10 ? 1 : 0);
+  part("taken").textContent = `${taken.toFixed(0)} ms`;
+}
+
+async function listCameras() {
+  const found = await cameras();
+  const chosen = part("cameras").value;
+  part("cameras").replaceChildren(...found.map(({ deviceId, label }, index) => new Option(label || `Camera ${index + 1}`, deviceId)));
+  part("cameras").disabled = found.length < 2;
+  if (found.some(({ deviceId }) => deviceId === chosen)) part("cameras").value = chosen;
+  if (!camera.isOpen) part("start").disabled = !found.length || going !== null;
+  if (!found.length && !going) say("No camera was found. Plug one in, or choose a video.", "bad");
+  if (wanted && found.some(({ deviceId }) => deviceId === wanted)) await startCamera(wanted);
+}
+
+async function startCamera(id = part("cameras").value) {
+  wanted = "";
+  pages.postMessage("camera");
+  say("Waiting for the camera.");
+  try {
+    await tracker.forget();
+    judge = new Judge();
+    [rate, lastFrame] = [0, performance.now()];
+    const opened = await camera.open(id, part("preview"), cameraWasTaken);
+    wanted = "";
+    await listCameras();
+    part("cameras").value = opened;
+  } catch (error) {
+    camera.close(part("preview"));
+    note(problemOf(error));
+  }
+  showStage();
+}
+
+function stopCamera(text = "Stopped.") {
+  camera.close(part("preview"));
+  wipe(part("overlay"));
+  if (link.offer({ kind: "note", text: "" })) lastNote = "";
+  say(text);
+  showStage();
+}
+
+function cameraWasTaken() {
+  wanted = part("cameras").value;
+  wipe(part("overlay"));
+  note("The camera was taken away. Plug it in again, and it goes on.");
+  showStage();
+}
+
+function showStage() {
+  const live = camera.isOpen;
+  part("preview").hidden = !live;
+  part("drawn").hidden = going === null;
+  part("empty").hidden = live || going !== null;
+  part("stage").classList.toggle("mirrored", live && part("mirror").checked);
+  part("start").textContent = live ? "Stop camera" : "Start camera";
+  part("start").disabled = going !== null;
+  part("choose").disabled = going !== null;
+  part("going").hidden = going === null;
+}
+
+async function track(video) {
+  if (going) return;
+  if (camera.isOpen) stopCamera();
+  pages.postMessage("video");
+  going = { cancelled: false, paused: false, go() {} };
+  part("download").hidden = true;
+  part("progress").value = 0;
+  part("count").textContent = "";
+  part("pause").textContent = "Pause";
+  showStage();
+  say(`Reading ${video.name}.`);
+  try {
+    await tracker.forget();
+    await video.open();
+    const frames = await goThrough(video);
+    if (frames) finish(video, frames);
+  } catch (error) {
+    await link.send({ kind: "stopped", problem: error.message });
+    say(error.message, "bad");
+  }
+  video.close();
+  going = null;
+  wipe(part("overlay"));
+  showStage();
+}
+
+// The frames with their hands; null if the person has cancelled.
+async function goThrough(video) {
+  const { name, width, height, times } = video;
+  let sent = await link.send({ kind: "video", source: name, width, height, rate: video.rate, frames: times.length });
+  const frames = [];
+  for await (const { picture, time } of video.frames(part("drawn"))) {
+    if (going.paused) await new Promise(then => { going.go = then; });
+    if (going.cancelled) {
+      await link.send({ kind: "stopped", problem: "cancelled on the page" });
+      say("Cancelled.");
+      return null;
+    }
+    const began = performance.now();
+    const hands = await tracker.find(await reduced(picture, width, height));
+    const frame = { time_s: Math.round(time * 1e6) / 1e6, hands };
+    frames.push(frame);
+    sent = sent && (await link.send({ kind: "frame", ...frame }));
+    showFigures(hands, performance.now() - began);
+    drawHands(part("overlay"), hands, width, height);
+    part("progress").value = frames.length / times.length;
+    part("count").textContent = `Frame ${frames.length} of ${times.length}`;
+    say(`Finding hands in ${name}.`);
+  }
+  if (sent) await link.send({ kind: "end" });
+  return frames;
+}
+
+function finish(video, frames) {
+  const seen = frames.filter(({ hands }) => hands.length).length;
+  if (!seen) return say(`No hand is seen in ${video.name}.`, "bad");
+  const old = part("download").href;
+  if (old) URL.revokeObjectURL(old);
+  part("download").href = URL.createObjectURL(new Blob([takeText(video, frames)], { type: "application/json" }));
+  part("download").download = takeName(video);
+  part("download").hidden = false;
+  return say(`${video.name}: a hand in ${seen} of ${frames.length} frames.`, "good");
+}
+
+function listen() {
+  part("start").onclick = () => (camera.isOpen ? stopCamera() : startCamera());
+  part("cameras").onchange = () => camera.isOpen && (camera.close(part("preview")), startCamera());
+  part("mirror").onchange = showStage;
+  part("choose").onclick = () => part("file").click();
+  part("file").onchange = () => {
+    const [file] = part("file").files;
+    part("file").value = "";
+    if (file) track(Video.ofFile(file));
+  };
+  part("pause").onclick = () => {
+    going.paused = !going.paused;
+    part("pause").textContent = going.paused ? "Go on" : "Pause";
+    if (!going.paused) going.go();
+  };
+  part("cancel").onclick = () => {
+    going.cancelled = true;
+    going.paused = false;
+    going.go();
+  };
+  pages.onmessage = () => camera.isOpen && stopCamera("Another page of Knuckle follows the camera now.");
+  navigator.mediaDevices?.addEventListener("devicechange", listCameras);
+  const stage = document.body;
+  stage.ondragover = event => {
+    event.preventDefault();
+    part("stage").classList.add("over");
+  };
+  stage.ondragleave = () => part("stage").classList.remove("over");
+  stage.ondrop = event => {
+    event.preventDefault();
+    part("stage").classList.remove("over");
+    const [file] = event.dataTransfer.files;
+    if (file && !part("choose").disabled) track(Video.ofFile(file));
+  };
+}
+
+async function begin() {
+  listen();
+  say("Loading the models.");
+  const job = await (await fetch("job.json")).json();
+  try {
+    await tracker.start();
+  } catch (error) {
+    say(error.message, "bad");
+    while (job.video && !(await link.send({ kind: "stopped", problem: error.message }))) await new Promise(then => setTimeout(then, 100));
+    return;
+  }
+  part("choose").disabled = false;
+  if (job.video) {
+    while (!link.isOpen) await new Promise(then => setTimeout(then, 50));
+    await track(Video.ofJob(job.video, job.size));
+    return;
+  }
+  say("Ready.");
+  if (window.isSecureContext) await listCameras();
+  else say("Browsers hand out cameras on https or localhost only. Videos work. See Knuckle's page on cameras.", "bad");
+}
+
+begin();

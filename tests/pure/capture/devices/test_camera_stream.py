@@ -1,0 +1,153 @@
+"""What the camera page sends: live frames, notes, and videos that become captures."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knuckle import capture
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.protocols.camera_stream import CameraParser
+from knuckle.capture.protocols.camera_video import MAX_FRAMES, CameraVideoAssembly
+from knuckle.errors import CaptureError, PacketError
+
+RNG = np.random.default_rng(5)
+POINTS = RNG.normal(0.0, 0.05, (21, 3)).round(6)
+HEAD = {"kind": "video", "source": "wave.mp4", "width": 1280.0, "height": 720.0, "rate": 25.0}
+
+
+def hand(word: str = "Left", move: float = 0.0) -> dict[str, Any]:
+    picture = 0.5 + POINTS + [move, 0.0, 0.0]
+    return {"handedness": word, "score": 0.98, "landmarks": picture.tolist(), "world_landmarks": POINTS.tolist()}
+
+
+def frame(time_s: float, *hands: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "frame", "time_s": time_s, "hands": list(hands)}
+
+
+def fed(*messages: dict[str, Any]) -> CameraParser:
+    parser = CameraParser()
+    for message in messages:
+        list(parser.feed(json.dumps(message).encode()))
+    return parser
+
+
+def a_video(times: list[float], rate: float | None = 25.0) -> list[dict[str, Any]]:
+    frames = [frame(time, *([] if index == 1 else [hand(move=0.001 * index)])) for index, time in enumerate(times)]
+    return [HEAD | {"rate": rate, "frames": len(times)}, *frames, {"kind": "end"}]
+
+
+@pytest.mark.parametrize(
+    ("times", "rate"), [([0.0, 0.04, 0.08, 0.12, 0.16], 25.0), ([0.0, 0.033, 0.1, 0.117, 0.3], None)]
+)
+def test_a_video_becomes_a_capture_with_every_frame_at_its_time(tmp_path, times, rate):
+    ((name, content),) = fed(*a_video(times, rate)).take_captures()
+    document = json.loads(content)
+    assert (name, document["source"], document["rate"]) == ("wave", "wave.mp4", rate)
+    assert [each["time_s"] for each in document["frames"]] == times
+    path = tmp_path / "wave.json"
+    path.write_bytes(content)
+    markers = capture.read(path)
+    assert markers.times == pytest.approx(times)
+    seen = np.isfinite(markers.positions).all(axis=(1, 2))
+    assert seen.tolist() == [True, False, True, True, True], "a frame without a hand stays, as a gap"
+    # MediaPipe's axes are x right, y down, z away; Blender's x right, y away, z up.
+    assert markers.positions[0] == pytest.approx(POINTS @ np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]]), abs=1e-6)
+
+
+def test_the_word_is_for_a_mirrors_picture(tmp_path):
+    """In an ordinary picture a right hand is called Left: 92 of 92 frames of a right hand that was rendered."""
+    parser = CameraParser()
+    live = {"kind": "live", "time_s": 1.0, "width": 1280, "height": 720, "hands": [hand("Left")]}
+    (seen,) = parser.feed(json.dumps(live).encode())
+    assert {name.partition(":")[0] for name in seen.names} == {"right"}
+    ((_, content),) = fed(*a_video([0.0, 0.04, 0.08])).take_captures()
+    path = tmp_path / "wave.json"
+    path.write_bytes(content)
+    assert {name.partition(":")[0] for name in capture.read(path).names} == {"right"}
+
+
+def test_captures_are_handed_out_once_and_those_without_a_hand_never():
+    parser = fed(*a_video([0.0, 0.1, 0.2]), HEAD | {"frames": 1}, frame(0.0), {"kind": "end"})
+    assert [name for name, _ in parser.take_captures()] == ["wave"]
+    assert parser.take_captures() == []
+
+
+def test_a_note_is_told_until_it_is_taken_back():
+    told = {"kind": "note", "text": "No hand is seen."}
+    assert fed(told).note() == "No hand is seen."
+    assert fed(told, told | {"text": ""}).note() == ""
+
+
+@pytest.mark.parametrize(
+    ("messages", "problem"),
+    [
+        ([frame(0.0)], "a frame of no video"),
+        ([{"kind": "end"}], "the end of no video"),
+        ([HEAD | {"frames": 2}, frame(0.0), {"kind": "end"}], "1 frames of 'wave.mp4' came, expected 2"),
+        ([HEAD | {"frames": 1}, frame(0.0), frame(0.1)], "more frames"),
+        ([HEAD | {"frames": 3}, frame(0.1), frame(0.1)], "frame 2 of 'wave.mp4' is not later"),
+        ([HEAD | {"frames": 3}, frame(0.1), frame(0.05)], "frame 2 of 'wave.mp4' is not later"),
+        ([HEAD | {"frames": MAX_FRAMES + 1}], "expected 1 to"),
+        ([HEAD | {"frames": 1, "width": 0}], "a picture of"),
+        ([HEAD | {"frames": 1, "rate": 0}], "a rate of"),
+        ([HEAD | {"frames": 1, "source": ""}], "without a name"),
+        ([HEAD | {"frames": 1}, frame(0.0, hand("Middle"))], "Left or Right"),
+        ([HEAD | {"frames": 1}, frame(0.0, hand() | {"landmarks": [[1, 2, 3]]})], "landmarks are not 21 points"),
+        ([HEAD | {"frames": 1}, frame(0.0, hand() | {"world_landmarks": [[1, 2, 1e300]] * 21})], "world_landmarks"),
+        ([HEAD | {"frames": 1}, frame(0.0, hand(), hand(), hand())], "2 at most"),
+        ([{"kind": "else"}], "without a kind"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(messages, problem):
+    with pytest.raises(PacketError, match=problem):
+        fed(*messages)
+
+
+def test_a_video_that_was_refused_leaves_nothing_behind():
+    parser = fed(HEAD | {"frames": 3}, frame(0.1, hand()))
+    with pytest.raises(PacketError):
+        parser.feed(json.dumps(frame(0.05)).encode())
+    with pytest.raises(PacketError, match="the end of no video"):
+        parser.feed(b'{"kind": "end"}')
+    assert parser.take_captures() == []
+
+
+def test_a_page_that_stops_says_why():
+    assembly = CameraVideoAssembly()
+    assembly.feed(HEAD | {"frames": 2.0})
+    assert assembly.feed({"kind": "stopped", "problem": "wave.mp4 is cut off"}) is None
+    assert assembly.problem == "wave.mp4 is cut off"
+
+
+KEYS = ["kind", "hands", "time_s", "frames", "source", "width", "height", "rate", "landmarks", "text", "problem"]
+SCALARS = st.none() | st.booleans() | st.floats() | st.text()
+DOCUMENTS = st.recursive(
+    SCALARS, lambda inside: st.lists(inside) | st.dictionaries(st.sampled_from(KEYS), inside), max_leaves=12
+)
+
+
+@given(DOCUMENTS)
+def test_whatever_comes_is_understood_or_refused(message):
+    parser = fed(HEAD | {"frames": 5})
+    for kind in ("live", "note", "video", "frame", "end", "stopped"):
+        sent = message | {"kind": kind} if isinstance(message, dict) else message
+        try:
+            list(parser.feed(json.dumps(sent).encode()))
+        except PacketError as error:
+            assert str(error)
+
+
+def test_another_version_is_refused(tmp_path):
+    ((_, content),) = fed(*a_video([0.0, 0.04, 0.08])).take_captures()
+    path = tmp_path / "wave.json"
+    path.write_bytes(content.replace(b'"version": 1', b'"version": 2'))
+    with pytest.raises(CaptureError, match=r"version '2\.0', expected 1"):
+        capture.read(path)
+
+
+def test_the_device_opens_a_page_of_this_computer():
+    assert [key for key, device in DEVICES.items() if device.opens_page] == ["camera"]
