@@ -15,14 +15,15 @@ from .. import rotations as rot
 from ..calibration.skin_markers.chain import ShapeParameters, marker_positions
 from ..calibration.skin_markers.fit import proportions
 from ..calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, best_start, fit_poses
-from ..calibration.skin_markers.priors import START_ANGLES, usual_pose_prior
+from ..calibration.skin_markers.priors import START_ANGLES
 from ..generators import Progress, Steps
 from ..joints import SIDES, Side
 from ..kinematics import Pose
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from ..proportions import Proportions, build
 from .landmark_shape import COUNT, HandShapePrior, mean_shape
-from .measurement import Sighting
+from .landmark_table import pose_prior
+from .measurement import Sighting, residuals
 from .motion import MotionPrior
 from .picture_landmarks import PictureLandmarks
 from .take_fit import LIMITS, TakeProblem, TakeState, fit_take
@@ -119,7 +120,7 @@ def start_state(
     facing = _facing(towards)
     guess = landmarks.relief()[known] * mirror
     guess *= _scales(shape, guess)[:, None, None]
-    mean, precision = usual_pose_prior()
+    mean, precision = pose_prior()
     model = PoseModel(shape, np.full((COUNT, 3), 1 / START_SPREAD), mean, precision, LIMITS)
     markers = VisibleMarkers.from_positions(guess @ facing.swapaxes(1, 2))
     poses = best_start(model, [mean, *START_ANGLES], markers, np.ones(COUNT, bool))
@@ -192,9 +193,24 @@ def _fit_frames(
         rows = slice(first, start + PIECE + RUN_UP)
         problem = TakeProblem(sighting.select(rows), MotionPrior(times[rows]), None)
         fitted, _ = fit_take(problem, replace(state, poses=state.poses.select(rows)), POSE_ITERATIONS)
+        trusted = _without_false_frames(problem, fitted)
+        fitted, _ = fit_take(trusted, fitted, POSE_ITERATIONS)
         own = np.arange(start, min(start + PIECE, len(times)))
         result.assign(own, fitted.poses.select(own - first))
     return result
+
+
+def _without_false_frames(problem: TakeProblem, state: TakeState) -> TakeProblem:
+    """The same without frames whose landmarks are far from the fitted hand: the detector saw something else there."""
+    sighting = problem.sighting
+    misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)
+    usual = float(np.median(misses[sighting.seen])) if sighting.seen.any() else 0.0
+    seen = sighting.seen & (misses <= FALSE_FRAME * usual)
+    return replace(problem, sighting=replace(sighting, seen=seen))
+
+
+FALSE_FRAME = 2.5
+"""A frame whose landmarks are so many times as far from the hand as usual is false."""
 
 
 def _camera_hand(side: Side, shape: ShapeParameters, poses: Poses, times: Floats, found: Bools) -> CameraHand:

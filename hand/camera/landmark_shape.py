@@ -2,13 +2,11 @@
 
 A detector's landmarks are not the joints' centres: they lie at offsets from them, in the frame of the bone that ends at
 the joint (for a first joint: that begins there; for the wrist: the palm's), found on renders of hands whose joints are
-known (tools/camera_offsets.py).
+known (tools/benchmarks/camera_table.py).
 """
 
-import json
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from ..calibration.skin_markers.chain import MARKERS, MarkerPositions, ShapePara
 from ..calibration.skin_markers.priors import MEAN, MEAN_PALM, MEAN_ROTATIONS, ShapePrior, apply_step, shape_prior
 from ..calibration.skin_markers.skin_fit import PALM
 from ..joints import DIGITS
+from .landmark_table import landmark_offsets
 from .picture_landmarks import LANDMARK_JOINTS
 
 Floats = NDArray[np.float64]
@@ -32,15 +31,6 @@ _JOINT = np.array([0, *np.tile(np.arange(4), len(DIGITS))])
 _BONE = np.maximum(_JOINT - 1, 0)
 _AT_END = _JOINT > 0
 """(21,) landmarks at the far end of the bone that carries them."""
-
-
-@cache
-def landmark_offsets() -> Floats:
-    """(21, 3) offsets of the landmarks from their joints, as shares of the hand's length."""
-    rows = json.loads(Path(__file__).with_name("landmark_offsets.json").read_text(encoding="utf-8"))["offsets"]
-    offsets = np.array([rows[joint] for joint in LANDMARK_JOINTS], float)
-    offsets.setflags(write=False)
-    return offsets
 
 
 def mean_shape(length: float) -> ShapeParameters:

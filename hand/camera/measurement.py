@@ -3,13 +3,12 @@
 A landmark p of the hand, in the camera's space, lies on its line of sight (u, v), and so far from the hand's middle
 along the line of sight e to it as the detector guesses, d:
 
-    (p_x / p_z − u, p_y / p_z − v) z / σ,        (e · (p − p̄) − s d) / σ_d
+    (p_x / p_z − u, p_y / p_z − v) z / σ,        (e · (p − p̄) − d) / σ_d
 
-z is the hand's distance at the start, so that the residuals are lengths at the hand; s scales the detector's guess to
-the hand's size. Both have Cauchy's weights: a landmark on the wrong finger hardly counts.
+z is the hand's distance at the start, so that the residuals are lengths at the hand. Both have Cauchy's weights: a landmark on the wrong finger hardly counts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +52,6 @@ class Sighting:
         """Return some of the frames."""
         parts = (self.lines, self.depths, self.towards, self.distance, self.seen)
         return Sighting(*(part[frames] for part in parts))
-
-    def scaled(self, factor: float) -> "Sighting":
-        """The same with the detector's depths scaled."""
-        return replace(self, depths=self.depths * factor)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ..calibration.skin_markers.chain import ShapeParameters
 from ..calibration.skin_markers.pose_fit import Poses, free_variables
-from ..calibration.skin_markers.priors import INDEPENDENT_FRAMES, usual_pose_prior
+from ..calibration.skin_markers.priors import INDEPENDENT_FRAMES
 from ..jacobians import ROOT_DOFS
 from ..proportions import adult, build
 from .banded import BandedMatrix
 from .landmark_shape import HandShapePrior, landmark_shape_jacobian, step_shape
+from .landmark_table import pose_prior
 from .measurement import Residuals, Sighting, measured_residuals, measured_rows, pose_rows, residuals
 from .motion import MotionPrior
 
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 
 LIMITS = build(adult("right")).limits
 """(D, 2) rad"""
-POSE_WEIGHT = 0.3
+POSE_WEIGHT = 0.5
 """Weight of the prior of the angles in a frame."""
 TOLERANCE = 1e-4
 """Relative decrease of the cost below which the search ends."""
@@ -54,7 +55,7 @@ class TakeProblem:
     def cost(self, state: TakeState) -> float:
         """The sum of all squares."""
         found = residuals(state.shape, state.poses, self.sighting)
-        mean, precision = usual_pose_prior()
+        mean, precision = pose_prior()
         deviation = state.poses.angles - mean
         cost = float(found.cost().sum()) + POSE_WEIGHT * float(((deviation @ precision) * deviation).sum())
         if self.shape_prior is not None:
@@ -99,7 +100,7 @@ class TakeEquations:
         rows = measured_rows(pose_rows(state.shape, state.poses, found), found, problem.sighting)
         misses = measured_residuals(found)
         matrix, rhs = problem.motion.equations(state.poses)
-        mean, precision = usual_pose_prior()
+        mean, precision = pose_prior()
         transposed = rows.swapaxes(1, 2)
         blocks = matrix.blocks + transposed @ rows
         blocks[:, ROOT_DOFS:, ROOT_DOFS:] += POSE_WEIGHT * precision
