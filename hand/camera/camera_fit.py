@@ -118,15 +118,18 @@ def start_state(
     known = np.flatnonzero(seen)
     towards = _unit(np.append(lines[known].mean(axis=1), np.ones((len(known), 1)), axis=1))
     facing = _facing(towards)
-    guess = landmarks.relief()[known] * mirror
-    guess *= _scales(shape, guess)[:, None, None]
+    relief = landmarks.relief()[known] * mirror
+    scales = _scales(shape, relief)
+    guess = relief * scales[:, None, None]
     mean, precision = pose_prior()
     model = PoseModel(shape, np.full((COUNT, 3), 1 / START_SPREAD), mean, precision, LIMITS)
     markers = VisibleMarkers.from_positions(guess @ facing.swapaxes(1, 2))
     poses = best_start(model, [mean, *START_ANGLES], markers, np.ones(COUNT, bool))
     poses, _ = fit_poses(model, poses, markers, START_ITERATIONS, 1e-3)
     poses, distance = _placed(shape, poses, lines[known])
-    depths = guess[..., 2]
+    if landmarks.has_depths:
+        scales = distance / landmarks.size.focal_length(settings.angle_of_view)
+    depths = relief[..., 2] * scales[:, None]
     nearest = np.abs(np.arange(len(seen))[:, None] - known).argmin(axis=1)
     sighting = Sighting(
         np.where(seen[:, None, None], lines, 0.0), depths[nearest], towards[nearest], distance[nearest], seen

@@ -58,13 +58,18 @@ class PictureLandmarks:
         lines: Floats = pixels / self.size.focal_length(angle_of_view)
         return lines
 
+    @property
+    def has_depths(self) -> bool:
+        """Whether the source gives the depths of the landmarks in the picture."""
+        return bool(np.any(self.points[..., 2] != 0, where=np.isfinite(self.points[..., 2])))
+
     def relief(self) -> Floats:
-        """The hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in a unit of its own.
+        """The hand's shape (F, 21, 3) as the detector guesses it, about the landmarks' mean, in pixels.
 
         The picture's own depths are nearer to the truth than those of the world landmarks (docs/explanation/camera.md),
-        which are taken where a source leaves the former out.
+        which are taken, in m, where a source leaves the former out.
         """
         pixels = self.points * [self.size.width, self.size.height, self.size.width]
-        guess = pixels if np.any(self.points[..., 2] != 0, where=np.isfinite(self.points[..., 2])) else self.world
+        guess = pixels if self.has_depths else self.world
         centred: Floats = guess - guess.mean(axis=1, keepdims=True)
         return centred
