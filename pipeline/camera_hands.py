@@ -27,8 +27,9 @@ CAMERA_UP = "-y"
 def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
     """Replace world landmarks by hands fitted in the picture, where the capture has landmarks in it.
 
-    A recipe with `landmarks="world"` keeps the world landmarks. The markers are all joints of each hand, in metres about the camera, Z up. Frames without the hand are predicted and
-    marked so. Markers without pictures are returned as they are.
+    A recipe with `landmarks="world"` keeps the world landmarks. The markers are all joints of each hand, in metres
+    about the camera, Z up. Frames without the hand are predicted and marked so. Markers without pictures are returned
+    as they are.
     """
     if not markers.pictures:
         return markers

@@ -2,8 +2,8 @@
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
 of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected; beside world landmarks, with the picture's size, they are what a hand is fitted to (hand/camera). Handedness is
-what the source claims, and often mirrored.
+rejected; beside world landmarks, and with the picture's size, they are what a hand is fitted to (hand/camera).
+Handedness is what the source claims, and often mirrored.
 """
 
 from itertools import zip_longest

@@ -1,4 +1,4 @@
-"""What was measured once for the fit (tools/benchmarks/camera_table.py): where landmarks lie on a hand, and usual poses."""
+"""What was measured once (tools/benchmarks/camera_table.py): where landmarks lie on a hand, and usual poses."""
 
 import json
 from functools import cache

@@ -5,7 +5,8 @@ along the line of sight e to it as the detector guesses, d:
 
     (p_x / p_z − u, p_y / p_z − v) z / σ,        (e · (p − p̄) − d) / σ_d
 
-z is the hand's distance at the start, so that the residuals are lengths at the hand. Both have Cauchy's weights: a landmark on the wrong finger hardly counts.
+z is the hand's distance at the start, so that the residuals are lengths at the hand. Both have Cauchy's weights: a
+landmark on the wrong finger hardly counts.
 """
 
 from dataclasses import dataclass

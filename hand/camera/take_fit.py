@@ -1,8 +1,8 @@
 """Fit a right hand's shape, and its pose in every frame of a take, to what is seen of it.
 
-Levenberg-Marquardt on all poses and the shape at once. Poses are tied to their neighbours (motion.py), so that a frame's
-depth is told by the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000, 6.1).
-Angles at a limit that a step would cross stay fixed in that step.
+Levenberg-Marquardt on all poses and the shape at once. Poses are tied to their neighbours (motion.py), so that a
+frame's depth is told by the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000,
+6.1). Angles at a limit that a step would cross stay fixed in that step.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Landmarks of rendered videos and their truth, kept small: tests/data/camera, so that solving is tested without a browser.
+"""Landmarks of rendered videos and their truth, kept small in tests/data/camera: solving is tested without a browser.
 
 A file is JSON in gzip: the landmarks as a camera writes them, with `truth`: the 21 joints in the camera's space in mm,
 X right, Y down, Z away.

@@ -48,11 +48,11 @@ def aligned_mm(points: Floats, onto: Floats) -> float:
     total = []
     for a, b in zip(points, onto, strict=True):
         if np.isfinite(a).all():
-            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-            u, s, vt = np.linalg.svd(b.T @ a)
+            ours, theirs = a - a.mean(axis=0), b - b.mean(axis=0)
+            u, s, vt = np.linalg.svd(theirs.T @ ours)
             flip = np.array([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
-            turned = a @ ((u * flip) @ vt).T * (s @ flip) / (a**2).sum()
-            total.append(np.linalg.norm(turned - b, axis=1).mean())
+            turned = ours @ ((u * flip) @ vt).T * (s @ flip) / (ours**2).sum()
+            total.append(np.linalg.norm(turned - theirs, axis=1).mean())
     return 1000 * float(np.mean(total))
 
 

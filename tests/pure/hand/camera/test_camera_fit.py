@@ -30,7 +30,7 @@ VIEWS = {"palm": 180.0, "back": 0.0, "oblique": 130.0}
 
 
 def take(side: Side, view: str) -> tuple[PictureLandmarks, Floats, Floats]:
-    """Landmarks of a hand that closes and opens while it turns and moves; times; joints (F, 21, 3) m, without offsets."""
+    """Landmarks of a hand that closes and opens while it turns and moves; times; its joints (F, 21, 3) m."""
     hand = build(adult("right"))
     part = (1 - np.cos(np.linspace(0, 2 * np.pi, FRAMES)))[:, None] / 2
     angles = poses.angles(hand, "relaxed") + part * (poses.angles(hand, "grip-ball") - poses.angles(hand, "relaxed"))
@@ -108,7 +108,7 @@ def test_angles_stay_within_limits() -> None:
 
 
 def test_noise_of_pixels_moves_joints_by_little() -> None:
-    landmarks, times, joints = take("right", "palm")
+    landmarks, times, _ = take("right", "palm")
     noise = np.random.default_rng(1).normal(0, 3, (FRAMES, 21, 2)) / [SIZE.width, SIZE.height]
     shaken = landmarks.points.copy()
     shaken[..., :2] += noise
