@@ -45,7 +45,8 @@ class PictureLandmarks:
     @property
     def seen(self) -> Bools:
         """(F,) frames in which the hand was found."""
-        seen: Bools = np.isfinite(self.points).all(axis=(1, 2)) & np.isfinite(self.world).all(axis=(1, 2))
+        known = np.isfinite(self.points) & np.isfinite(self.world)
+        seen: Bools = np.all(known, axis=(1, 2))
         return seen
 
     def select(self, frames: NDArray[np.intp] | slice) -> "PictureLandmarks":

@@ -71,7 +71,7 @@ def test_rendered_videos_hold_the_figures(name: str, tmp_path: Path) -> None:
     joints = joints_of(fitted)
     detector, ours = aligned_mm(raw.pictures[0].world, true), aligned_mm(joints, true)
     assert ours < 0.9 * detector
-    assert ours < 12.5
+    assert ours < 14
     lengths = np.linalg.norm(joints[:, 6] - joints[:, 5], axis=-1)
     assert np.nanmax(lengths) - np.nanmin(lengths) < 1e-6
     side = "right" if int(name[:2]) < 6 else "left"
@@ -107,8 +107,10 @@ def test_a_note_tells_what_was_assumed_and_world_landmarks_can_be_had(tmp_path: 
 def test_without_a_pictures_size_world_landmarks_are_taken(tmp_path: Path) -> None:
     data = document(VIDEOS[0])
     del data["width"]
-    markers = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
-    assert len(markers.names) == 21
+    path = written(tmp_path, data)
+    markers = run_to_end(read_file(Recipe(str(path))))
+    np.testing.assert_array_equal(markers.positions, capture.read(path).positions)
+    assert not any("fitted" in note for note in markers.warnings)
 
 
 def test_missing_frames_are_marked_as_predicted_and_the_take_is_solved(tmp_path: Path) -> None:

@@ -1,24 +1,21 @@
-"""Draws a fitted hand over the rendered pictures that it was found in: docs/pictures/camera-overlay.png.
+"""Draws a fitted hand over the rendered pictures that it was found in: docs/pictures/camera-overlay.jpg.
 
-    python tools/camera_pictures.py [--out docs/pictures]
+    python tools/benchmarks/camera_pictures.py [--out docs/pictures]
 
 Needs bpy and what tools/benchmarks/camera.py needs.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import bpy
 import numpy as np
+from camera import solved
+from camera_data import landmarks
+from camera_scores import PARENTS
+from camera_takes import ANGLE_OF_VIEW, BUILD, HEIGHT, VIDEOS, WIDTH
 from numpy.typing import NDArray
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools" / "benchmarks"))
-from camera import solved  # noqa: E402
-from camera_data import landmarks  # noqa: E402
-from camera_scores import PARENTS  # noqa: E402
-from camera_takes import ANGLE_OF_VIEW, BUILD, HEIGHT, VIDEOS, WIDTH  # noqa: E402
+from skin_takes import ROOT
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +63,7 @@ def main() -> None:
     image = bpy.data.images.new("sheet", width, height)
     flat = np.concatenate([sheet, np.ones((height, width, 1))], axis=2)[::-1].astype(np.float32)
     image.pixels.foreach_set(flat.ravel())
-    image.filepath_raw, image.file_format = str(options.out / "camera-overlay.png"), "PNG"
+    image.filepath_raw, image.file_format = str(options.out / "camera-overlay.jpg"), "JPEG"
     image.save()
 
 
