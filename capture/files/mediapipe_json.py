@@ -21,6 +21,10 @@ from .hand_json import MAX_HANDS, Json, claim_from, frames_of, points_from, rate
 LANDMARKS = LANDMARK_JOINTS
 MAX_PICTURE_HANDS = 4
 """Most hands that are followed through a camera's picture."""
+PALM_LANDMARKS = [0, 5, 9, 13, 17]
+"""The wrist and the knuckles."""
+MIN_EXTENT = 1e-3
+"""The least extent of a palm that is one: a share of the picture, and m."""
 MAX_PICTURE_SIZE = 65536
 """Pixels."""
 CAMERA_RATE = 30.0
@@ -106,8 +110,11 @@ def _pictures(frames: list[list[HandSample]], size: PictureSize | None) -> tuple
 
 
 def _is_in_picture(hand: HandSample) -> bool:
-    """Whether all landmarks of a hand are known, and near the picture."""
-    return hand.picture is not None and bool((np.abs(hand.picture) < 10).all() and (np.abs(hand.joints) < 10).all())
+    """Whether all landmarks of a hand are known and near the picture, and its palm is wider than a point."""
+    if hand.picture is None or not ((np.abs(hand.picture) < 10).all() and (np.abs(hand.joints) < 10).all()):
+        return False
+    palms = (hand.picture[PALM_LANDMARKS, :2], hand.joints[PALM_LANDMARKS])
+    return all(float(np.ptp(palm, axis=0).max()) > MIN_EXTENT for palm in palms)
 
 
 def _is_hand(value: Json) -> bool:

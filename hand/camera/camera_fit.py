@@ -130,7 +130,7 @@ def start_state(
     if landmarks.has_depths:
         scales = distance / landmarks.size.focal_length(settings.angle_of_view)
     depths = relief[..., 2] * scales[:, None]
-    nearest = np.abs(np.arange(len(seen))[:, None] - known).argmin(axis=1)
+    nearest = _nearest(known, len(seen))
     sighting = Sighting(
         np.where(seen[:, None, None], lines, 0.0), depths[nearest], towards[nearest], distance[nearest], seen
     )
@@ -138,6 +138,15 @@ def start_state(
 
 
 START_ITERATIONS = 8
+
+
+def _nearest(known: Ints, frames: int) -> Ints:
+    """(F,) for each frame, the index of the nearest among the frames (N,) that are known, ascending."""
+    every = np.arange(frames)
+    after = np.clip(np.searchsorted(known, every), 0, len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest: Ints = np.where(every - known[before] <= known[after] - every, before, after)
+    return nearest
 
 
 def _unit(vectors: Floats) -> Floats:

@@ -113,6 +113,19 @@ def test_without_a_pictures_size_world_landmarks_are_taken(tmp_path: Path) -> No
     assert not any("fitted" in note for note in markers.warnings)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_landmarks_of_no_hand_are_fitted_within_limits_or_left_out(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    data = document(VIDEOS[0])
+    data["frames"] = data["frames"][:12]
+    for number, frame in enumerate(data["frames"]):
+        for hand in frame["hands"]:
+            points = random.uniform(-3, 3, (2, 21, 3)) if number % 2 else np.full((2, 21, 3), random.uniform())
+            hand["landmarks"], hand["world_landmarks"] = points.tolist()
+    markers = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
+    assert np.isfinite(markers.positions[markers.seen]).all()
+
+
 def test_missing_frames_are_marked_as_predicted_and_the_take_is_solved(tmp_path: Path) -> None:
     data = document(VIDEOS[0])
     data["frames"] = data["frames"][:40]
