@@ -92,7 +92,7 @@ def hand_length_property() -> Any:
         name="Hand Length",
         description="Length of the hand before the camera, from the wrist to the tip of the straight middle finger. "
         "0 assumes an adult's",
-        subtype=scale.subtype,
+        subtype="DISTANCE_CAMERA",
         default=0.0,
         min=0.0,
         max=scale.factor,

@@ -14,7 +14,7 @@ from ...errors import HandError
 from .. import rotations as rot
 from ..calibration.skin_markers.chain import ShapeParameters, marker_positions
 from ..calibration.skin_markers.fit import proportions
-from ..calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, best_start, fit_poses
+from ..calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, best_start, fit_poses, solve
 from ..calibration.skin_markers.priors import START_ANGLES
 from ..generators import Progress, Steps
 from ..joints import SIDES, Side
@@ -90,7 +90,8 @@ def fit_camera_hand(landmarks: PictureLandmarks, times: Floats, settings: Camera
 
 def _evenly(frames: Ints, count: int) -> Ints:
     """So many of the frames, evenly spaced."""
-    return frames[np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).astype(int))]
+    chosen: Ints = frames[np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).astype(int))]
+    return chosen
 
 
 def _fit_shape(
@@ -188,7 +189,7 @@ def _placed(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses,
     known = (lines * local[..., 2:] - local[..., :2]).reshape(frames, -1, 1)
     flat = rows.reshape(frames, -1, 3)
     transposed = flat.swapaxes(1, 2)
-    positions = np.linalg.solve(transposed @ flat, transposed @ known)[..., 0]
+    positions = solve(transposed @ flat, transposed @ known)[..., 0]
     distance = np.maximum((positions[:, None] + local)[..., 2].mean(axis=1), 0.05)
     return Poses(poses.rotations, positions, poses.angles), distance
 

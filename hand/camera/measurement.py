@@ -51,8 +51,9 @@ class Sighting:
 
     def select(self, frames: "NDArray[np.intp] | slice") -> "Sighting":
         """Return some of the frames."""
-        parts = (self.lines, self.depths, self.towards, self.distance, self.seen)
-        return Sighting(*(part[frames] for part in parts))
+        return Sighting(
+            self.lines[frames], self.depths[frames], self.towards[frames], self.distance[frames], self.seen[frames]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calibration.skin_markers.chain import ShapeParameters
-from ..calibration.skin_markers.pose_fit import Poses, free_variables
+from ..calibration.skin_markers.pose_fit import Poses, free_variables, solve
 from ..calibration.skin_markers.priors import INDEPENDENT_FRAMES
 from ..jacobians import ROOT_DOFS
 from ..proportions import adult, build
@@ -49,7 +49,8 @@ class TakeProblem:
     """None keeps the shape as it is."""
 
     @property
-    def _shape_weight(self) -> float:
+    def shape_weight(self) -> float:
+        """Weight of the shape's prior, to balance more frames than are independent."""
         return max(len(self.sighting) / INDEPENDENT_FRAMES, 1.0)
 
     def cost(self, state: TakeState) -> float:
@@ -59,7 +60,7 @@ class TakeProblem:
         deviation = state.poses.angles - mean
         cost = float(found.cost().sum()) + POSE_WEIGHT * float(((deviation @ precision) * deviation).sum())
         if self.shape_prior is not None:
-            cost += self._shape_weight * float((self.shape_prior.residuals(state.shape)[0] ** 2).sum())
+            cost += self.shape_weight * float((self.shape_prior.residuals(state.shape)[0] ** 2).sum())
         return cost + self.motion.cost(state.poses)
 
     def step(self, state: TakeState, equations: "TakeEquations", damping: float) -> TakeState:
@@ -74,7 +75,9 @@ class TakeProblem:
         shared, width = equations.shared.copy(), equations.shared.shape[0]
         shared[np.arange(width), np.arange(width)] *= 1 + damping
         eliminated = mixed.reshape(-1, width).T @ solved.reshape(-1, width + 1)
-        shape_step = np.linalg.solve(shared - eliminated[:, :-1], equations.rhs_shared - eliminated[:, -1])
+        shape_step: Floats = solve(shared - eliminated[:, :-1], (equations.rhs_shared - eliminated[:, -1])[:, None])[
+            :, 0
+        ]
         poses = _moved(state.poses, solved[..., -1] - solved[..., :-1] @ shape_step)
         return TakeState(step_shape(state.shape, shape_step), poses)
 
@@ -119,7 +122,7 @@ class TakeEquations:
         rows = measured_rows(state.poses.rotations[:, None] @ local, found, problem.sighting)
         assert problem.shape_prior is not None
         expected, jacobian = problem.shape_prior.residuals(state.shape)
-        weight, flat = problem._shape_weight, rows.reshape(-1, rows.shape[-1])
+        weight, flat = problem.shape_weight, rows.reshape(-1, rows.shape[-1])
         shared = flat.T @ flat + weight * jacobian.T @ jacobian
         return transposed @ rows, shared, flat.T @ misses.ravel() - weight * jacobian.T @ expected
 

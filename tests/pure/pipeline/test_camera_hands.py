@@ -142,7 +142,7 @@ def test_missing_frames_are_marked_as_predicted_and_the_take_is_solved(tmp_path:
 @pytest.mark.parametrize(
     ("field", "value"), [("angle_of_view", 1.0), ("angle_of_view", 179.0), ("hand_length", 0.0), ("landmarks", "image")]
 )
-def test_settings_out_of_range_are_refused(field: str, value: object) -> None:
+def test_settings_out_of_range_are_refused(field: str, value: Any) -> None:
     with pytest.raises(RecipeError, match=field):
         Recipe("hands.json", **{field: value})
 

@@ -64,11 +64,12 @@ def fit(landmarks: PictureLandmarks, times: Floats, length: float = LENGTH) -> C
 
 
 def joints_of(hand: CameraHand) -> Floats:
-    return joint_frames(hand.pose.hand, hand.pose)[:, ROWS][..., :3, 3]
+    joints: Floats = joint_frames(hand.pose.hand, hand.pose)[:, ROWS][..., :3, 3]
+    return joints
 
 
 def errors_mm(hand: CameraHand, joints: Floats) -> Floats:
-    return 1000 * np.linalg.norm(joints_of(hand) - joints, axis=-1)
+    return np.asarray(1000 * np.linalg.norm(joints_of(hand) - joints, axis=-1))
 
 
 @pytest.mark.parametrize("view", VIEWS)
