@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-SIDE_FRAMES, SHAPE_FRAMES = 40, 200
+SHAPE_FRAMES = 200
 """Most frames by which the side is decided and the bones are measured."""
 PIECE, RUN_UP = 600, 45
 """Frames of a take that are fitted at once, and those before and after them that are fitted along."""
@@ -77,12 +77,13 @@ def fit_camera_hand(landmarks: PictureLandmarks, times: Floats, settings: Camera
     seen = np.flatnonzero(landmarks.seen)
     if not len(seen):
         raise HandError("the hand is found in no frame of the take")
-    yield Progress(0.0, "Finding the hand's side")
-    few = _evenly(seen, SIDE_FRAMES)
-    fits = {side: _fit_shape(landmarks, times, few, side, settings) for side in SIDES}
+    some = _evenly(seen, SHAPE_FRAMES)
+    fits = {}
+    for number, tried in enumerate(SIDES):
+        yield Progress(0.25 * number, "Measuring the hand")
+        fits[tried] = _fit_shape(landmarks, times, some, tried, settings)
     side = min(SIDES, key=lambda one: fits[one][1])
-    yield Progress(0.2, f"Measuring the {side} hand")
-    shape = _fit_shape(landmarks, times, _evenly(seen, SHAPE_FRAMES), side, settings)[0].shape
+    shape = fits[side][0].shape
     yield Progress(0.5, f"Fitting the {side} hand to the picture")
     poses = yield from _fit_frames(landmarks, times, side, shape, settings)
     return _camera_hand(side, shape, poses, times, landmarks.seen)
