@@ -32,6 +32,8 @@ class HandSample:
     """The hand's size, in the unit of `position`."""
     hand_id: str = ""
     """The source's id of the hand; empty if it has none."""
+    picture: Floats | None = None
+    """(21, 3) landmarks in a camera's picture, as PictureLandmarks has them; None if the source gives none."""
 
     @classmethod
     def of(cls, claim: str, joints: Floats, hand_id: str = "") -> "HandSample":

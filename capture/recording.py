@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import CaptureError
 from ..hand import rotations as rot
+from ..hand.camera.picture_landmarks import PictureLandmarks
 from .conventions import MAX_COORDINATE_M, METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .marker_labels import quoted
 from .markers import Floats, Markers
@@ -44,6 +45,8 @@ class Recording:
     """True if the format defines the axes, so that the data are not examined."""
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
+    pictures: tuple[PictureLandmarks, ...] = ()
+    """The hands' landmarks in the picture of a camera, over F frames each; of other hands than the names', perhaps."""
     warnings: tuple[str, ...] = ()
 
 
@@ -87,6 +90,7 @@ def to_markers(
         format=recording.format,
         rotations=None if rotations is None else np.ascontiguousarray(rotations[clock.frames]),
         timecode=recording.timecode,
+        pictures=tuple(hand.select(clock.frames) for hand in recording.pictures),
         warnings=recording.warnings + unit_notes + up_notes + clock.warnings,
     )
 

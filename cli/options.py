@@ -17,6 +17,7 @@ from ..pipeline.recipe import (
     INTOS,
     KEEPS,
     LABELS,
+    LANDMARKS,
     MARKERS_ON,
     SCALES,
     UNITS,
@@ -53,6 +54,27 @@ def add_rate(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_camera(parser: argparse.ArgumentParser) -> None:
+    """Add what is known of the camera and the hand, for landmarks in its picture."""
+    parser.add_argument(
+        "--landmarks",
+        choices=LANDMARKS,
+        help="for landmarks of a camera: fit a hand to them in the picture (the default), or take world landmarks",
+    )
+    parser.add_argument(
+        "--angle-of-view",
+        type=float,
+        metavar="DEG",
+        help="angle of view of the camera across the picture's longer side; by default 60",
+    )
+    parser.add_argument(
+        "--hand-length",
+        type=float,
+        metavar="M",
+        help="length in m of the hand before the camera, wrist to middle fingertip; by default an adult's",
+    )
+
+
 def add_hand(parser: argparse.ArgumentParser) -> None:
     """Add the choice of hands."""
     parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto takes all that are in it")
@@ -85,6 +107,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     """Add the options of `info`."""
     add_reading(parser)
     add_rate(parser)
+    add_camera(parser)
     add_animation(parser)
     add_hand(parser)
     add_labels(parser)
@@ -104,6 +127,7 @@ def add_labels_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("learn",), help="what to do")
     add_reading(parser)
     add_rate(parser)
+    add_camera(parser)
     add_animation(parser)
     add_hand(parser)
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="maps labels to joints")
@@ -122,6 +146,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     )
     add_reading(parser)
     add_rate(parser)
+    add_camera(parser)
     add_animation(parser)
     add_hands(parser)
     parser.add_argument(
@@ -178,6 +203,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `solve`."""
     add_reading(parser)
     add_rate(parser)
+    add_camera(parser)
     add_animation(parser)
     add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
@@ -295,6 +321,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None)
         for name in (
+            *("landmarks", "angle_of_view", "hand_length"),
             *("unit", "up", "animation", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
             *(
                 "rig",

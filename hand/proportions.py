@@ -127,6 +127,10 @@ _ADULT = Proportions(
 )
 
 
+MIN_LENGTH, MAX_LENGTH = 0.01, 10.0
+"""m, of a hand from the wrist to the middle finger's tip."""
+
+
 def adult(side: Side, size: float = _ADULT.size) -> Proportions:
     """Return the proportions of a mean adult hand.
 
@@ -137,8 +141,10 @@ def adult(side: Side, size: float = _ADULT.size) -> Proportions:
     Raises:
         HandError: the size is outside 0.01..10 m.
     """
-    if not 0.01 <= size <= 10:
-        raise HandError(f"a hand of {size:.4g} m was asked for, it must be from 0.01 to 10 m long")
+    if not MIN_LENGTH <= size <= MAX_LENGTH:
+        raise HandError(
+            f"a hand of {size:.4g} m was asked for, it must be from {MIN_LENGTH:g} to {MAX_LENGTH:g} m long"
+        )
     right = _ADULT.scaled(size / _ADULT.size)
     return right if side == "right" else right.mirrored()
 

@@ -17,7 +17,16 @@ from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
 from .load_capture import describe_capture, found_hands, relative, show_capture
-from .reading_properties import rate_property, unit_property, up_property
+from .reading_properties import (
+    CAMERA_PROPERTIES,
+    angle_of_view_property,
+    camera_reading,
+    hand_length_property,
+    landmarks_property,
+    rate_property,
+    unit_property,
+    up_property,
+)
 from .reports import tell
 from .scene_recipe import recipe_for
 from .setting_properties import plain
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event, Scene
 
 
-FROM_SCENE = ("unit", "up", "rate", "start")
+FROM_SCENE = ("unit", "up", "rate", "start", *CAMERA_PROPERTIES)
 """Options that are kept with the scene."""
 
 
@@ -78,6 +87,9 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
     unit: unit_property()
     up: up_property()
     rate: rate_property()
+    landmarks: landmarks_property()
+    angle_of_view: angle_of_view_property()
+    hand_length: hand_length_property()
     start: IntProperty(name="Start Frame", description="Frame of the scene on which the capture begins", default=1)
     set_rate: BoolProperty(
         name="Set Scene Frame Rate", description="Give the scene the capture's frame rate", default=False
@@ -109,6 +121,9 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
         column = layout.column(heading="File")
         for name in ("unit", "up", "rate"):
             column.prop(self, name)
+        column = layout.column(heading="Camera")
+        for name in CAMERA_PROPERTIES:
+            column.prop(self, name)
         column = layout.column(heading="Scene")
         for name in ("start", "set_rate", "set_range"):
             column.prop(self, name)
@@ -122,8 +137,9 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
         """Read the capture and find its hands."""
         self._chosen = {name: self._choice(context, name) for name in FROM_SCENE}
         rate = plain(self._chosen["rate"]) or None
+        camera = camera_reading(*(self._chosen[name] for name in CAMERA_PROPERTIES))
         yield from self.read(
-            context, relative(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate
+            context, relative(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate, **camera
         )
         frame_rate = self._markers.rate if self.set_rate else scene_rate(context.scene)
         # Raises RigError before anything is changed.

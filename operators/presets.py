@@ -23,6 +23,7 @@ SUBFOLDER = "knuckle"
 """The folder of the presets in Blender's folder of presets."""
 SUFFIX = ".json"
 OF_ONE_CAPTURE = {
+    *("landmarks", "angle_of_view", "hand_length"),
     *("capture", "unit", "up", "start", "end", "subject", "mirror", "markers", "performer"),
     *("rig", "armature", "mappings"),
 }

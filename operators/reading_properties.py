@@ -1,11 +1,21 @@
 """Properties that say how a capture's file is read: the same in the sidebar and in the import dialogue."""
 
+from math import degrees as degrees_of
+from math import radians
 from typing import Any
 
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
+from ..hand.camera.picture_landmarks import MAX_ANGLE_OF_VIEW, MIN_ANGLE_OF_VIEW
+from ..hand.proportions import MIN_LENGTH
+from ..pipeline.camera_hands import ANGLE_OF_VIEW
+from .setting_choices import LANDMARKS_ITEMS
+from .setting_properties import UNITS, plain
+
+CAMERA_PROPERTIES = ("landmarks", "angle_of_view", "hand_length")
+"""The properties that say how a camera's landmarks are read."""
 
 
 def unit_property() -> Any:
@@ -50,3 +60,55 @@ def rate_property() -> Any:
         precision=2,
         options=set(),
     )
+
+
+def landmarks_property() -> Any:
+    """Make the property that chooses which of a camera's landmarks are used."""
+    return EnumProperty(
+        name="Camera Landmarks",
+        description="How the landmarks of a hand before a camera are used",
+        items=LANDMARKS_ITEMS,
+        options=set(),
+    )
+
+
+def angle_of_view_property() -> Any:
+    """Make the property of the camera's angle of view; 0 assumes one."""
+    return FloatProperty(
+        name="Angle of View",
+        description=f"Angle of view of the camera across the picture's longer side. 0 assumes {ANGLE_OF_VIEW:g}°",
+        subtype="ANGLE",
+        default=0.0,
+        min=0.0,
+        max=radians(MAX_ANGLE_OF_VIEW),
+        options=set(),
+    )
+
+
+def hand_length_property() -> Any:
+    """Make the property of the length of the hand before the camera, in mm; 0 assumes an adult's."""
+    scale = UNITS["m"]
+    return FloatProperty(
+        name="Hand Length",
+        description="Length of the hand before the camera, from the wrist to the tip of the straight middle finger. "
+        "0 assumes an adult's",
+        subtype="DISTANCE_CAMERA",
+        default=0.0,
+        min=0.0,
+        max=scale.factor,
+        precision=1,
+        options=set(),
+    )
+
+
+def camera_reading(landmarks: str, angle_of_view: float, hand_length: float) -> dict[str, Any]:
+    """Return the fields of a recipe for values of these properties: those that are too small to mean anything are off.
+
+    angle_of_view: rad. hand_length: mm.
+    """
+    degrees, metres = plain(degrees_of(angle_of_view)), plain(hand_length) / UNITS["m"].factor
+    return {
+        "landmarks": landmarks,
+        "angle_of_view": degrees if degrees >= MIN_ANGLE_OF_VIEW else None,
+        "hand_length": metres if metres >= MIN_LENGTH else None,
+    }

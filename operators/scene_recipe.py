@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from math import radians
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -18,7 +19,8 @@ from ..rig.blend_text import is_storable
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import CAPTURE_PROPERTY, is_markers, set_transform, transform_in_scene
 from ..solvers import make, make_smoothing
-from .setting_properties import assign, changed, plain
+from .reading_properties import camera_reading
+from .setting_properties import UNITS, assign, changed, plain
 from .settings import LAST_FRAME
 from .solver_settings import chosen_settings
 
@@ -64,6 +66,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         up=chosen.up,
         rate=plain(chosen.rate) or None,
         animation=chosen.animation,
+        **camera_reading(chosen.landmarks, chosen.angle_of_view, chosen.hand_length),
         start=chosen.first if chosen.use_range else None,
         end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
         hand=chosen.hand,
@@ -145,6 +148,9 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "up": ("up", recipe.up),
         "rate": ("rate", recipe.rate or 0.0),
         "animation": ("animation", recipe.animation),
+        "landmarks": ("landmarks", recipe.landmarks),
+        "angle_of_view": ("angle_of_view", radians(recipe.angle_of_view or 0.0)),
+        "hand_length": ("hand_length", UNITS["m"].factor * (recipe.hand_length or 0.0)),
         "start": ("first", recipe.start or 1),
         "end": ("last", recipe.end or LAST_FRAME),
         "hand": ("hand", recipe.hand),

@@ -7,6 +7,11 @@ HAND_ITEMS = (
     ("both", "Both", "Both hands; a capture of one hand is an error"),
 )
 
+LANDMARKS_ITEMS = (
+    ("picture", "Picture", "Fit a hand of constant bones to the landmarks in the camera's picture"),
+    ("world", "World", "Take the world landmarks of the detector as they are"),
+)
+
 LABEL_ITEMS = (
     ("auto", "Auto", "By label; if the labels are unknown, by the shape and motion of the hand"),
     ("names", "Labels", "By label only"),

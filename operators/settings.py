@@ -12,7 +12,15 @@ from ..rig.binding import is_armature
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, set_timing
 from .purposes import purpose_property
-from .reading_properties import animation_property, rate_property, unit_property, up_property
+from .reading_properties import (
+    angle_of_view_property,
+    animation_property,
+    hand_length_property,
+    landmarks_property,
+    rate_property,
+    unit_property,
+    up_property,
+)
 from .setting_choices import (
     DRIVE_ITEMS,
     HAND_ITEMS,
@@ -87,6 +95,9 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     up: up_property()
     rate: rate_property()
     animation: animation_property()
+    landmarks: landmarks_property()
+    angle_of_view: angle_of_view_property()
+    hand_length: hand_length_property()
     use_range: BoolProperty(
         name="Capture Range", description="Solve only a range of the capture's frames", options=NOT_ANIMATED
     )

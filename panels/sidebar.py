@@ -10,6 +10,7 @@ from ..capture.devices.raw_take import SUFFIX as RAW_TAKE
 from ..capture.scene_files import armature_name
 from ..operators.presets import SUBFOLDER, SUFFIX, KNUCKLE_OT_add_preset, KNUCKLE_OT_load_preset
 from ..operators.purposes import ADVANCED, purpose_of
+from ..operators.reading_properties import CAMERA_PROPERTIES
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, chosen_settings
 from ..rig import markers_object
@@ -64,6 +65,8 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.prop(chosen, "up")
             body.prop(chosen, "rate")
             body.prop(chosen, "animation")
+            for name in CAMERA_PROPERTIES:
+                body.prop(chosen, name)
             body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"

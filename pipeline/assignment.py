@@ -31,6 +31,7 @@ from ..hand.marker_sets import (
 )
 from ..hand.measured_hand import MeasuredHand, apply_skin_fit
 from . import performer
+from .camera_hands import fit_camera_hands
 from .labelling import LabelledMarkers, keep_labels, label_by_shape, map_label
 from .performer import Performer
 from .recipe import Recipe
@@ -64,7 +65,8 @@ Reader = Callable[[Recipe], Steps[Markers]]
 def read_file(recipe: Recipe) -> Steps[Markers]:
     """Read the recipe's capture, a file of a format that Knuckle reads itself. Raises CaptureError."""
     yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-    return captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up, rate=recipe.rate)
+    return (yield from fit_camera_hands(recipe, markers))
 
 
 def read(recipe: Recipe, markers: Markers | None = None) -> Markers:

@@ -10,7 +10,9 @@ from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
 from ..capture.timestamps import MAX_RATE_HZ
 from ..errors import RecipeError
+from ..hand.camera.picture_landmarks import MAX_ANGLE_OF_VIEW, MIN_ANGLE_OF_VIEW
 from ..hand.joints import DIGITS
+from ..hand.proportions import MAX_LENGTH, MIN_LENGTH
 from .capture_transform import NO_TRANSFORM, CaptureTransform
 
 HandChoice = Literal["auto", "left", "right", "both"]
@@ -27,6 +29,9 @@ KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
 
 ScaleChoice = Literal["hand", "world"]
 SCALES: tuple[ScaleChoice, ...] = get_args(ScaleChoice)
+
+LandmarksChoice = Literal["picture", "world"]
+LANDMARKS: tuple[LandmarksChoice, ...] = get_args(LandmarksChoice)
 
 AnglesChoice = Literal["solved", "device"]
 ANGLES: tuple[AnglesChoice, ...] = get_args(AnglesChoice)
@@ -64,6 +69,13 @@ class Recipe:
     """Frames per second of the capture; null goes by the file's times, or its own rate."""
     animation: str = ""
     """Animation to read from an FBX, glTF or USD file that holds several; empty reads the one that Blender plays."""
+    landmarks: LandmarksChoice = "picture"
+    """For landmarks of a camera: fit a hand of constant bones to them in the `picture`, or take the `world` landmarks
+    as they are."""
+    angle_of_view: float | None = None
+    """The camera's angle of view in degrees, across the picture's longer side; null assumes 60."""
+    hand_length: float | None = None
+    """Length in m of the hand before a camera, from the wrist to the middle finger's tip; null assumes an adult's."""
     start: int | None = None
     """First frame to use, counted from 1."""
     end: int | None = None
@@ -132,6 +144,9 @@ class Recipe:
         _check_choice("into", self.into, INTOS)
         _check_choice("keep", self.keep, KEEPS)
         _check_choice("keep_scale", self.keep_scale, SCALES)
+        _check_choice("landmarks", self.landmarks, LANDMARKS)
+        _check_range("angle_of_view", self.angle_of_view, MIN_ANGLE_OF_VIEW, MAX_ANGLE_OF_VIEW, "degrees")
+        _check_range("hand_length", self.hand_length, MIN_LENGTH, MAX_LENGTH, "m")
         _check_choice("unit", self.unit, UNITS)
         _check_choice("up", self.up, UP_AXES)
         if self.start is not None and self.start < 1:
@@ -151,6 +166,11 @@ class Recipe:
             _check_choice("digit", digit, DIGITS)
         if self.fps is not None and not 0 < self.fps <= 10_000:
             raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
+
+
+def _check_range(name: str, found: float | None, least: float, most: float, unit: str) -> None:
+    if found is not None and not least <= found <= most:
+        raise RecipeError(f"{name} is {found:g}, expected {least:g} to {most:g} {unit}")
 
 
 def _check_choice(name: str, found: object, allowed: tuple[str, ...]) -> None:

@@ -2,7 +2,8 @@
 
 Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
 of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
-rejected. Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
+rejected; beside world landmarks, and with the picture's size, they are what a hand is fitted to (hand/camera).
+Handedness is what the source claims, and often mirrored. What Knuckle's own camera page found is read, too
 (protocols/camera_video.py); there it is known that the word is for a mirror's picture.
 """
 
@@ -12,18 +13,26 @@ from itertools import zip_longest
 import numpy as np
 
 from ...errors import CaptureError
-from ...hand.joints import DIGIT_JOINTS
+from ...hand.camera.detection_paths import follow_hands
+from ...hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureLandmarks, PictureSize
 from ..hand_tracks import HandSample, marker_names, track_hands
 from ..marker_labels import quoted
 from ..markers import Floats
 from ..recording import Recording
 from .hand_json import MAX_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 
-# MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
-LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
+LANDMARKS = LANDMARK_JOINTS
 CAMERA_FORMAT = "knuckle camera landmarks"
 CAMERA_VERSION = 1
 """The newest version of the format that is read."""
+MAX_PICTURE_HANDS = 4
+"""Most hands that are followed through a camera's picture."""
+PALM_LANDMARKS = [0, 5, 9, 13, 17]
+"""The wrist and the knuckles."""
+MIN_EXTENT = 1e-3
+"""The least extent of a palm that is one: a share of the picture, and m."""
+MAX_PICTURE_SIZE = 65536
+"""Pixels."""
 CAMERA_RATE = 30.0
 """Hz, assumed for frames without times: the rate of most cameras and videos."""
 
@@ -81,6 +90,7 @@ def read(document: Json, source: str) -> Recording:
         unit="m",
         up="-y",
         up_is_defined=True,
+        pictures=_pictures(hands, _picture_size(document)),
         warnings=warnings,
     )
 
@@ -96,6 +106,37 @@ def unmirrored(hands: list[HandSample]) -> list[HandSample]:
     """Hands of an ordinary picture, whose sides were named as if it were a mirror's."""
     other = {"left": "right", "right": "left"}
     return [replace(hand, claim=other.get(hand.claim, hand.claim)) for hand in hands]
+
+
+def _picture_size(document: Json) -> PictureSize | None:
+    """The size of the source's pictures, None if the document does not state one that is possible."""
+    sides = [document.get(key) for key in ("width", "height")] if isinstance(document, dict) else []
+    known = [float(side) for side in sides if isinstance(side, float) and 1 <= side <= MAX_PICTURE_SIZE]
+    return PictureSize(*known) if len(known) == 2 else None
+
+
+def _pictures(frames: list[list[HandSample]], size: PictureSize | None) -> tuple[PictureLandmarks, ...]:
+    """The hands followed through the picture, of those with landmarks in it; none if its size is not known."""
+    if size is None:
+        return ()
+    samples = [[hand for hand in hands if _is_in_picture(hand)] for hands in frames]
+    pixels = [[hand.picture[:, :2] * [size.width, size.height] for hand in hands] for hands in samples]  # type: ignore[index]
+    followed = []
+    for path in follow_hands(pixels, MAX_PICTURE_HANDS):
+        points, world = np.full((2, len(frames), len(LANDMARKS), 3), np.nan)
+        for frame in np.flatnonzero(path >= 0):
+            found = samples[frame][path[frame]]
+            points[frame], world[frame] = found.picture, found.joints
+        followed.append(PictureLandmarks(size, points, world))
+    return tuple(followed)
+
+
+def _is_in_picture(hand: HandSample) -> bool:
+    """Whether all landmarks of a hand are known and near the picture, and its palm is wider than a point."""
+    if hand.picture is None or not ((np.abs(hand.picture) < 10).all() and (np.abs(hand.joints) < 10).all()):
+        return False
+    palms = (hand.picture[PALM_LANDMARKS, :2], hand.joints[PALM_LANDMARKS])
+    return all(float(np.ptp(palm, axis=0).max()) > MIN_EXTENT for palm in palms)
 
 
 def _is_hand(value: Json) -> bool:
@@ -187,6 +228,6 @@ def _sample(claim: str, points: Floats, image: Floats | None) -> HandSample:
     """A hand, located by its image landmarks if there are any, else by its shape: world landmarks have no position."""
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())
-        return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size)
+        return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size, picture=image)
     shape = np.where(np.abs(points) < 1e9, points, 0.0).ravel() / np.sqrt(len(points))
     return HandSample(claim, points, shape, HandSample.of(claim, points).size)

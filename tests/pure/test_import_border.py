@@ -29,7 +29,7 @@ ROWS = [
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 LAYERS = {
     "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
-    "hand": [{"mesh"}, {"calibration"}, {"labelling"}],
+    "hand": [{"mesh"}, {"calibration"}, {"labelling", "camera"}],
     "pipeline": [{"evidence", "retarget"}, {"live"}],
     "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"sources"}, {"posing"}],
 }

@@ -67,8 +67,8 @@ class Studio:
     def __init__(self, hand: SkinnedHand, seed: int) -> None:
         bpy.ops.wm.read_homefile(use_empty=True)
         self.hand = hand
-        self._armature = _armature(hand)
-        self._skin = _skin(hand, self._armature)
+        self._armature = build_armature(hand)
+        self._skin = build_skin(hand, self._armature)
         self._triangles, self._shares, self._normals = self._painted(np.random.default_rng(seed))
 
     def _painted(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -178,7 +178,7 @@ def _barycentric(corners: Floats, point: Floats) -> Floats:
     return np.asarray(shares)
 
 
-def _armature(hand: SkinnedHand) -> bpy.types.Object:
+def build_armature(hand: SkinnedHand) -> bpy.types.Object:
     armature = bpy.data.objects.new("hand", bpy.data.armatures.new("hand"))
     bpy.context.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
@@ -192,7 +192,7 @@ def _armature(hand: SkinnedHand) -> bpy.types.Object:
     return armature
 
 
-def _skin(hand: SkinnedHand, armature: bpy.types.Object) -> bpy.types.Object:
+def build_skin(hand: SkinnedHand, armature: bpy.types.Object) -> bpy.types.Object:
     mesh = bpy.data.meshes.new("skin")
     mesh.from_pydata(hand.vertices.tolist(), [], hand.faces)
     skin = bpy.data.objects.new("skin", mesh)

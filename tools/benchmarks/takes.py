@@ -41,7 +41,7 @@ def rows() -> Iterator[list[str]]:
 
 def rows_of(name: str, solver: str, capture: Path) -> Iterator[list[str]]:
     """The rows of one recording and solver."""
-    take = job.run(Recipe(str(capture), solver=solver, markers_on="joints"))
+    take = job.run(Recipe(str(capture), landmarks="world", solver=solver, markers_on="joints"))
     for solved in take.hands:
         yield [f"{name}, {solved.side}", solver, *figures(take, solved)]
 

@@ -62,7 +62,7 @@ def test_fingertips_of_the_solved_hand_are_where_the_markers_of_the_file_are(glo
 
 
 def test_a_hand_that_the_camera_mirrored_is_taken_for_what_it_is(shared):
-    take = pipeline.run(Recipe(str(shared / "data/captures/mediapipe_video.json")))
+    take = pipeline.run(Recipe(str(shared / "data/captures/mediapipe_video.json"), landmarks="world"))
     assert [solved.side for solved in take.hands] == ["right"]
     assert any("shape of a right hand" in warning for warning in take.report["warnings"])
     for digit, error in tip_errors(take, "right").items():

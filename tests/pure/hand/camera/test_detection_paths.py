@@ -1,0 +1,41 @@
+"""Hands are followed by where they are: ghosts, swapped order and missing frames do not matter."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knuckle.hand.camera.detection_paths import follow_hands
+
+Floats = NDArray[np.float64]
+
+FRAMES = 30
+SHAPE = 100 * np.random.default_rng(0).uniform(size=(21, 2))
+
+
+def at(x: float) -> Floats:
+    return SHAPE + [x, 0.0]
+
+
+def test_two_hands_keep_their_paths_while_the_detector_swaps_them() -> None:
+    frames = [[at(3.0 * f), at(600 - 2.0 * f)] if f % 2 else [at(600 - 2.0 * f), at(3.0 * f)] for f in range(FRAMES)]
+    first, second = follow_hands(frames, 4)
+    for path in (first, second):
+        xs = [float(frames[f][path[f]][0, 0]) for f in range(FRAMES)]
+        assert np.abs(np.diff(xs)).max() < 4
+
+
+def test_a_hand_found_twice_is_one_hand() -> None:
+    frames = [[at(0.0), at(20.0)] for _ in range(FRAMES)]
+    assert len(follow_hands(frames, 4)) == 1
+
+
+def test_a_ghost_of_one_frame_is_left_out_and_misses_are_bridged() -> None:
+    frames = [[] if f in (7, 8) else [at(2.0 * f)] for f in range(FRAMES)]
+    frames[15] = [at(900.0), at(30.0)]
+    (path,) = follow_hands(frames, 4)
+    assert path[7] == path[8] == -1
+    assert path[15] == 1
+    assert (np.delete(path, [7, 8]) >= 0).all()
+
+
+def test_no_detections_are_no_hands() -> None:
+    assert follow_hands([[] for _ in range(FRAMES)], 4) == []

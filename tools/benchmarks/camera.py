@@ -1,0 +1,118 @@
+"""Hands solved in a camera's picture, and the detector's own, against renders whose joints are known.
+
+    python tools/benchmarks/camera.py [--out docs] [--keep]
+
+Fills the table of docs/explanation/camera.md. The videos are rendered by camera_takes.py; their landmarks are
+`landmarks.json` beside each video's pictures, as `knuckle track` or any other detector writes them. --keep also writes
+what the tests read. Needs bpy, scipy and ../shared.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from camera_data import hand_length, keep, landmarks, true_joints
+from camera_scores import Score, score
+from camera_takes import ANGLE_OF_VIEW, BUILD, VIDEOS, Video
+from numpy.typing import NDArray
+from skin_hands import SHAPES
+from skin_takes import ROOT
+from standard_page import fill, table
+
+from knuckle import capture
+from knuckle.hand.camera.picture_landmarks import LANDMARK_JOINTS
+from knuckle.hand.generators import run_to_end
+from knuckle.pipeline.camera_hands import fit_camera_hands
+from knuckle.pipeline.recipe import Recipe
+
+Floats = NDArray[np.float64]
+
+HEAD = [
+    "video",
+    "PA-MPJPE mm",
+    "ratio",
+    "p95 mm",
+    "MPJPE mm",
+    "jitter",
+    "bones' spread %",
+    "bends °",
+    "leaps",
+    "wrist %",
+]
+KEPT = (0, 6, 7, 8, 11, 13)
+"""The videos that the tests read."""
+
+
+def solved(video: Video) -> tuple[Floats, Floats]:
+    """The joints (F, 21, 3) m in the camera's space: the detector's own about a centre, and Knuckle's."""
+    path = BUILD / video.name / "landmarks.json"
+    path.write_text(json.dumps(landmarks(video)))
+    markers = capture.read(path)
+    length = hand_length(true_joints(video))
+    recipe = Recipe(str(path), angle_of_view=ANGLE_OF_VIEW, hand_length=length)
+    fitted = run_to_end(fit_camera_hands(recipe, markers))
+    side = fitted.names[0].partition(":")[0]
+    columns = [fitted.names.index(f"{side}:{joint}") for joint in LANDMARK_JOINTS]
+    x, y, z = np.moveaxis(fitted.positions[:, columns], -1, 0)
+    return markers.pictures[0].world, np.stack([x, -z, y], axis=-1)
+
+
+def rows(video: Video) -> tuple[list[str], Score, Score]:
+    """A row of the table, and the scores of both."""
+    theirs, ours = solved(video)
+    true = true_joints(video)
+    detector, knuckle = score(theirs, true, placed=False), score(ours, true, placed=True)
+    kind = "Knuckle" if video.hand < len(SHAPES) else "MakeHuman"
+    words = [kind, SHAPES[video.hand % len(SHAPES)].name, video.motion, video.view, video.background, video.skin]
+    return [", ".join(words + ["blurred"] * video.blurred), *_cells(detector, knuckle)], detector, knuckle
+
+
+def _cells(detector: Score, knuckle: Score) -> list[str]:
+    pairs = [(getattr(detector, name), getattr(knuckle, name)) for name in ("pa_mpjpe", "pa_p95", "mpjpe")]
+    pa, p95, wrist_about = (f"{a:.1f} → {b:.1f}" for a, b in pairs)
+    return [
+        pa,
+        f"{knuckle.pa_mpjpe / detector.pa_mpjpe:.2f}",
+        p95,
+        wrist_about,
+        f"{detector.jitter:.1f} → {knuckle.jitter:.1f}",
+        f"{detector.bone_spread:.0f} → {knuckle.bone_spread:.0f}",
+        f"{detector.bend:.0f} → {knuckle.bend:.0f}",
+        f"{detector.leaps} → {knuckle.leaps}",
+        f"{knuckle.wrist:.1f}",
+    ]
+
+
+def mean_row(name: str, scores: list[tuple[Score, Score]]) -> list[str]:
+    """The mean of several videos; leaps are counted together."""
+    values = [[np.array([vars_of(one) for one in column]) for column in zip(*scores, strict=True)]]
+    detector, knuckle = (Score(*column.mean(axis=0)[:-1], int(column[:, -1].sum())) for column in values[0])
+    return [f"**{name}**", *_cells(detector, knuckle)]
+
+
+def vars_of(one: Score) -> list[float]:
+    """A score's figures in their order."""
+    return [getattr(one, name) for name in Score.__dataclass_fields__]
+
+
+def main() -> None:
+    """Score every video that was rendered."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs")
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    found: dict[bool, list[tuple[list[str], Score, Score]]] = {False: [], True: []}
+    for video in VIDEOS:
+        found[video.tunes].append(rows(video))
+        print(" | ".join(found[video.tunes][-1][0]), flush=True)
+    parts = {"camera-test": found[False], "camera-tuned": found[True]}
+    means = {key: mean_row("mean", [(one[1], one[2]) for one in part]) for key, part in parts.items()}
+    tables = {key: table(HEAD, [*(one[0] for one in part), means[key]]) for key, part in parts.items()}
+    fill(options.out / "explanation" / "camera.md", tables)
+    for number in KEPT if options.keep else ():
+        print(keep(VIDEOS[number]))
+
+
+if __name__ == "__main__":
+    main()
