@@ -7,18 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
-from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
+from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from ..capture.devices.raw_take_recorder import free_path
 from ..capture.devices.video_tracking import VIDEO_SUFFIXES, track_video
 from ..capture.protocols.camera_video import CameraVideo
 from ..files import written_whole
 from ..hand.generators import Progress, part_of
+from ..pipeline.camera_hands import ANGLE_OF_VIEW
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.video_camera import VideoTiming, add_video_camera
 from .import_capture import CaptureJob
 from .job import no_job_runs
 from .load_capture import relative
+from .reading_properties import (
+    CAMERA_PROPERTIES,
+    angle_of_view_property,
+    camera_reading,
+    hand_length_property,
+    landmarks_property,
+)
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -43,14 +51,9 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
     add_camera: BoolProperty(
         name="Video Behind the Hand", description="Add a camera that shows the video behind the hand", default=True
     )
-    angle_of_view: FloatProperty(
-        name="Angle of View",
-        description="The video camera's angle of view across the picture's longer side",
-        subtype="ANGLE",
-        default=radians(60.0),
-        min=radians(5.0),
-        max=radians(170.0),
-    )
+    landmarks: landmarks_property()
+    angle_of_view: angle_of_view_property()
+    hand_length: hand_length_property()
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -69,7 +72,7 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        for name in ("start", "match_scene", "add_camera", "angle_of_view"):
+        for name in ("start", "match_scene", "add_camera", *CAMERA_PROPERTIES):
             layout.prop(self, name)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
@@ -84,7 +87,8 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
         landmarks = free_path(video.parent, video.stem, ".json")
         with written_whole(landmarks) as half:
             half.write_bytes(self._video.as_json())
-        yield from part_of(0.95, 1.0, "Reading", self.read(context, relative(str(landmarks))))
+        self._camera = camera_reading(self.landmarks, self.angle_of_view, self.hand_length)
+        yield from part_of(0.95, 1.0, "Reading", self.read(context, relative(str(landmarks)), **self._camera))
         # Raises RigError before anything is changed.
         scene_frames([0.0, self._markers.duration], 0.0, self.start, self._rate(context))
 
@@ -101,10 +105,13 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
             scene.frame_end = max(ceil(timing.last(scene_rate(scene))), scene.frame_start)
             scene.render.resolution_x, scene.render.resolution_y = self._video.width, self._video.height
         scene.knuckle.start = self.start
+        for name in CAMERA_PROPERTIES:
+            setattr(scene.knuckle, name, getattr(self, name))
         super().finish(context)
         if self.add_camera:
             video = Path(bpy.path.abspath(self.filepath))
-            camera = add_video_camera(scene, context.collection, video, timing, self.angle_of_view)
+            angle = radians(self._camera["angle_of_view"] or ANGLE_OF_VIEW)
+            camera = add_video_camera(scene, context.collection, video, timing, angle)
             if scene.camera is None or self.match_scene:
                 scene.camera = camera
 

@@ -179,6 +179,7 @@ def _barycentric(corners: Floats, point: Floats) -> Floats:
 
 
 def build_armature(hand: SkinnedHand) -> bpy.types.Object:
+    """Add an armature with the hand's bones to the scene."""
     armature = bpy.data.objects.new("hand", bpy.data.armatures.new("hand"))
     bpy.context.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
@@ -193,6 +194,7 @@ def build_armature(hand: SkinnedHand) -> bpy.types.Object:
 
 
 def build_skin(hand: SkinnedHand, armature: bpy.types.Object) -> bpy.types.Object:
+    """Add the hand's skin to the scene, deformed by the armature."""
     mesh = bpy.data.meshes.new("skin")
     mesh.from_pydata(hand.vertices.tolist(), [], hand.faces)
     skin = bpy.data.objects.new("skin", mesh)

@@ -24,6 +24,7 @@ from knuckle.capture.network.qtm_connection import HEADER
 from knuckle.capture.network.qtm_connection import message as of_qtm
 from knuckle.capture.network.sender import UdpSender
 from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
+from knuckle.capture.protocols import camera_page
 from knuckle.capture.protocols.natnet import NatnetSender
 from knuckle.capture.protocols.qualisys_realtime import SENDER_SKELETON, QualisysSender
 from knuckle.errors import PacketError, StreamError
@@ -227,7 +228,8 @@ def test_connections_that_are_torn_leave_no_trace_in_the_console(address, caplog
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_name_that_nobody_has_is_told(device):
+def test_a_name_that_nobody_has_is_told(device, monkeypatch):
+    monkeypatch.setattr(camera_page, "ASSETS", (camera_page.PAGE,))  # the models are not needed to say so
     with following(device, Address("no-such-host.invalid", 22223)) as receiver:
         wait_for(lambda: "is not a known host name" in receiver.state())
         assert receiver.failed and not ended(receiver)
