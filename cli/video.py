@@ -15,7 +15,7 @@ def add_track(parser: argparse.ArgumentParser) -> None:
     """Add the options of `track`."""
     parser.description = (
         "Find the hands in each frame of a video, and write their landmarks as a capture. Chromium, Chrome or Edge "
-        "does it without a window, on a page that only this command can open; no picture leaves this computer."
+        "does it without a window, on a page of this computer; no picture leaves it."
     )
     parser.add_argument("video", type=Path, metavar="VIDEO", help="a video: MP4, MOV, WebM or MKV")
     parser.add_argument("--out", type=Path, required=True, metavar="TAKE.json", help="the capture to write")

@@ -38,7 +38,7 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
 
     bl_idname = "knuckle.import_video"
     bl_label = "Import Hands from Video"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"UNDO"}  # Without REGISTER: doing it again with another option would go through the video again.
 
     filepath: StringProperty(name="File", description="The video", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"})
     filter_glob: StringProperty(default=";".join(f"*{suffix}" for suffix in VIDEO_SUFFIXES), options={"HIDDEN"})
@@ -83,9 +83,10 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Find the hands, keep their landmarks beside the video, and read them."""
         video = Path(bpy.path.abspath(self.filepath))
-        self._video: CameraVideo = yield from part_of(0.0, 0.95, "", track_video(video))
         landmarks = free_path(video.parent, video.stem, ".json")
         with written_whole(landmarks) as half:
+            half.touch()  # a folder that cannot be written to is told before the work
+            self._video: CameraVideo = yield from part_of(0.0, 0.95, "", track_video(video))
             half.write_bytes(self._video.as_json())
         self._camera = camera_reading(self.landmarks, self.angle_of_view, self.hand_length)
         yield from part_of(0.95, 1.0, "Reading", self.read(context, relative(str(landmarks)), **self._camera))

@@ -8,6 +8,7 @@ from bpy.props import BoolProperty, PointerProperty, StringProperty
 from ..hand.joints import digit_of
 from ..rig import detection_cache
 from ..rig.keys.take_problems import TakeProblem, mark_seen, playing_with, problems_of, seen_problems
+from ..rig.keys.take_report import action_with_report
 from .job import redraw_views
 from .json_files import result_armature
 from .reports import tell
@@ -65,7 +66,7 @@ class _GoTo(_Review):
         problems = problems_of(armature)
         index = self.index_of(context, problems, seen_problems(armature))
         if index is None:
-            tell(self, "INFO", "There are no more problems that were not seen")
+            tell(self, "INFO", "All problems of the take were seen")
             return {"CANCELLED"}
         problem = problems[index]
         context.scene.knuckle_review.current = problem.key
@@ -87,10 +88,11 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_label = "Next Problem"
 
     def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the first one after the current one."""
+        """Return the first one after the current one; after the last comes the first."""
         current = current_problem(context, problems)
-        after = range(0 if current is None else current + 1, len(problems))
-        return next((index for index in after if problems[index].key not in seen), None)
+        start = 0 if current is None else current + 1
+        around = (*range(start, len(problems)), *range(start))
+        return next((index for index in around if problems[index].key not in seen), None)
 
 
 class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
@@ -100,10 +102,11 @@ class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
     bl_label = "Previous Problem"
 
     def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the last one before the current one."""
+        """Return the last one before the current one; before the first comes the last."""
         current = current_problem(context, problems)
-        before = range((len(problems) if current is None else current) - 1, -1, -1)
-        return next((index for index in before if problems[index].key not in seen), None)
+        start = len(problems) if current is None else current
+        around = (*reversed(range(start)), *reversed(range(start, len(problems))))
+        return next((index for index in around if problems[index].key not in seen), None)
 
 
 class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
@@ -133,6 +136,10 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
         assert armature is not None, "poll"
         if self.problem not in {problem.key for problem in problems_of(armature)}:
             tell(self, "ERROR", "This take does not have that problem any more")
+            return {"CANCELLED"}
+        action = action_with_report(armature)
+        if action is None or not action.is_editable:
+            tell(self, "ERROR", "The take's action is linked, expected one of this file to keep the mark in")
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}

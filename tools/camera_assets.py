@@ -46,10 +46,10 @@ def bring(renew: bool = False) -> None:
             _extract(tarball, package["files"], staged)
         if renew:
             LIST.write_text(json.dumps(packages, indent=2) + "\n")
-        (staged / stamp.name).write_text(_list_hash())
         shutil.rmtree(ASSETS, ignore_errors=True)
         ASSETS.parent.mkdir(exist_ok=True)
         shutil.copytree(staged, ASSETS)
+        stamp.write_text(_list_hash())  # last, so that half a copy is not taken for a whole one
 
 
 def stage_assets(folder: Path) -> None:

@@ -55,7 +55,7 @@ def find_browser(chosen: str = "") -> Path:
     if chosen:
         found = shutil.which(chosen)
         if found is None:
-            raise StreamError(f"{chosen}: is no program, expected the path of Chromium, Chrome or Edge")
+            raise StreamError(f"{chosen}: no such program, expected the path of Chromium, Chrome or Edge")
         return Path(found)
     for candidate in _candidates():
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -67,7 +67,8 @@ def find_browser(chosen: str = "") -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
+    if sys.platform != "win32":  # where it would find a program beside the video before an installed one
+        yield from (Path(found) for found in map(shutil.which, COMMANDS) if found)
     if sys.platform == "darwin":
         yield from (each for path in MAC for each in (Path(path), Path.home() / path.lstrip("/")))
     if sys.platform == "win32":
@@ -97,10 +98,11 @@ def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["su
 def _end(process: "subprocess.Popen[bytes]") -> None:
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], check=False, capture_output=True)
-        process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # the latter where all have ended, on macOS
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_S)

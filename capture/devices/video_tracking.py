@@ -14,7 +14,7 @@ from ..network.site import SiteFile
 from ..network.transport import LOCAL, Address, Incoming
 from ..network.websocket import WebSocketListener
 from ..protocols.camera_page import JOB, VIDEO, site
-from ..protocols.camera_video import CameraVideo, CameraVideoAssembly
+from ..protocols.camera_video import MAX_FRAMES, CameraVideo, CameraVideoAssembly
 from ..protocols.json_packet import decode_json
 from .browser import find_browser, headless
 
@@ -31,7 +31,9 @@ def track_video(video: Path, browser: str = "") -> Steps[CameraVideo]:
     Raises CaptureError if the video cannot be read or shows no hand, StreamError if there is no browser.
     """
     name = video.name
-    listener = WebSocketListener(Address(LOCAL, _free_port()), site(f"/{secrets.token_urlsafe(16)}/", _job(video)))
+    page = site(f"/{secrets.token_urlsafe(16)}/", _job(video))
+    # All messages of a video may wait: Blender stands still while it renders or loads.
+    listener = WebSocketListener(Address(LOCAL, _free_port()), page, MAX_FRAMES + 2)
     program = find_browser(browser)
     yield Progress(0.0, "Starting the browser")
     packets = listener.packets()
@@ -93,6 +95,7 @@ def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVid
                 tracked = assembly.feed(decode_json(incoming.content, "landmarks of a video"))
             except PacketError as error:
                 raise StreamError(f"{name}: what the browser sends is not understood: {error}") from None
+            incoming.keep()
             if tracked is not None:
                 return tracked
             if assembly.problem:

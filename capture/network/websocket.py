@@ -106,12 +106,14 @@ class WebSocketListener:
 
     address: Address
     site: Site
+    queue_length: int = QUEUE_LENGTH
+    """Messages that wait; when there are more, the oldest are dropped."""
 
     def packets(self) -> Packets:
         """See Transport."""
         from websockets.exceptions import ConnectionClosed
 
-        messages: queue.Queue[Incoming] = queue.Queue(QUEUE_LENGTH)
+        messages: queue.Queue[Incoming] = queue.Queue(self.queue_length)
         places = Places[socket.socket]()
 
         def receive(connection: "ServerConnection") -> None:

@@ -2,9 +2,9 @@
 
 const WANTED = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
 const PROBLEMS = {
-  NotAllowedError: "The browser has not been allowed to use a camera. Allow it beside the page's address, then press Start.",
+  NotAllowedError: "The browser has not been allowed to use a camera. Allow it beside the page's address, then press Start camera.",
   NotFoundError: "No camera was found. Plug one in.",
-  NotReadableError: "The camera is used by another program. Close that program, then press Start.",
+  NotReadableError: "The camera is used by another program. Close that program, then press Start camera.",
   OverconstrainedError: "That camera is gone. Choose another.",
 };
 
@@ -21,27 +21,37 @@ export class Camera {
   #stream = null;
   #reader = null;
   #work;
+  #failed;
+  #opening = 0; // counts attempts: of two, the later one counts
   #busy = false;
   #waiting = null;
 
-  // work: async ({ source, width, height, time }) => ..., time in s.
-  constructor(work) {
+  // work: async ({ source, width, height, time }) => ..., time in s. failed: of an error in it.
+  constructor(work, failed) {
     this.#work = work;
+    this.#failed = failed;
   }
 
   get isOpen() {
     return this.#stream !== null;
   }
 
+  // The camera's id; nothing if another one was opened or closed meanwhile.
   async open(id, preview, ended) {
+    const opening = ++this.#opening;
     const video = id ? { ...WANTED, deviceId: { exact: id } } : WANTED;
-    this.#stream = await navigator.mediaDevices.getUserMedia({ video, audio: false });
-    const [track] = this.#stream.getVideoTracks();
+    const stream = await navigator.mediaDevices.getUserMedia({ video, audio: false });
+    if (opening !== this.#opening) {
+      stream.getTracks().forEach(track => track.stop());
+      return undefined;
+    }
+    this.#stream = stream;
+    const [track] = stream.getVideoTracks();
     track.onended = () => {
       this.close(preview);
       ended();
     };
-    preview.srcObject = this.#stream;
+    preview.srcObject = stream;
     await preview.play();
     if (window.MediaStreamTrackProcessor) this.#read(track);
     else this.#watch(preview);
@@ -49,6 +59,7 @@ export class Camera {
   }
 
   close(preview) {
+    this.#opening += 1;
     this.#stream?.getTracks().forEach(track => track.stop());
     this.#stream = null;
     this.#reader?.cancel().catch(() => {});
@@ -86,7 +97,7 @@ export class Camera {
     while (this.#waiting) {
       const next = this.#waiting;
       this.#waiting = null;
-      await this.#work(next).catch(() => {});
+      await this.#work(next).catch(this.#failed);
       next.close();
     }
     this.#busy = false;

@@ -11,7 +11,7 @@ import { Video } from "./video.js";
 const part = name => document.getElementById(name);
 const tracker = new Tracker();
 const pages = new BroadcastChannel("knuckle camera");
-const camera = new Camera(showLive);
+const camera = new Camera(showLive, error => note(`Hands cannot be found: ${error.message} Reload this page.`));
 const link = new Link(showLink);
 let judge = new Judge();
 let lastNote = null;
@@ -67,7 +67,7 @@ async function listCameras() {
   if (found.some(({ deviceId }) => deviceId === chosen)) part("cameras").value = chosen;
   if (!camera.isOpen) part("start").disabled = !found.length || going !== null;
   if (!found.length && !going) say("No camera was found. Plug one in, or choose a video.", "bad");
-  if (wanted && found.some(({ deviceId }) => deviceId === wanted)) await startCamera(wanted);
+  if (wanted && !going && found.some(({ deviceId }) => deviceId === wanted)) await startCamera(wanted);
 }
 
 async function startCamera(id = part("cameras").value) {
@@ -79,6 +79,8 @@ async function startCamera(id = part("cameras").value) {
     judge = new Judge();
     [rate, lastFrame] = [0, performance.now()];
     const opened = await camera.open(id, part("preview"), cameraWasTaken);
+    if (!opened) return;
+    if (going) return camera.close(part("preview"));
     wanted = "";
     await listCameras();
     part("cameras").value = opened;
@@ -200,7 +202,10 @@ function listen() {
     going.paused = false;
     going.go();
   };
-  pages.onmessage = () => camera.isOpen && stopCamera("Another page of Knuckle follows the camera now.");
+  pages.onmessage = ({ data }) => {
+    if (camera.isOpen) stopCamera("Another page of Knuckle follows the camera now.");
+    if (data === "video" && going) part("cancel").onclick();
+  };
   navigator.mediaDevices?.addEventListener("devicechange", listCameras);
   const stage = document.body;
   stage.ondragover = event => {
@@ -235,7 +240,10 @@ async function begin() {
   }
   say("Ready.");
   if (window.isSecureContext) await listCameras();
-  else say("Browsers hand out cameras on https or localhost only. Videos work. See Knuckle's page on cameras.", "bad");
+  else {
+    part("choose").disabled = true;
+    say("At this address browsers allow neither cameras nor videos. Open the page by https or on localhost.", "bad");
+  }
 }
 
 begin();

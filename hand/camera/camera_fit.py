@@ -53,7 +53,7 @@ class CameraHand:
     pose: Pose
     """Of the hand built of these proportions."""
     known: Bools
-    """(F,) frames with a pose: the hand was found in them, or shortly before and after."""
+    """(F,) frames with a pose: the hand was found in them, or they lie in a gap of at most MAX_GAP."""
     found: Bools
     """(F,) frames in which the hand was found; in the others the pose is predicted."""
 
@@ -85,8 +85,8 @@ def fit_camera_hand(landmarks: PictureLandmarks, times: Floats, settings: Camera
     side = min(SIDES, key=lambda one: fits[one][1])
     shape = fits[side][0].shape
     yield Progress(0.5, f"Fitting the {side} hand to the picture")
-    poses = yield from _fit_frames(landmarks, times, side, shape, settings)
-    return _camera_hand(side, shape, poses, times, landmarks.seen)
+    poses, found = yield from _fit_frames(landmarks, times, side, shape, settings)
+    return _camera_hand(side, shape, poses, times, found)
 
 
 def _evenly(frames: Ints, count: int) -> Ints:
@@ -197,10 +197,10 @@ def _placed(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses,
 
 def _fit_frames(
     landmarks: PictureLandmarks, times: Floats, side: Side, shape: ShapeParameters, settings: CameraSettings
-) -> Steps[Poses]:
-    """Fit every frame of a take with a known shape, piece by piece."""
+) -> Steps[tuple[Poses, Bools]]:
+    """Fit every frame of a take with a known shape, piece by piece; return poses and where the hand was found (F,)."""
     state, sighting = start_state(landmarks, side, shape, settings)
-    result = state.poses.copy()
+    result, found = state.poses.copy(), landmarks.seen.copy()
     for start in range(0, len(times), PIECE):
         yield Progress(0.5 + 0.5 * start / len(times))
         first = max(start - RUN_UP, 0)
@@ -211,7 +211,8 @@ def _fit_frames(
         fitted, _ = fit_take(trusted, fitted, POSE_ITERATIONS)
         own = np.arange(start, min(start + PIECE, len(times)))
         result.assign(own, fitted.poses.select(own - first))
-    return result
+        found[own] = trusted.sighting.seen[own - first]
+    return result, found
 
 
 def _without_false_frames(problem: TakeProblem, state: TakeState) -> TakeProblem:
@@ -219,12 +220,14 @@ def _without_false_frames(problem: TakeProblem, state: TakeState) -> TakeProblem
     sighting = problem.sighting
     misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)
     usual = float(np.median(misses[sighting.seen])) if sighting.seen.any() else 0.0
-    seen = sighting.seen & (misses <= FALSE_FRAME * usual)
+    seen = sighting.seen & (misses <= max(FALSE_FRAME * usual, LEAST_MISS))
     return replace(problem, sighting=replace(sighting, seen=seen))
 
 
 FALSE_FRAME = 2.5
 """A frame whose landmarks are so many times as far from the hand as usual is false."""
+LEAST_MISS = 1.0
+"""Standard deviations: a frame whose landmarks are nearer is never false, however near they usually are."""
 
 
 def _camera_hand(side: Side, shape: ShapeParameters, poses: Poses, times: Floats, found: Bools) -> CameraHand:

@@ -160,7 +160,7 @@ def _levers(hand: HandModel) -> Floats:
 
 def _jerk(pose: Pose, times: Floats) -> Floats:
     """Return (F, P) m/s³, the jerk of each fingertip in the wrist's frame, and of the wrist in the world."""
-    jerk = np.zeros((len(pose), len(PARTS)))
+    jerk = np.full((len(pose), len(PARTS)), np.nan)
     if len(pose) < 4:
         return jerk
     at_origin = Pose.at_origin(pose.hand, pose.angles)

@@ -62,7 +62,7 @@ def _sites(worn: Any, names: list[str]) -> list[tuple[int, int, list[float]]]:
     for label, place in list(worn.items())[:MAX_MARKERS] if isinstance(worn, dict) else ():
         joint = place.get("joint") if isinstance(place, dict) else None
         offset = place.get("offset_m") if isinstance(place, dict) else None
-        if label in names and joint in JOINT_INDEX and _is_offset(offset):
+        if label in names and isinstance(joint, str) and joint in JOINT_INDEX and _is_offset(offset):
             found.append((names.index(label), JOINT_INDEX[joint], [float(length) for length in offset]))
     return found
 

@@ -65,7 +65,7 @@ def _curves(action: "Action") -> "Iterator[FCurve]":
 def _set_types(curve: "FCurve", frames: Floats, predicted: Bools) -> None:
     """Set the types of a curve's keys that are at frames (F,), by whether they were predicted (F,)."""
     points = curve.keyframe_points
-    if len(points) < 2:
+    if len(points) < min(len(frames), 2):
         return  # a bone that does not move
     kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
     at, types = np.empty(2 * len(points), np.float32), np.empty(len(points), np.int32)

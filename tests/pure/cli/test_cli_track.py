@@ -103,7 +103,7 @@ def test_without_a_browser_one_sentence_says_what_to_install(video, tmp_path, mo
     assert main(["track", str(video), "--out", str(tmp_path / "take.json")]) == 1
     assert "no Chromium, Chrome or Edge was found: install one" in capsys.readouterr().err
     assert main(["track", str(video), "--out", str(tmp_path / "take.json"), "--browser", "no-such"]) == 1
-    assert "no-such: is no program" in capsys.readouterr().err
+    assert "no-such: no such program" in capsys.readouterr().err
 
 
 def test_a_browser_that_ends_or_says_nothing_is_given_up(video, tmp_path, monkeypatch, capsys):

@@ -9,7 +9,7 @@ HELD_OUT has the other half, the other hand, another performer and another devic
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +42,7 @@ class Row:
     path: str
     faults: int
     hand: str = "auto"
-    frames: slice = slice(None)
+    frames: slice = field(default_factory=lambda: slice(None))
     number: int = -1
     """Of a performer's takes in the order of their names."""
 
