@@ -60,6 +60,28 @@ def holding_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let SIGTERM and a closed terminal end the command like Ctrl-C, so that the programs it has started end, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # other threads get no signals
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
 def exit_status(run: Callable[[], None]) -> int:
     """Run a command and return its exit status; problems are printed in one sentence on standard error."""
     _open_closed_streams()

@@ -13,7 +13,7 @@ import pytest
 
 from knuckle.cli.main import main
 from knuckle.cli.output import progress_bar, write_arrays
-from knuckle.cli.terminal import exit_status, expect_replaceable, holding_interrupts
+from knuckle.cli.terminal import ending_in_order, exit_status, expect_replaceable, holding_interrupts
 from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
 from knuckle.tests.full_disk import files_no_larger_than
@@ -54,6 +54,20 @@ def test_an_interrupt_waits_for_blender_to_start():
     assert done and signal.getsignal(signal.SIGINT) is before
     with holding_interrupts():
         done.append("nobody interrupts")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_command_that_is_ended_ends_what_it_has_started(name):
+    number, ended = getattr(signal, name), []
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as status, ending_in_order():
+        try:
+            signal.raise_signal(number)
+        finally:
+            ended.append("the browser")
+    assert status.value.code == 128 + number
+    assert ended and signal.getsignal(number) is before
 
 
 def test_a_fault_of_ours_keeps_its_traceback():
