@@ -91,8 +91,7 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
         """Return the first one after the current one; after the last comes the first."""
         current = current_problem(context, problems)
         start = 0 if current is None else current + 1
-        around = (*range(start, len(problems)), *range(start))
-        return next((index for index in around if problems[index].key not in seen), None)
+        return _first_unseen([*range(start, len(problems)), *range(start)], problems, seen)
 
 
 class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
@@ -105,8 +104,7 @@ class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
         """Return the last one before the current one; before the first comes the last."""
         current = current_problem(context, problems)
         start = len(problems) if current is None else current
-        around = (*reversed(range(start)), *reversed(range(start, len(problems))))
-        return next((index for index in around if problems[index].key not in seen), None)
+        return _first_unseen([*reversed(range(start)), *reversed(range(start, len(problems)))], problems, seen)
 
 
 class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
@@ -143,6 +141,10 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}
+
+
+def _first_unseen(indices: list[int], problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
+    return next((index for index in indices if problems[index].key not in seen), None)
 
 
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:

@@ -87,6 +87,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]
+        scene.knuckle_review.current = ""
         if context.mode == "OBJECT" and armature is None:
             select_only(context, *armatures)
 

@@ -83,11 +83,15 @@ def test_next_problem_goes_to_the_worst_frame_and_selects_the_digit(hand: bpy.ty
             assert any(name.startswith(part) or (part == "palm" and name == "wrist") for name in names), part
         if "palm" not in problem.parts:
             assert all(name.startswith(problem.parts) for name in names)
+    # After the last comes the first, and the other way.
+    for operator, problem in (("next", problems[0]), ("previous", problems[-1]), ("previous", problems[-2])):
+        assert getattr(bpy.ops.knuckle, f"{operator}_problem")() == {"FINISHED"}
+        assert scene.frame_current_final == pytest.approx(problem.worst, abs=1e-3)
+    for problem in problems:
+        bpy.ops.knuckle.mark_seen(problem=problem.key)
     frame = scene.frame_current_final
     assert bpy.ops.knuckle.next_problem() == {"CANCELLED"}
     assert scene.frame_current_final == frame
-    assert bpy.ops.knuckle.previous_problem() == {"FINISHED"}
-    assert scene.frame_current_final == pytest.approx(problems[-2].worst, abs=1e-3)
 
 
 def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.types.Object, tmp_path: Any) -> None:

@@ -134,8 +134,9 @@ def test_a_frame_of_another_hand_does_not_count() -> None:
     landmarks, times, _ = take("right", "palm")
     points = landmarks.points.copy()
     points[20, :, :2] = points[20, ::-1, :2] + 0.05
-    alone, disturbed = joints_of(fit(landmarks, times)), joints_of(fit(replace(landmarks, points=points), times))
-    assert 1000 * np.linalg.norm(disturbed - alone, axis=-1)[20].mean() < 15
+    alone, disturbed = fit(landmarks, times), fit(replace(landmarks, points=points), times)
+    assert np.flatnonzero(~disturbed.found).tolist() == [20], "predicted, and marked so"
+    assert 1000 * np.linalg.norm(joints_of(disturbed) - joints_of(alone), axis=-1)[20].mean() < 15
 
 
 def test_world_landmarks_serve_where_the_picture_has_no_depths() -> None:
