@@ -61,7 +61,7 @@ def holding_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def ending_in_order() -> Iterator[None]:
+def exiting_on_signals() -> Iterator[None]:
     """Let SIGTERM and a closed terminal end the command like Ctrl-C, so that the programs it has started end, too."""
     if threading.current_thread() is not threading.main_thread():
         yield  # other threads get no signals

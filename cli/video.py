@@ -8,7 +8,7 @@ from ..capture.protocols.camera_video import CameraVideo
 from ..files import expect_writable, written_whole
 from .options import add_force
 from .output import progress_bar
-from .terminal import ending_in_order, expect_replaceable, say
+from .terminal import exiting_on_signals, expect_replaceable, say
 
 
 def add_track(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def track(options: argparse.Namespace) -> None:
 def _tracked(options: argparse.Namespace) -> CameraVideo:
     work = track_video(options.video, options.browser)
     try:
-        with ending_in_order(), progress_bar() as update_progress:
+        with exiting_on_signals(), progress_bar() as update_progress:
             while True:
                 progress = next(work)
                 update_progress(progress.fraction, progress.doing)

@@ -71,7 +71,30 @@ def last_frame(scene: "Scene", markers: Markers) -> float:
     return float(scene.knuckle.start + markers.duration * scene_rate(scene))
 
 
-class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
+class CaptureFileJob(CaptureJob):
+    """Mixin of operators that read the file `filepath`, which is dropped or chosen in the file browser."""
+
+    filepath: str
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available while no job is running."""
+        return no_job_runs(cls, context)
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Read a dropped file; otherwise open the file browser first."""
+        if self.filepath:
+            return super().invoke(context, event)
+        context.window_manager.fileselect_add(self)  # type: ignore[arg-type]  # a mixin of operators
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Read the file at once in a script, or as a job if a person chose it in the file browser."""
+        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
+        return self.begin(context) if chosen_by_hand else super().execute(context)
+
+
+class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
     """Read the recording of a hand and show its markers in the scene"""
 
     bl_idname = "knuckle.import_capture"
@@ -98,20 +121,12 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
         name="Set Scene Range", description="Make the scene's frame range that of the capture", default=False
     )
 
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """Available while no job is running."""
-        return no_job_runs(cls, context)
-
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Read a dropped file; otherwise open the file browser first."""
+        """Begin with the options that are kept with the scene."""
         for name in FROM_SCENE:
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(context.scene.knuckle, name))
-        if self.filepath:
-            return super().invoke(context, event)
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
+        return super().invoke(context, event)
 
     def draw(self, _context: "Context") -> None:
         """Draw the options beside the file browser."""
@@ -127,11 +142,6 @@ class KNUCKLE_OT_import_capture(CaptureJob, bpy.types.Operator):
         column = layout.column(heading="Scene")
         for name in ("start", "set_rate", "set_range"):
             column.prop(self, name)
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Read the capture at once in a script, or as a job if a person chose it in the file browser."""
-        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
-        return self.begin(context) if chosen_by_hand else super().execute(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Read the capture and find its hands."""

@@ -17,8 +17,7 @@ from ..hand.generators import Progress, part_of
 from ..pipeline.camera_hands import ANGLE_OF_VIEW
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.video_camera import VideoTiming, add_video_camera
-from .import_capture import CaptureJob
-from .job import no_job_runs
+from .import_capture import CaptureFileJob
 from .load_capture import relative
 from .reading_properties import (
     CAMERA_PROPERTIES,
@@ -29,11 +28,10 @@ from .reading_properties import (
 )
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Event
+    from bpy.types import Context
 
 
-class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
+class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
     """Find the hands in a video with an installed Chromium, Chrome or Edge, and show them as a capture"""
 
     bl_idname = "knuckle.import_video"
@@ -55,18 +53,6 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
     angle_of_view: angle_of_view_property()
     hand_length: hand_length_property()
 
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """Available while no job is running."""
-        return no_job_runs(cls, context)
-
-    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Go through a dropped video; otherwise open the file browser first."""
-        if self.filepath:
-            return super().invoke(context, event)
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
     def draw(self, _context: "Context") -> None:
         """Draw the options beside the file browser."""
         layout = self.layout
@@ -74,11 +60,6 @@ class KNUCKLE_OT_import_video(CaptureJob, bpy.types.Operator):
         layout.use_property_decorate = False
         for name in ("start", "match_scene", "add_camera", *CAMERA_PROPERTIES):
             layout.prop(self, name)
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Find the hands at once in a script, or as a job if a person chose the video in the file browser."""
-        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
-        return self.begin(context) if chosen_by_hand else super().execute(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Find the hands, keep their landmarks beside the video, and read them."""

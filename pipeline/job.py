@@ -238,8 +238,8 @@ def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, any_mar
 def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
     """Return what the evidence of a hand is computed from."""
     keyed = solved.pose if solved.retargeted is None else solved.retargeted.pose
-    mended, doubt = history.at(solved.targets.times, solved.labels)
-    return SolvedFrames(solved.targets, solved.pose, keyed, solved.measured, solved.predicted, mended, doubt)
+    corrected, doubt = history.at(solved.targets.times, solved.labels)
+    return SolvedFrames(solved.targets, solved.pose, keyed, solved.measured, solved.predicted, corrected, doubt)
 
 
 def _report(

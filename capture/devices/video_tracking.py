@@ -101,6 +101,6 @@ def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVid
             if assembly.problem:
                 told = assembly.problem.rstrip(".").removeprefix(name).lstrip()
                 raise CaptureError(f"{name}: {told}")
-        doing = f"Frame {assembly.came} of {assembly.expected}" if assembly.expected else "Reading the video"
-        yield Progress(assembly.came / max(assembly.expected, 1), doing)
+        doing = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
+        yield Progress(assembly.received / max(assembly.expected, 1), doing)
     raise AssertionError("packets do not end")

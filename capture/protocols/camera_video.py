@@ -67,7 +67,7 @@ class CameraVideoAssembly:
     _time: float = -math.inf
 
     @property
-    def came(self) -> int:
+    def received(self) -> int:
         """Frames that have come."""
         return len(self._frames)
 

@@ -41,7 +41,7 @@ MEASURES = (
     Measure("jerk", "m/s3", "jerk of the fingertip in the hand, or of the wrist in the world"),
     Measure("predicted", "share", "joints of the part that no measured marker determines"),
     Measure("unseen", "share", "markers of the part that were not measured"),
-    Measure("mended", "share", "markers of the part that cleaning removed, or whose swapped labels were undone"),
+    Measure("corrected", "share", "markers of the part that cleaning removed, or whose swapped labels were undone"),
     Measure("at_limit", "share", "angles of the part that are at a joint limit"),
     Measure("label_doubt", "share", "probability that a label of the part is wrong, of the most doubtful"),
 )

@@ -19,7 +19,7 @@ class MarkerHistory:
     names: tuple[str, ...]
     times: Floats
     """(F,) s"""
-    mended: Bools
+    corrected: Bools
     """(F, M) where cleaning removed a position, or a swap of labels was undone."""
     doubt: Floats
     """(F, M) 0..1, probability that the label is wrong."""
@@ -28,14 +28,14 @@ class MarkerHistory:
     def of(cls, raw: Markers, cleaned: Markers, swapped: Bools | None, doubt: Floats | None) -> "MarkerHistory":
         """Compare the labelled markers before and after cleaning, which keeps frames and labels."""
         removed = raw.seen & ~raw.predicted & (cleaned.predicted | ~cleaned.seen)
-        mended = removed if swapped is None else removed | swapped
-        return cls(cleaned.names, cleaned.times, mended, np.zeros(mended.shape) if doubt is None else doubt)
+        corrected = removed if swapped is None else removed | swapped
+        return cls(cleaned.names, cleaned.times, corrected, np.zeros(corrected.shape) if doubt is None else doubt)
 
     def at(self, times: Floats, labels: Sequence[str]) -> tuple[Bools, Floats]:
-        """Return mended (N, T) and doubt (N, T) of some labels in the frames nearest to times (N,)."""
+        """Return corrected (N, T) and doubt (N, T) of some labels in the frames nearest to times (N,)."""
         after = np.clip(np.searchsorted(self.times, times), 1, max(len(self.times) - 1, 1))
         after = np.minimum(after, len(self.times) - 1)
         before = np.maximum(after - 1, 0)
         nearest = np.where(times - self.times[before] < self.times[after] - times, before, after)
         columns = np.array([self.names.index(label) for label in labels], int)
-        return self.mended[np.ix_(nearest, columns)], self.doubt[np.ix_(nearest, columns)]
+        return self.corrected[np.ix_(nearest, columns)], self.doubt[np.ix_(nearest, columns)]

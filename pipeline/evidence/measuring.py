@@ -43,7 +43,7 @@ class SolvedFrames:
     """(F, T) where a target was seen: neither filled in nor removed."""
     predicted: Bools
     """(F, J) where no measured marker determines the joint."""
-    mended: Bools
+    corrected: Bools
     """(F, T) where cleaning removed the marker's position, or a swap was undone."""
     doubt: Floats
     """(F, T) 0..1, probability that the marker's label is wrong."""
@@ -81,7 +81,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("jerk", _jerk(solved.keyed, targets.times))
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
     put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
-    put("mended", _mean(solved.mended.astype(float), part))
+    put("corrected", _mean(solved.corrected.astype(float), part))
     put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[bent]))
     put("label_doubt", _greatest(solved.doubt, part))
     return HandEvidence(hand.side, values)

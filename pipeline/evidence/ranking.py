@@ -41,7 +41,7 @@ THRESHOLDS = (
     Threshold("joint_leap", 15.0, 10.0),
     Threshold("label_doubt", 0.25),
     # Of a part with eight markers one is an eighth; a spline is right across a frame or two.
-    Threshold("mended", 0.12, least_frames=3),
+    Threshold("corrected", 0.12, least_frames=3),
     Threshold("unseen", 0.12, least_frames=3),
 )
 """Tuned on other takes than those that the documentation reports on."""

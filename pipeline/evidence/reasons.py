@@ -11,11 +11,11 @@ EFFECTS = {
     "marker_leap": "{part} marker leapt {value:.0f} mm",
     "joint_leap": "{part} turned {value:.0f} degrees while its markers were calm",
     "label_doubt": "{part} label {value:.0%} likely wrong",
-    "mended": "{part} marker put right",
+    "corrected": "{part} marker corrected",
     "unseen": "{part} marker not seen",
 }
 CAUSES = {
-    "mended": "labels were swapped, or positions left the marker's path",
+    "corrected": "labels were swapped, or positions left the marker's path",
     "label_doubt": "labels may be swapped",
     "unseen": "marker not seen",
     "marker_leap": "marker leapt",

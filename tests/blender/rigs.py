@@ -120,3 +120,15 @@ def placed(armature: bpy.types.Object, place: str) -> None:
     parent.matrix_world = PLACES[place]
     armature.parent = parent
     bpy.context.view_layer.update()
+
+
+def rig_with_arms(name: str) -> bpy.types.Object:
+    """A rig of RIGS; the arms of Rigify's generated one are in FK or IK: "Rigify generated, FK"."""
+    rig, _, kind = name.partition(", ")
+    armature, _ = RIGS[rig]()
+    if kind:
+        for side in "LR":
+            armature.pose.bones[f"upper_arm_parent.{side}"]["IK_FK"] = float(kind == "FK")
+        armature.update_tag()
+        bpy.context.view_layer.update()
+    return armature

@@ -17,7 +17,7 @@ from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.tests.blender.making import evaluated, forearm_bones, motion, take
-from knuckle.tests.blender.rigs import RIGS, strange
+from knuckle.tests.blender.rigs import RIGS, rig_with_arms, strange
 
 Floats = NDArray[np.float64]
 FRAMES = 8
@@ -31,22 +31,11 @@ ARMS = {
 }
 
 
-def opened(name: str) -> Object:
-    """A rig; of Rigify's generated one the arms are switched to FK or IK."""
-    rig, _, kind = name.partition(", ")
-    armature, _ = RIGS[rig]()
-    if kind:
-        for side in "LR":
-            armature.pose.bones[f"upper_arm_parent.{side}"]["IK_FK"] = float(kind == "FK")
-        armature.update_tag()
-        bpy.context.view_layer.update()
-    armature["rig"] = name
-    return armature
-
-
 @pytest.fixture(params=ARMS)
 def armature(request: pytest.FixtureRequest) -> Object:
-    return opened(request.param)
+    armature = rig_with_arms(request.param)
+    armature["rig"] = request.param
+    return armature
 
 
 def hand_of(armature: Object, side: Side) -> FoundHand:
@@ -126,7 +115,7 @@ def test_the_hand_is_turned_as_it_is_without_the_arm(armature: Object) -> None:
 
 @pytest.mark.parametrize("name", [name for name, arm in ARMS.items() if arm])
 def test_a_wrist_out_of_reach_is_pointed_at_by_a_straight_arm(name: str) -> None:
-    armature = opened(name)
+    armature = rig_with_arms(name)
     pose, bones, arm = keyed(armature, "left", True, beyond=5.0)
     for frame, wrist in enumerate(seen(armature, bones)[:, JOINT_INDEX["wrist"], :3, 3]):
         bpy.context.scene.frame_set(frame + 1)
@@ -170,7 +159,7 @@ def test_a_hand_without_an_arm_is_told_in_a_sentence() -> None:
 
 
 def test_an_arm_without_length_is_told_in_a_sentence() -> None:
-    armature = opened("MakeHuman")
+    armature = rig_with_arms("MakeHuman")
     found, hand = hand_of(armature, "left"), proportions.build(proportions.adult("left"))
     binding = bound_hand(armature, found, hand)
     both = ArmBones("upperarm01.L", "upperarm01.L")
@@ -179,7 +168,7 @@ def test_an_arm_without_length_is_told_in_a_sentence() -> None:
 
 
 def test_an_arm_that_keys_do_not_move_is_told_in_a_sentence() -> None:
-    armature = opened("MakeHuman for games")
+    armature = rig_with_arms("MakeHuman for games")
     fore = armature.data.bones["lowerarm_l"]
     fore.use_inherit_rotation = False
     with pytest.raises(RigError, match="bone 'lowerarm_l' does not rotate with its arm"):
@@ -200,7 +189,7 @@ def test_an_arm_that_keys_do_not_move_is_told_in_a_sentence() -> None:
 
 
 def test_a_control_that_is_locked_in_its_place_is_told_in_a_sentence() -> None:
-    armature = opened("Rigify generated, IK")
+    armature = rig_with_arms("Rigify generated, IK")
     armature.pose.bones["hand_ik.L"].lock_location = (False, True, False)
     with pytest.raises(RigError, match=r"'hand_ik\.L' brings the arm along and its location is locked"):
         find_arm(armature, hand_of(armature, "left"))

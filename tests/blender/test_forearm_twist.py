@@ -22,7 +22,7 @@ from knuckle.rig.keys.layered_keys import key_above
 from knuckle.rig.pose_transfer import resting_wrist
 from knuckle.rig.posing import apply_pose
 from knuckle.tests.blender.making import evaluated, find_hand, moved
-from knuckle.tests.blender.rigs import RIGS
+from knuckle.tests.blender.rigs import rig_with_arms
 from knuckle.tests.blender.sections import rest_skin, sections, seen_skin
 
 Floats = NDArray[np.float64]
@@ -35,18 +35,6 @@ SHARES = {
     "Rigify generated, FK": {"forearm_fk.L": 0.5},
 }
 """Half way along each bone, the skin turns by this part of the hand's pronation."""
-
-
-def opened(name: str) -> Object:
-    """A rig; of Rigify's generated one the arms are in FK or IK."""
-    rig, _, kind = name.partition(", ")
-    armature, _ = RIGS[rig]()
-    if kind:
-        for side in "LR":
-            armature.pose.bones[f"upper_arm_parent.{side}"]["IK_FK"] = float(kind == "FK")
-        armature.update_tag()
-        bpy.context.view_layer.update()
-    return armature
 
 
 def turned_hand(armature: Object, side: Side, degrees: Floats, swing: float = 0.0) -> tuple[KeyedHand, Floats]:
@@ -100,7 +88,7 @@ def twist_about(rotation: Floats, axis: Floats) -> float:
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("drive", ["wrist", "arm"])
 def test_the_hand_is_where_it_was_without_the_forearm(name: str, drive: DriveChoice, kind: str) -> None:
-    armature = opened(name)
+    armature = rig_with_arms(name)
     moved(armature, kind)
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.linspace(-90.0, 90.0, FRAMES), 0.7)
@@ -119,7 +107,7 @@ def test_the_hand_is_where_it_was_without_the_forearm(name: str, drive: DriveCho
 
 @pytest.mark.parametrize("name", SHARES)
 def test_each_bone_turns_as_the_forearm_does_half_way_along_it(name: str) -> None:
-    armature = opened(name)
+    armature = rig_with_arms(name)
     found = find_hand(armature, "left")
     degrees = np.linspace(-80.0, 80.0, FRAMES)
     hand, axis = turned_hand(armature, "left", degrees, 0.6)
@@ -138,7 +126,7 @@ def test_each_bone_turns_as_the_forearm_does_half_way_along_it(name: str) -> Non
 @pytest.mark.parametrize("name", ["MakeHuman", "MakeHuman for games"])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_the_skin_does_not_twist_shut(name: str, side: Side) -> None:
-    armature = opened(name)
+    armature = rig_with_arms(name)
     found, rest = find_hand(armature, side), rest_skin(armature)
     hand, _ = turned_hand(armature, side, np.array([-80.0, 80.0]))
     whole = driven(armature, found, hand, "wrist")
@@ -156,7 +144,7 @@ def test_the_skin_does_not_twist_shut(name: str, side: Side) -> None:
 
 
 def test_a_forearm_that_is_twisted_already_comes_to_the_same() -> None:
-    armature = opened("MakeHuman")
+    armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.linspace(-60.0, 60.0, FRAMES), 0.4)
     keyed = driven(armature, found, hand, "wrist")
@@ -178,7 +166,7 @@ def test_a_forearm_that_is_twisted_already_comes_to_the_same() -> None:
 
 
 def test_live_twists_the_same_and_puts_back() -> None:
-    armature = opened("MakeHuman")
+    armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.array([70.0]), 0.4)
     posed(armature, driven(armature, found, hand, "wrist"))
@@ -198,7 +186,7 @@ def test_live_twists_the_same_and_puts_back() -> None:
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_a_hand_that_turns_all_the_way_round_has_no_jump_and_supinates_further_than_it_pronates(side: Side) -> None:
-    armature = opened("MakeHuman")
+    armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, side)
     degrees = np.arange(0.0, 361.0, 5.0)
     hand, axis = turned_hand(armature, side, degrees)
@@ -227,7 +215,7 @@ def twist_bone(armature: Object) -> None:
 
 
 def test_a_twist_bone_that_carries_nothing_turns_too() -> None:
-    armature = opened("MakeHuman for games")
+    armature = rig_with_arms("MakeHuman for games")
     twist_bone(armature)
     found = find_hand(armature, "left")
     hand, axis = turned_hand(armature, "left", np.array([80.0]), 0.5)
@@ -239,9 +227,9 @@ def test_a_twist_bone_that_carries_nothing_turns_too() -> None:
 
 
 def test_a_forearm_that_keys_do_not_turn_is_left_alone() -> None:
-    armature = opened("Rigify generated, IK")
+    armature = rig_with_arms("Rigify generated, IK")
     assert find_forearm(armature, find_hand(armature, "left")) is None
-    armature = opened("MakeHuman for games")
+    armature = rig_with_arms("MakeHuman for games")
     found, bone = find_hand(armature, "left"), armature.pose.bones["lowerarm_l"]
     copy = bone.constraints.new("COPY_ROTATION")
     copy.target, copy.subtarget = armature, "lowerarm_r"
@@ -262,7 +250,7 @@ def test_a_forearm_that_keys_do_not_turn_is_left_alone() -> None:
 
 
 def test_fingers_alone_key_no_forearm() -> None:
-    armature = opened("MakeHuman")
+    armature = rig_with_arms("MakeHuman")
     found = find_hand(armature, "left")
     hand, _ = turned_hand(armature, "left", np.array([80.0]))
     assert "lowerarm01.L" not in driven(armature, found, hand, "fingers").bones

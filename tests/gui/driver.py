@@ -225,6 +225,13 @@ class Screen:
             panel.bl_options = set() if panel.__name__.startswith(names) else {"DEFAULT_CLOSED"}
             bpy.utils.register_class(panel)
 
+    def empty_scene_with_panel(self, name: str) -> Iterator[float]:
+        """Delete all objects, and open this panel of the tab Knuckle: `yield from` it."""
+        for obj in list(bpy.data.objects):
+            bpy.data.objects.remove(obj)
+        self.open_panels(name)
+        yield from self.show_sidebar("Knuckle")
+
     def reports(self) -> Generator[float, None, list[str]]:
         """What Blender told the person so far, line by line: `lines = yield from screen.reports()`."""
         area = min(self.window.screen.areas, key=lambda area: (area.type == "VIEW_3D", -area.width * area.height))

@@ -41,10 +41,7 @@ def play(screen: "Screen") -> "Steps":
 
 def prepare(screen: "Screen") -> "Steps":
     """Nothing but the Live panel, and a view that shows a person's height."""
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    screen.open_panels("KNUCKLE_PT_live")
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.empty_scene_with_panel("KNUCKLE_PT_live")
     yield from screen.widen_sidebar(110)
     screen.move(20, screen.window.height - 20)
     screen.picture("live_before")

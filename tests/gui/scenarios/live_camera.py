@@ -16,10 +16,7 @@ FINGERS = ("index", "middle", "ring", "pinky")
 
 
 def play(screen: "Screen") -> "Steps":
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    screen.open_panels("KNUCKLE_PT_live")
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.empty_scene_with_panel("KNUCKLE_PT_live")
     yield from screen.widen_sidebar(110)
     chosen = screen.scene.knuckle_live
     chosen.device = "camera"

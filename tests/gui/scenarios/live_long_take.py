@@ -21,10 +21,7 @@ strangers = runpy.run_path(str(Path(__file__).parent / "live_strangers.py"))
 
 
 def play(screen: "Screen") -> "Steps":
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    screen.open_panels("KNUCKLE_PT_live")
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.empty_scene_with_panel("KNUCKLE_PT_live")
     screen.scene.knuckle_live.folder = "/tmp/out/long takes"
     screen.scene.knuckle_live.device = "quest"
     escaped = yield from recorded_and_stopped(screen, "escape")

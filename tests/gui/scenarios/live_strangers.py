@@ -15,10 +15,7 @@ LANDMARKS = ", ".join(f"{0.03 * (number % 5):.2f}, 0, {0.02 * (number % 4):.2f}"
 
 
 def play(screen: "Screen") -> "Steps":
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    screen.open_panels("KNUCKLE_PT_live")
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.empty_scene_with_panel("KNUCKLE_PT_live")
     yield from screen.widen_sidebar(110)
     chosen = screen.scene.knuckle_live
     chosen.device = "webxr"

@@ -13,7 +13,7 @@ import pytest
 
 from knuckle.cli.main import main
 from knuckle.cli.output import progress_bar, write_arrays
-from knuckle.cli.terminal import ending_in_order, exit_status, expect_replaceable, holding_interrupts
+from knuckle.cli.terminal import exit_status, exiting_on_signals, expect_replaceable, holding_interrupts
 from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
 from knuckle.tests.full_disk import files_no_larger_than
@@ -61,7 +61,7 @@ def test_an_interrupt_waits_for_blender_to_start():
 def test_a_command_that_is_ended_ends_what_it_has_started(name):
     number, ended = getattr(signal, name), []
     before = signal.getsignal(number)
-    with pytest.raises(SystemExit) as status, ending_in_order():
+    with pytest.raises(SystemExit) as status, exiting_on_signals():
         try:
             signal.raise_signal(number)
         finally:

@@ -51,7 +51,7 @@ def test_a_hand_that_meets_its_markers_has_nothing_against_it() -> None:
     evidence = Evidence(np.arange(200) / RATE, (measure_hand(curling()),))
     hand = evidence.hands[0]
     assert hand.values.shape == (200, len(PARTS), len(MEASURES))
-    for name in ("tip_error", "marker_error", "joint_leap", "unseen", "mended", "label_doubt", "predicted"):
+    for name in ("tip_error", "marker_error", "joint_leap", "unseen", "corrected", "label_doubt", "predicted"):
         assert np.nanmax(hand.of(name)) < 1e-3, name
     assert np.isnan(hand.of("tip_error")[:, PARTS.index("palm")]).all()
     assert rank(evidence) == ()
@@ -107,13 +107,15 @@ def test_a_noisy_device_is_not_all_problems() -> None:
 
 def test_a_gap_and_a_swap_that_was_undone_are_told() -> None:
     solved = curling()
-    measured, mended = solved.measured.copy(), solved.mended.copy()
+    measured, corrected = solved.measured.copy(), solved.corrected.copy()
     measured[20:60, JOINT_INDEX["thumb-tip"]] = False
-    mended[100:120, JOINT_INDEX["pinky-finger-tip"]] = True
-    problems = rank(Evidence(solved.targets.times, (measure_hand(replace(solved, measured=measured, mended=mended)),)))
+    corrected[100:120, JOINT_INDEX["pinky-finger-tip"]] = True
+    problems = rank(
+        Evidence(solved.targets.times, (measure_hand(replace(solved, measured=measured, corrected=corrected)),))
+    )
     assert {(one.parts, one.first, one.last, one.measure) for one in problems} == {
         (("thumb",), 20, 59, "unseen"),
-        (("pinky-finger",), 100, 119, "mended"),
+        (("pinky-finger",), 100, 119, "corrected"),
     }
 
 
