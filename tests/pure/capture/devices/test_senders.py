@@ -2,7 +2,10 @@
 
 import socket
 
+import pytest
+
 from knuckle.capture.devices.sender_choice import HANDOVER_S, SenderChoice
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.quest import QuestSender
 
@@ -53,21 +56,29 @@ def test_who_was_chosen_is_followed_even_if_silent() -> None:
     assert senders.other == "a"
 
 
-def datagrams(source: str, address: Address, first_number: int, count: int) -> None:
+@pytest.fixture(scope="module")
+def recorded() -> list[OutgoingFrame]:
+    """Made before anything is sent: a sender that pauses to make its frames is silent, and loses its receiver."""
+    return moments(160)
+
+
+def datagrams(source: str, address: Address, frames: list[OutgoingFrame]) -> None:
     """Send frames of a headset at the IP address `source`."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((source, 0))
-        for moment in moments(first_number + count)[first_number:]:
-            for packet in QuestSender(address).packets(moment):
+        for frame in frames:
+            for packet in QuestSender(address).packets(frame):
                 sock.sendto(packet, (PERFORMER, address.port))
 
 
-def test_a_stranger_whose_count_is_ahead_does_not_displace_the_performer(address: Address) -> None:
+def test_a_stranger_whose_count_is_ahead_does_not_displace_the_performer(
+    address: Address, recorded: list[OutgoingFrame]
+) -> None:
     """Its frames would make the performer's late."""
     with listening("quest", Address("0.0.0.0", address.port)) as receiver:
         for start in range(0, 60, 5):
-            datagrams(PERFORMER, address, start, 5)
-            datagrams(STRANGER, address, start + 100, 5)
+            datagrams(PERFORMER, address, recorded[start : start + 5])
+            datagrams(STRANGER, address, recorded[start + 100 : start + 105])
             sent = 4 * (start + 5)
             # The socket's buffer holds some dozens of datagrams only.
             wait_for(lambda: min(receiver.stats.packets, receiver.senders.ignored) == sent)  # noqa: B023
@@ -76,13 +87,13 @@ def test_a_stranger_whose_count_is_ahead_does_not_displace_the_performer(address
         assert receiver.senders.other == STRANGER and PERFORMER in receiver.state()
         receiver.senders.follow(STRANGER)
         before = receiver.stats.frames
-        datagrams(STRANGER, address, 0, 10)
+        datagrams(STRANGER, address, recorded[:10])
         wait_for(lambda: receiver.stats.packets == 280)
         assert receiver.stats.frames >= before + 9 and receiver.stats.late <= 2, "another device counts in its own way"
 
 
-def test_only_the_chosen_sender_is_read(address: Address) -> None:
+def test_only_the_chosen_sender_is_read(address: Address, recorded: list[OutgoingFrame]) -> None:
     with listening("quest", Address("0.0.0.0", address.port), sender=STRANGER) as receiver:
-        datagrams(PERFORMER, address, 0, 5)
-        datagrams(STRANGER, address, 0, 5)
+        datagrams(PERFORMER, address, recorded[:5])
+        datagrams(STRANGER, address, recorded[:5])
         wait_for(lambda: receiver.stats.packets == 20 and receiver.senders.ignored == 20)
