@@ -17,6 +17,8 @@ demo: setup ## solve the bundled recording into build/demo
 
 # A core has one worker already: threads of BLAS would only wait for each other.
 test test-all fuzz mutate measure: export OPENBLAS_NUM_THREADS = 1
+# Where Python is told to keep no byte code, each worker and each command in a test would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST = -m pytest -n auto --maxprocesses 4
 
 test: rigs ## test all features within minutes, on the newest Python found: without tests that are slow
@@ -25,13 +27,13 @@ test: rigs ## test all features within minutes, on the newest Python found: with
 # All is tried on the newest Python; on the others what is quick, but for numbers alone, and in Blender one case of each
 # slower test, up to seconds.
 test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
-	@for env in .venv/3.*; do \
+	@failed=0; for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
-	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS); else \
-	    $$env/bin/python $(PYTEST) tests/blender -m "not further" $(ARGS); \
-	    $$env/bin/python $(PYTEST) tests/pure --ignore tests/pure/solvers --ignore tests/pure/posing -m "not slow" $(ARGS); \
+	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS) || failed=1; else \
+	    $$env/bin/python $(PYTEST) tests/blender -m "not further" $(ARGS) || failed=1; \
+	    $$env/bin/python $(PYTEST) tests/pure --ignore tests/pure/solvers --ignore tests/pure/posing -m "not slow" $(ARGS) || failed=1; \
 	  fi; \
-	done
+	done; exit $$failed
 
 OF = laws
 FOR = 600

@@ -17,11 +17,11 @@ import pytest
 FILE = Path(__file__).with_suffix(".tsv")
 QUICK = 0.2
 """s: a test that takes less is never slow; nor is one that is marked `always`."""
-CHEAP = 1.5
+CHEAP = 0.5
 """s that the cheapest of a test's cases may take."""
-LONG = 1.0
+LONG = 0.5
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
-LONGEST = 3.0
+LONGEST = 2.0
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
 NOTED = 0.1
 """s from which on a test is written down."""
