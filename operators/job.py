@@ -50,6 +50,8 @@ class JobOperator:
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
+        finally:
+            release(self)
         return {"FINISHED"}
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
@@ -70,8 +72,9 @@ class JobOperator:
     def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Run one slice, finish, or cancel."""
         if event.type == "ESC":
+            cancelled = self.cancelled
             self.cancel(context)
-            tell(self, "INFO", self.cancelled)
+            tell(self, "INFO", cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.
@@ -83,11 +86,14 @@ class JobOperator:
             self._finish(context)
         except KnuckleError as error:
             self._clean_up(context)
+            release(self)
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         except Exception:
             self._clean_up(context)
+            release(self)
             raise
+        release(self)
         return {"FINISHED"}
 
     def _finish(self, context: "Context") -> None:
@@ -107,6 +113,7 @@ class JobOperator:
         """Stop the job. Also called by Blender when a file is loaded while the job runs."""
         self._work.close()
         self._clean_up(context)
+        release(self)
 
     def _show_progress(self, context: "Context", progress: Progress) -> None:
         status = context.window_manager.knuckle
@@ -148,6 +155,14 @@ class _JobContext:
         collections = [scene.collection, *scene.collection.children_recursive]
         collection = next((c for c in collections if c.name == self.collection), scene.collection)
         return {"scene": scene, "view_layer": layer, "collection": collection}
+
+
+def release(operator: object) -> None:
+    """Forget what an operator that has ended was working on.
+
+    Blender keeps ended operators in its history, until as many as 32 others have followed.
+    """
+    vars(operator).clear()
 
 
 NAVIGATION_EVENTS = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"} | {

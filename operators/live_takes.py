@@ -49,9 +49,10 @@ class KeyingOperator(JobOperator):
 
     def cancel(self, context: "Context") -> None:
         """Leave the take without keys."""
+        take = self._take
         super().cancel(context)
-        if self._take is not None:
-            self._take.drop()
+        if take is not None:
+            take.drop()
 
     def finish(self, context: "Context") -> None:
         """Report which frames have no keys."""

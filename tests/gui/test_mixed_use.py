@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-COUNTED = ("threads", "handlers", "draw callbacks")
+COUNTED = ("threads", "handlers", "draw callbacks", "live runs")
 
 
 def test_rounds_of_mixed_use_leave_nothing_behind(play: Callable[..., dict[str, Any]], vmc: None, rigs: Path) -> None:

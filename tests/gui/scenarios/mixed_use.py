@@ -122,5 +122,11 @@ def held() -> dict[str, float]:
         "threads": threading.active_count(),
         "handlers": sum(len(each) for each in handlers if isinstance(each, list)),
         "draw callbacks": sum(map(len, session.draw_handlers.values())),
-        "gizmo groups": sum(type(thing).__name__ == "KNUCKLE_GGT_hand" for thing in gc.get_objects()),
+        "gizmo groups": _alive("KNUCKLE_GGT_hand"),
+        "live runs": _alive("LiveRun"),
     }
+
+
+def _alive(name: str) -> int:
+    """How many objects of a class there are."""
+    return sum(type(thing).__name__ == name for thing in gc.get_objects())
