@@ -5,12 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import StreamError
+from .browser_folder import browser_folder
 
 COMMANDS = (
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
@@ -81,8 +81,9 @@ def headless(browser: Path, url: str, flags: Sequence[str] = ()) -> Iterator["su
     """Run a browser on a page, without a window; at the end it and its profile are gone. Raises StreamError."""
     # Chromium refuses its sandbox to root, who alone needs this.
     root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    with tempfile.TemporaryDirectory(prefix="knuckle-browser-", ignore_cleanup_errors=True) as profile:
-        command = [str(browser), *FLAGS, *root, *flags, f"--user-data-dir={profile}", url]
+    with browser_folder(browser, url) as folder:
+        own = (f"--user-data-dir={folder.profile}", folder.start.as_uri())
+        command = [str(browser), *FLAGS, *root, *flags, *own]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
             # A session of its own: Ctrl-C in the shell reaches Knuckle, which ends the browser with all its processes.

@@ -8,6 +8,8 @@ import { takeName, takeText } from "./take.js";
 import { Tracker, reduced } from "./tracker.js";
 import { Video } from "./video.js";
 
+const GONE = 2500; // ms without Knuckle after which it will not come back for its video
+
 const part = name => document.getElementById(name);
 const tracker = new Tracker();
 const pages = new BroadcastChannel("knuckle camera");
@@ -19,6 +21,7 @@ let lastFrame = performance.now();
 let rate = 0;
 let going = null; // the video that is gone through
 let wanted = ""; // the camera to go on with once it is back; "" if none was taken away
+let job = {}; // the video that the page was opened for, as job.json tells
 
 function say(text, kind = "") {
   if (part("said").textContent !== text) part("said").textContent = text;
@@ -35,6 +38,8 @@ function showLink(isOpen) {
   part("link").dataset.state = isOpen ? "open" : "closed";
   part("link").textContent = isOpen ? "Connected to Knuckle" : "Knuckle is not listening: press Start in Blender";
   lastNote = null;
+  // When Knuckle, which opened a browser for the video, has gone without a word, the browser ends with its only page.
+  if (!isOpen) setTimeout(() => job.video && !link.isOpen && window.close(), GONE);
 }
 
 async function showLive({ source, width, height, time }) {
@@ -224,7 +229,7 @@ function listen() {
 async function begin() {
   listen();
   say("Loading the models.");
-  const job = await (await fetch("job.json")).json();
+  job = await (await fetch("job.json")).json();
   try {
     await tracker.start();
   } catch (error) {

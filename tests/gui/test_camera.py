@@ -2,7 +2,11 @@
 
 import base64
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +19,7 @@ import pytest
 
 import knuckle
 from knuckle import capture
+from knuckle.capture.devices.browser_folder import sweep
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.network.transport import Address
@@ -182,6 +187,35 @@ def test_a_video_without_hands_writes_nothing(page: Page, tmp_path: Path, capsys
     assert main(["track", str(video), "--out", str(tmp_path / "bars.json")]) == 1
     assert "bars.mp4: no hand is seen in any of its 3 frames" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [video]
+
+
+def test_a_killed_command_leaves_no_browser_and_no_address_to_read(page: Page, tmp_path: Path) -> None:
+    video = tmp_path / "bars.mp4"
+    video.write_bytes(base64.b64decode(page.evaluate(f"made.numbered({STEADY}).then(made.bytes)")))
+    track = "for progress in track_video(Path(sys.argv[1])): print(progress.doing, flush=True)"
+    imports = "import sys; from pathlib import Path; from knuckle.capture.devices.video_tracking import track_video"
+    command = [sys.executable, "-c", f"{imports}\n{track}", str(video)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert any(line.startswith("Frame 2 ") for line in process.stdout)
+            (folder,) = tmp_path.glob("knuckle-browser-*")
+            token = re.search(r":\d+(/[\w-]+/)", (folder / "start.html").read_text())
+            running = command_lines()
+            assert any(str(folder) in line for line in running)
+            assert token is not None and not any(token[1] in line for line in running)
+        finally:
+            process.kill()
+    wait_for(lambda: not any(str(folder) in line for line in command_lines()), 15)
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [video]
+
+
+def command_lines() -> list[str]:
+    """Of all processes, as every user of the computer can read them."""
+    listed = subprocess.run(["ps", "-axwwo", "args="], check=True, capture_output=True, text=True)
+    return listed.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,13 @@ from knuckle.capture.protocols import camera_page
 from knuckle.cli.main import main
 
 PLAYS_A_BROWSER = """#!{python}
-import json, sys, urllib.request
+import json, os, re, stat, sys, urllib.parse, urllib.request
 from websockets.sync.client import connect
 
-url = sys.argv[-1]
+start = urllib.request.url2pathname(urllib.parse.urlparse(sys.argv[-1]).path)
+assert stat.S_IMODE(os.stat(os.path.dirname(start)).st_mode) == 0o700, "others can read the address"
+url, token = re.search(r"(http://127.0.0.1:\\d+/([\\w-]{{22}})/)", open(start).read()).groups()
+assert not any(token in argument for argument in sys.argv)
 job = json.load(urllib.request.urlopen(url + "job.json"))
 asked = urllib.request.Request(url + "video", headers={{"Range": "bytes=0-9"}})
 content = urllib.request.urlopen(asked).read().decode()

@@ -1,0 +1,118 @@
+"""The private folder of a browser that Knuckle runs: its profile, and the page that it starts with.
+
+A folder belongs to the process that holds a lock on its file `used`, which the system lifts when that process ends,
+however it ends. What nobody holds is left over, and is swept.
+"""
+
+import html
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+PREFIX = "knuckle-browser-"
+USED = "used"
+START = (
+    '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Knuckle</title>'
+    '<meta http-equiv="refresh" content="0;url={}">\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserFolder:
+    """What a browser is given."""
+
+    profile: Path
+    """The folder of its profile."""
+    start: Path
+    """The page that leads it to the address, which other users can read in no command line."""
+
+
+@contextmanager
+def browser_folder(browser: Path, url: str) -> Iterator[BrowserFolder]:
+    """A folder that only this user can read, for a browser that is to open `url`; it is gone at the end.
+
+    Folders that a killed process has left are removed first, with their browsers.
+    """
+    place = _place(browser)
+    sweep(place)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True) as name:
+        folder = BrowserFolder(Path(name, "profile"), Path(name, "start.html"))
+        folder.start.write_text(START.format(html.escape(url)), encoding="utf-8")
+        with _used(Path(name)):
+            yield folder
+
+
+def _place(browser: Path) -> Path:
+    """Where the folder goes: a browser that is a snap sees neither /tmp nor hidden folders."""
+    if browser.is_relative_to("/snap"):
+        place = Path.home() / "snap" / browser.name / "common"
+        if place.is_dir():
+            return place
+    return Path(tempfile.gettempdir())
+
+
+@contextmanager
+def _used(folder: Path) -> Iterator[None]:
+    """Hold a folder. On Windows a file that is open cannot be removed, which is lock enough."""
+    used = folder / USED
+    if sys.platform == "win32":
+        with used.open("wb"):
+            yield
+        return
+    new = used.with_suffix(".new")
+    with new.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        new.rename(used)  # so that nobody finds it without its lock
+        yield
+
+
+def sweep(place: Path) -> None:
+    """Remove this user's folders that no process holds, and end the browsers that still use them."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # of other users, or gone meanwhile
+            if _is_ours(folder) and _is_left_over(folder):
+                _end_browsers(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.getuid())
+
+
+def _is_left_over(folder: Path) -> bool:
+    """Whether nobody holds a folder. One without its file is being made. Raises OSError where it cannot be told."""
+    used = folder / USED
+    if sys.platform == "win32":
+        used.unlink()
+        return True
+    with used.open("rb") as file, suppress(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+def _end_browsers(folder: Path) -> None:
+    """End the processes whose command line names a folder; on Windows they end by themselves, see data/camera."""
+    if sys.platform == "win32":
+        return
+    try:
+        running = subprocess.run(["ps", "-axwwo", "pid=,args="], check=False, capture_output=True)
+    except FileNotFoundError:
+        return
+    for line in os.fsdecode(running.stdout).splitlines():
+        pid, _, arguments = line.strip().partition(" ")
+        if f"--user-data-dir={folder}{os.sep}" in arguments:
+            with suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
