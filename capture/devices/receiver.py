@@ -192,6 +192,9 @@ class Receiver:
                 self.stats.problem = str(error)
                 incoming.hang_up()
                 return
+            if told := self._parser.answer():
+                incoming.answer(told)
+                return
             incoming.keep()
             if self.senders.heard(incoming.sender, arrival):
                 # Another device counts its frames in another way.

@@ -28,6 +28,10 @@ def _do_nothing() -> None:
     """Do nothing: only a listener's connections come and go."""
 
 
+def _tell_nobody(_text: str) -> None:
+    """Tell nobody: only a page can be answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """A packet and its sender."""
@@ -39,6 +43,8 @@ class Incoming:
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
     """Notes that the packet was of use, which keeps the place of its connection among those that Knuckle accepts."""
+    answer: Callable[[str], None] = _tell_nobody
+    """Sends text to the page that sent the packet."""
 
 
 Packets = Generator[Incoming | None, None, None]

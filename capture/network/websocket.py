@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -31,6 +32,8 @@ QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
 HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake in s."""
+MAX_ANSWERS = 200
+"""Most answers on one connection, so that a page which reads none cannot make Knuckle wait."""
 
 
 @contextmanager
@@ -119,10 +122,11 @@ class WebSocketListener:
         def receive(connection: "ServerConnection") -> None:
             sender, client = str(connection.remote_address[0]), connection.socket
             hang_up, keep = partial(_shut_down, client), partial(places.keep, client)
+            answer = partial(_answer, connection, count())
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             with suppress(ConnectionClosed):
                 for message in connection:
-                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep))
+                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep, answer))
 
         with _serve(self, receive, places):
             yield None
@@ -173,6 +177,17 @@ class WebSocketListener:
             ip_address(name)
             return True
         return False
+
+
+def _answer(connection: "ServerConnection", answers: "count[int]", text: str) -> None:
+    """Send text to a page, from any thread; disconnect one that has been answered too often."""
+    from websockets.exceptions import ConnectionClosed
+
+    if next(answers) >= MAX_ANSWERS:
+        _shut_down(connection.socket)
+        return
+    with suppress(ConnectionClosed):
+        connection.send(text)
 
 
 def _shut_down(client: socket.socket) -> None:

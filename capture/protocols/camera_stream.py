@@ -3,8 +3,12 @@
     {"kind": "live", "time_s": 1.25, "width": 1280, "height": 720, "hands": [{"handedness": "Left", "score": 0.98,
      "landmarks": [[x, y, z] * 21], "world_landmarks": [[x, y, z] * 21]}]}
     {"kind": "note", "text": what is wrong with camera or picture, in a sentence; empty if nothing is}
+    {"kind": "start"}, when a person starts the camera
 
 and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is gone through.
+
+Each message has the name of its page, "page": "k3x9", since several browsers may send at once. The page that was
+started last is followed, with its camera or its video; another that sends is told {"kind": "unfollowed"}.
 """
 
 import json
@@ -23,6 +27,9 @@ from .json_packet import decode_json
 from .landmark_stream import CAMERA, JOINT_INDICES, LandmarksParser
 from .parser import Parser
 
+UNFOLLOWED = json.dumps({"kind": "unfollowed"})
+"""What a page is told that is not followed."""
+MAX_PAGE_LENGTH = 64
 MAX_VIDEOS = 4
 """Most videos that wait until somebody takes them."""
 
@@ -34,13 +41,31 @@ class CameraParser(Parser):
         self._landmarks = LandmarksParser()
         self._video = CameraVideoAssembly()
         self._note = ""
+        self._page: str | None = None
+        """The page that is followed; None before its first message."""
+        self._answer = ""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
         """Videos that the page has gone through and nobody has taken, oldest first."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
         message = decode_json(packet, "landmarks of a camera")
-        kind = message.get("kind") if isinstance(message, dict) else None
+        message = message if isinstance(message, dict) else {}
+        page, self._answer = _page_of(message), ""
+        before = self._page, self._video, self._note
+        if page != self._page:
+            if self._page is not None and message.get("kind") not in ("start", "video"):
+                self._answer = UNFOLLOWED
+                return []
+            self._page, self._video, self._note = page, CameraVideoAssembly(), ""
+        try:
+            return self._read(message)
+        except PacketError:
+            self._page, self._video, self._note = before
+            raise
+
+    def _read(self, message: dict[str, Json]) -> list[Frame]:
+        kind = message.get("kind")
         if kind == "live":
             picture_size(message)
             return self._frame(message)
@@ -53,7 +78,7 @@ class CameraParser(Parser):
                 self._videos.append(video)
             if kind == "frame":
                 return self._frame(message)
-        else:
+        elif kind != "start":
             raise PacketError("JSON without a kind, expected what Knuckle's camera page sends")
         return []
 
@@ -66,10 +91,22 @@ class CameraParser(Parser):
         """See Parser."""
         return self._note
 
+    def answer(self) -> str:
+        """See Parser."""
+        return self._answer
+
     def take_captures(self) -> list[tuple[str, bytes]]:
         """See Parser."""
         videos = [self._videos.popleft() for _ in range(len(self._videos))]
         return [(PurePath(video.source).stem, video.as_json()) for video in videos if video.hands]
+
+
+def _page_of(message: dict[str, Json]) -> str:
+    """The name of the page that sent a message; empty of one without. Raises PacketError."""
+    page = message.get("page", "")
+    if not isinstance(page, str) or len(page) > MAX_PAGE_LENGTH:
+        raise PacketError(f"a page whose name is not text of {MAX_PAGE_LENGTH} letters at most")
+    return page
 
 
 class CameraSender(WebSocketClientSender):

@@ -25,6 +25,10 @@ class Parser(ABC):
         """What the sender says is wrong, in a sentence for the user; empty if nothing is."""
         return ""
 
+    def answer(self) -> str:
+        """What to tell the page whose packet was fed last; empty if nothing. What is answered is not followed."""
+        return ""
+
     def take_captures(self) -> list[tuple[str, bytes]]:
         """Whole captures that have come, each once: the name without suffix, and the content of a .json file."""
         return []

@@ -7,9 +7,18 @@ const PROBLEMS = {
   NotReadableError: "The camera is used by another program. Close that program, then press Start camera.",
   OverconstrainedError: "That camera is gone. Choose another.",
 };
+const STALL = 4000; // ms without a picture after which a camera is opened again
+const ASLEEP = 2500; // ms between two looks, a second apart, after which the page itself was asleep
 
 export function problemOf(error) {
   return PROBLEMS[error.name] ?? `The camera cannot be used: ${error.message}`;
+}
+
+// Whether the browser allows the camera: "granted", "denied" or "prompt", and what calls `changed` when that changes.
+export async function permission(changed) {
+  const status = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
+  if (status) status.onchange = () => changed(status.state);
+  return status?.state ?? "prompt";
 }
 
 export async function cameras() {
@@ -25,6 +34,8 @@ export class Camera {
   #opening = 0; // counts attempts: of two, the later one counts
   #busy = false;
   #waiting = null;
+  #lastPicture = 0; // ms
+  #lastLook = 0; // ms
 
   // work: async ({ source, width, height, time }) => ..., time in s. failed: of an error in it.
   constructor(work, failed) {
@@ -46,6 +57,7 @@ export class Camera {
       return undefined;
     }
     this.#stream = stream;
+    this.#lastPicture = performance.now();
     const [track] = stream.getVideoTracks();
     track.onended = () => {
       this.close(preview);
@@ -56,6 +68,21 @@ export class Camera {
     if (window.MediaStreamTrackProcessor) this.#read(track);
     else this.#watch(preview);
     return track.getSettings().deviceId;
+  }
+
+  // Whether the system holds pictures back: a closed lid, a switch at the camera.
+  get isMuted() {
+    return this.#stream?.getVideoTracks()[0].muted ?? false;
+  }
+
+  // Whether no picture has come for long, though the system lets them through; asked each second.
+  isStalled() {
+    const now = performance.now();
+    // Pictures wait for a page that was asleep, and browsers without the first present none to a page that is hidden.
+    const excused = now - this.#lastLook > ASLEEP || (!this.#reader && document.hidden) || this.isMuted || !this.#stream;
+    this.#lastLook = now;
+    if (excused) this.#lastPicture = now;
+    return now - this.#lastPicture > STALL;
   }
 
   close(preview) {
@@ -90,6 +117,7 @@ export class Camera {
   }
 
   async #offer(picture) {
+    this.#lastPicture = performance.now();
     this.#waiting?.close();
     this.#waiting = picture;
     if (this.#busy) return;

@@ -5,10 +5,14 @@ const RETRY = 1000; // ms
 
 export class Link {
   #socket = null;
+  #page = Math.random().toString(36).slice(2); // by which Knuckle knows it from others
   #changed;
+  #unfollowed;
 
-  constructor(changed) {
+  // changed: of whether Knuckle is there. unfollowed: of another page that is followed now.
+  constructor(changed, unfollowed) {
     this.#changed = changed;
+    this.#unfollowed = unfollowed;
     this.#connect();
   }
 
@@ -20,16 +24,21 @@ export class Link {
     const here = location.href.split(/[?#]/)[0];
     this.#socket = new WebSocket(here.replace(/^http/, "ws"));
     this.#socket.onopen = () => this.#changed(true);
+    this.#socket.onmessage = ({ data }) => JSON.parse(data).kind === "unfollowed" && this.#unfollowed();
     this.#socket.onclose = () => {
       this.#changed(false);
       setTimeout(() => this.#connect(), RETRY);
     };
   }
 
+  #text(message) {
+    return JSON.stringify({ page: this.#page, ...message });
+  }
+
   // Sends a message unless Knuckle is away or behind; whether it was sent.
   offer(message) {
     if (!this.isOpen || this.#socket.bufferedAmount > MOST_WAITING) return false;
-    this.#socket.send(JSON.stringify(message));
+    this.#socket.send(this.#text(message));
     return true;
   }
 
@@ -37,7 +46,7 @@ export class Link {
   async send(message) {
     const socket = this.#socket;
     if (!this.isOpen) return false;
-    socket.send(JSON.stringify(message));
+    socket.send(this.#text(message));
     while (socket.bufferedAmount > MOST_WAITING && socket.readyState === WebSocket.OPEN) await new Promise(then => setTimeout(then, 5));
     return socket.readyState === WebSocket.OPEN;
   }

@@ -1,26 +1,31 @@
 // The page: what its buttons do, and what it says.
 
-import { Camera, cameras, problemOf } from "./camera.js";
+import { Camera, cameras, permission, problemOf } from "./camera.js";
 import { drawHands, wipe } from "./drawing.js";
+import { Figures } from "./figures.js";
 import { Judge } from "./judge.js";
 import { Link } from "./link.js";
+import { Notes } from "./notes.js";
 import { takeName, takeText } from "./take.js";
 import { Tracker, reduced } from "./tracker.js";
 import { Video } from "./video.js";
 
-const GONE = 2500; // ms without Knuckle after which it will not come back for its video
+const GONE = 4000; // ms without Knuckle after which a camera is switched off, and the browser of a video ends
+const IDLE = "The camera page is open and waits: press Start camera there.";
+const UNSENT = " Knuckle was away or follows another page: save the landmarks here.";
+const WITHDRAWN = "The browser no longer allows the camera. Allow it beside the page's address, and it goes on.";
+const AWAY = "Knuckle is not listening. Press Start in Blender, and it goes on.";
 
 const part = name => document.getElementById(name);
 const tracker = new Tracker();
-const pages = new BroadcastChannel("knuckle camera");
 const camera = new Camera(showLive, error => note(`Hands cannot be found: ${error.message} Reload this page.`));
-const link = new Link(showLink);
+const link = new Link(showLink, anotherIsFollowed);
+const notes = new Notes(link);
+const figures = new Figures();
 let judge = new Judge();
-let lastNote = null;
-let lastFrame = performance.now();
-let rate = 0;
 let going = null; // the video that is gone through
-let wanted = ""; // the camera to go on with once it is back; "" if none was taken away
+let wanted = ""; // the camera to go on with once it, its permission or Knuckle is back; "" if none is
+let leaving = 0; // the timer of what happens when Knuckle stays away
 let job = {}; // the video that the page was opened for, as job.json tells
 
 function say(text, kind = "") {
@@ -30,16 +35,35 @@ function say(text, kind = "") {
 
 // Also tells Knuckle, whose panel shows it.
 function note(problem) {
-  say(problem || "Following.", problem ? "bad" : "good");
-  if (problem !== lastNote && link.offer({ kind: "note", text: problem })) lastNote = problem;
+  notes.tell(problem);
+  if (!link.isOpen && camera.isOpen) say(AWAY, "bad");
+  else say(problem || "Following.", problem ? "bad" : "good");
 }
 
 function showLink(isOpen) {
   part("link").dataset.state = isOpen ? "open" : "closed";
   part("link").textContent = isOpen ? "Connected to Knuckle" : "Knuckle is not listening: press Start in Blender";
-  lastNote = null;
-  // When Knuckle, which opened a browser for the video, has gone without a word, the browser ends with its only page.
-  if (!isOpen) setTimeout(() => job.video && !link.isOpen && window.close(), GONE);
+  if (!isOpen) {
+    leaving ||= setTimeout(leave, GONE);
+    return;
+  }
+  clearTimeout(leaving);
+  leaving = 0;
+  notes.be(false);
+  goOn();
+}
+
+// Knuckle has gone without a word. A browser that it opened for a video ends with its only page; a camera is switched off.
+function leave() {
+  if (job.video) window.close();
+  if (!camera.isOpen) return;
+  const id = part("cameras").value;
+  stopCamera("Knuckle has stopped listening, and the camera is off. Press Start in Blender, and it goes on.");
+  wanted = id;
+}
+
+async function goOn() {
+  if (wanted && !going && !camera.isOpen) await startCamera(wanted);
 }
 
 async function showLive({ source, width, height, time }) {
@@ -49,19 +73,9 @@ async function showLive({ source, width, height, time }) {
   const hands = await tracker.find(picture);
   if (!camera.isOpen) return;
   link.offer({ kind: "live", time_s: time, width, height, hands });
-  showFigures(hands, performance.now() - began);
+  figures.show(hands, performance.now() - began);
   drawHands(part("overlay"), hands, width, height);
-  note(judge.judge(hands, time, width, height, rate));
-}
-
-function showFigures(hands, taken) {
-  const now = performance.now();
-  rate += 0.1 * (1000 / Math.max(now - lastFrame, 1) - rate);
-  lastFrame = now;
-  // By the word for a mirror's picture.
-  part("hands").textContent = hands.map(hand => (hand.handedness === "Left" ? "right" : "left")).sort().join(" and ") || "none";
-  part("rate").textContent = rate.toFixed(rate < 10 ? 1 : 0);
-  part("taken").textContent = `${taken.toFixed(0)} ms`;
+  note(judge.judge(hands, time, width, height, figures.rate));
 }
 
 async function listCameras() {
@@ -72,17 +86,18 @@ async function listCameras() {
   if (found.some(({ deviceId }) => deviceId === chosen)) part("cameras").value = chosen;
   if (!camera.isOpen) part("start").disabled = !found.length || going !== null;
   if (!found.length && !going) say("No camera was found. Plug one in, or choose a video.", "bad");
-  if (wanted && !going && found.some(({ deviceId }) => deviceId === wanted)) await startCamera(wanted);
+  if (found.some(({ deviceId }) => deviceId === wanted)) await goOn();
 }
 
 async function startCamera(id = part("cameras").value) {
   wanted = "";
-  pages.postMessage("camera");
+  notes.be(false);
+  link.offer({ kind: "start" });
   say("Waiting for the camera.");
   try {
     await tracker.forget();
     judge = new Judge();
-    [rate, lastFrame] = [0, performance.now()];
+    figures.restart();
     const opened = await camera.open(id, part("preview"), cameraWasTaken);
     if (!opened) return;
     if (going) return camera.close(part("preview"));
@@ -99,16 +114,41 @@ async function startCamera(id = part("cameras").value) {
 function stopCamera(text = "Stopped.") {
   camera.close(part("preview"));
   wipe(part("overlay"));
-  if (link.offer({ kind: "note", text: "" })) lastNote = "";
+  notes.tell(IDLE);
   say(text);
   showStage();
 }
 
-function cameraWasTaken() {
+// The page that was started last is followed. A video is gone through to its end: its landmarks can be saved here.
+function anotherIsFollowed() {
+  wanted = "";
+  notes.be(true);
+  if (going) going.sent = false;
+  if (camera.isOpen) stopCamera("Another page of Knuckle was started, and is followed now.");
+}
+
+async function cameraWasTaken() {
   wanted = part("cameras").value;
   wipe(part("overlay"));
-  note("The camera was taken away. Plug it in again, and it goes on.");
   showStage();
+  const denied = (await permission(permissionChanged)) === "denied";
+  if (wanted) note(denied ? WITHDRAWN : "The camera was taken away. Plug it in again, and it goes on.");
+}
+
+async function permissionChanged(state) {
+  if (state === "granted") await goOn();
+}
+
+// Each second: a camera that sends nothing, as after a computer's sleep, is opened again.
+async function watch() {
+  if (camera.isStalled()) {
+    const id = part("cameras").value;
+    camera.close(part("preview"));
+    await startCamera(id);
+    if (!camera.isOpen) wanted = id;
+  } else if (camera.isMuted) {
+    note("The camera sends no pictures: its switch or cover, or the computer's settings, hold them back.");
+  }
 }
 
 function showStage() {
@@ -126,8 +166,8 @@ function showStage() {
 async function track(video) {
   if (going) return;
   if (camera.isOpen) stopCamera();
-  pages.postMessage("video");
-  going = { cancelled: false, paused: false, go() {} };
+  notes.tell("");
+  going = { cancelled: false, paused: false, sent: true, go() {} };
   part("download").hidden = true;
   part("progress").value = 0;
   part("count").textContent = "";
@@ -145,6 +185,7 @@ async function track(video) {
   }
   video.close();
   going = null;
+  if (!job.video) notes.tell(IDLE);
   wipe(part("overlay"));
   showStage();
 }
@@ -152,7 +193,7 @@ async function track(video) {
 // The frames with their hands; null if the person has cancelled.
 async function goThrough(video) {
   const { name, width, height, times } = video;
-  let sent = await link.send({ kind: "video", source: name, width, height, rate: video.rate, frames: times.length });
+  going.sent = await link.send({ kind: "video", source: name, width, height, rate: video.rate, frames: times.length });
   const frames = [];
   for await (const { picture, time } of video.frames(part("drawn"))) {
     if (going.paused) await new Promise(then => { going.go = then; });
@@ -165,14 +206,14 @@ async function goThrough(video) {
     const hands = await tracker.find(await reduced(picture, width, height));
     const frame = { time_s: Math.round(time * 1e6) / 1e6, hands };
     frames.push(frame);
-    sent = sent && (await link.send({ kind: "frame", ...frame }));
-    showFigures(hands, performance.now() - began);
+    going.sent = going.sent && (await link.send({ kind: "frame", ...frame })) && going.sent;
+    figures.show(hands, performance.now() - began);
     drawHands(part("overlay"), hands, width, height);
     part("progress").value = frames.length / times.length;
     part("count").textContent = `Frame ${frames.length} of ${times.length}`;
-    say(`Finding hands in ${name}.`);
+    say(`Finding hands in ${name}.${going.sent ? "" : UNSENT}`);
   }
-  if (sent) await link.send({ kind: "end" });
+  going.sent = going.sent && (await link.send({ kind: "end" }));
   return frames;
 }
 
@@ -184,7 +225,7 @@ function finish(video, frames) {
   part("download").href = URL.createObjectURL(new Blob([takeText(video, frames)], { type: "application/json" }));
   part("download").download = takeName(video);
   part("download").hidden = false;
-  return say(`${video.name}: a hand in ${seen} of ${frames.length} frames.`, "good");
+  return say(`${video.name}: a hand in ${seen} of ${frames.length} frames.${going.sent ? "" : UNSENT}`, "good");
 }
 
 function listen() {
@@ -206,10 +247,6 @@ function listen() {
     going.cancelled = true;
     going.paused = false;
     going.go();
-  };
-  pages.onmessage = ({ data }) => {
-    if (camera.isOpen) stopCamera("Another page of Knuckle follows the camera now.");
-    if (data === "video" && going) part("cancel").onclick();
   };
   navigator.mediaDevices?.addEventListener("devicechange", listCameras);
   const stage = document.body;
@@ -244,6 +281,8 @@ async function begin() {
     return;
   }
   say("Ready.");
+  notes.tell(IDLE);
+  setInterval(watch, 1000);
   if (window.isSecureContext) await listCameras();
   else {
     part("choose").disabled = true;

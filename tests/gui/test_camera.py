@@ -166,6 +166,25 @@ def test_a_video_is_paused_and_cancelled(page_and_receiver: tuple[Page, Receiver
     assert page.evaluate("document.getElementById('download').hidden") and receiver.take_captures() == []
 
 
+def test_of_two_browsers_one_is_followed_and_the_other_told(
+    page_and_receiver: tuple[Page, Receiver], film: str, rendered: tuple[Path, Any]
+) -> None:
+    page, receiver = page_and_receiver
+    drop(page, f"await made.numbered({STEADY})")
+    page.wait_for_text("count", "Frame 2")
+    before = receiver.stats.frames
+    with opened(page.evaluate("location.href"), (*FAKE_CAMERA, film)) as other:
+        other.wait_for_text("said", "Ready")
+        other.evaluate("document.getElementById('start').click()")
+        page.wait_for_text("said", "follows another page: save the landmarks here")
+        wait_for(lambda: receiver.stats.frames > before)
+        page.wait_for_text("said", "No hand is seen")
+        drop(page, file_of(rendered[0]))
+        other.wait_for_text("said", "Another page of Knuckle was started")
+        page.wait_for_text("said", "a hand in")
+        assert [json.loads(content)["source"] for _, content in receiver.take_captures()] == ["tap.mp4"]
+
+
 def drop(page: Page, file: str) -> None:
     """Drop a file, a JavaScript expression, on the page."""
     page.evaluate(f"""(async () => {{
@@ -243,17 +262,57 @@ def test_a_camera_is_followed_and_the_page_asks_nobody_else(film: str) -> None:
         before = receiver.stats.frames
         time.sleep(1.0)
         assert receiver.stats.frames == before, "nothing is sent after Stop"
-        receiver.stop()
-        live.wait_for_text("link", "not listening")
-        again = Receiver("camera", DEVICES["camera"], address)
-        again.start()
-        live.wait_for_text("link", "Connected")
-        again.stop()
     hosts = {url.split("/")[2] for url in live.requests if not url.startswith(("blob:", "data:"))}
     assert hosts == {str(address)}, hosts
     assert any(url.endswith("hand_landmark_full.tflite") for url in live.requests), (
         "the workers' requests are seen, too"
     )
+
+
+TRACK = "document.getElementById('preview').srcObject.getVideoTracks()[0]"
+
+
+def test_whatever_interrupts_a_camera_is_told_in_the_panel_and_it_goes_on_by_itself(film: str) -> None:
+    address = free_address()
+    with page_of(address, *FAKE_CAMERA, film) as (live, receiver):
+        wait_for(lambda: "press Start camera there" in receiver.state())
+        live.evaluate("document.getElementById('start').click()")
+        goes_on(receiver)
+        live.evaluate(f"{TRACK}.dispatchEvent(new Event('ended'))")
+        wait_for(lambda: "was taken away" in receiver.state())
+        time.sleep(3.5)
+        assert "was taken away" in receiver.state(), "it is told for as long as it is so"
+        live.evaluate("navigator.mediaDevices.dispatchEvent(new Event('devicechange'))")
+        goes_on(receiver)
+        permit(live, "denied")
+        wait_for(lambda: "no longer allows the camera" in receiver.state())
+        permit(live, "granted")
+        goes_on(receiver)
+        live.call("Page.setWebLifecycleState", state="frozen")
+        wait_for(lambda: "nothing received for" in receiver.state())
+        live.call("Page.setWebLifecycleState", state="active")
+        goes_on(receiver)
+        live.evaluate(f"Object.defineProperty({TRACK}, 'muted', {{ value: true, configurable: true }}); {TRACK}.stop()")
+        wait_for(lambda: "hold them back" in receiver.state())
+        live.evaluate(f"delete {TRACK}.muted")
+        goes_on(receiver)
+        receiver.stop()
+        live.wait_for_text("said", "the camera is off")
+        again = Receiver("camera", DEVICES["camera"], address)
+        again.start()
+        goes_on(again)
+        again.stop()
+
+
+def goes_on(receiver: Receiver) -> None:
+    """Wait until hands come again."""
+    before = receiver.stats.frames
+    wait_for(lambda: receiver.stats.frames > before, 60)
+
+
+def permit(live: Page, setting: str) -> None:
+    """Say whether the page may use the camera, as its user does beside the address."""
+    live.call("Browser.setPermission", permission={"name": "camera"}, setting=setting)
 
 
 def test_a_camera_moves_a_new_hand_in_blenders_window(

@@ -9,7 +9,7 @@ import pytest
 from knuckle.capture.network import site as sites
 from knuckle.capture.network.site import Site, SiteFile
 from knuckle.capture.network.transport import Address
-from knuckle.capture.network.websocket import WebSocketListener
+from knuckle.capture.network.websocket import MAX_ANSWERS, WebSocketListener
 from knuckle.capture.protocols import camera_page
 from knuckle.errors import StreamError
 
@@ -148,5 +148,25 @@ def test_ranges_arrive_through_the_socket_and_the_websocket_needs_the_token(addr
             page.send("hello")
             arrived = next(packet for packet in packets if packet is not None)
         assert arrived.content == b"hello"
+    finally:
+        packets.close()
+
+
+def test_a_page_is_answered_and_one_that_is_answered_too_often_is_disconnected(address: Address) -> None:
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+
+    packets = WebSocketListener(address, Site({}, "")).packets()
+    next(packets)
+    try:
+        with connect(f"ws://{address}/") as page:
+            page.send("hello")
+            arrived = next(packet for packet in packets if packet is not None)
+            for number in range(MAX_ANSWERS + 1):
+                arrived.answer(f"{number}")
+            assert [page.recv(timeout=5) for _ in range(MAX_ANSWERS)] == [f"{each}" for each in range(MAX_ANSWERS)]
+            with pytest.raises(ConnectionClosed):
+                page.recv(timeout=5)
+            arrived.answer("nobody is there")
     finally:
         packets.close()

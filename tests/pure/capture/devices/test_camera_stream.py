@@ -123,6 +123,58 @@ def test_a_page_that_stops_says_why():
     assert assembly.problem == "wave.mp4 is cut off"
 
 
+LIVE = {"kind": "live", "time_s": 1.0, "width": 1280, "height": 720, "hands": [hand()]}
+
+
+def of(page: str, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"page": page, **message} for message in messages]
+
+
+def heard(parser: CameraParser, message: dict[str, Any]) -> tuple[int, str]:
+    """Frames that a message gives, and what its page is told."""
+    frames = len(list(parser.feed(json.dumps(message).encode())))
+    return frames, json.loads(parser.answer() or '{"kind": ""}')["kind"]
+
+
+def test_of_two_pages_the_one_started_last_is_followed_and_the_other_told():
+    parser = CameraParser()
+    (live_a, live_b), unfollowed = (of(page, LIVE)[0] for page in "ab"), (0, "unfollowed")
+    assert heard(parser, live_a) == (1, "") and heard(parser, live_b) == unfollowed
+    assert heard(parser, of("b", {"kind": "note", "text": "It is dark."})[0]) == unfollowed and parser.note() == ""
+    assert heard(parser, of("b", {"kind": "start"})[0]) == (0, "")
+    assert heard(parser, live_b) == (1, "") and heard(parser, live_a) == unfollowed
+    head, first, *_ = of("a", *a_video([0.0, 0.1]))
+    assert heard(parser, head) == (0, "") and heard(parser, first) == (1, "")
+    assert heard(parser, live_b) == unfollowed
+
+
+@given(st.permutations([0] * 5 + [1] * 5))
+def test_two_videos_at_once_are_never_mixed(order):
+    """Whatever the order in which the messages of two pages come."""
+    sent = [of("a", *a_video([0.0, 0.1, 0.2])), of("b", *a_video([0.5, 0.6, 0.7]))]
+    parser, waiting, begun = CameraParser(), [iter(sent[0]), iter(sent[1])], [9, 9]
+    for place, which in enumerate(order):
+        message = next(waiting[which])
+        begun[which] = place if message["kind"] == "video" else begun[which]
+        told = heard(parser, message)[1]
+        last = max((0, 1), key=lambda page: begun[page] if begun[page] < 9 else -1)
+        assert told == ("" if which == last else "unfollowed")
+    times = [[frame["time_s"] for frame in json.loads(content)["frames"]] for _, content in parser.take_captures()]
+    assert times and all(each in ([0.0, 0.1, 0.2], [0.5, 0.6, 0.7]) for each in times)
+
+
+def test_a_page_that_is_not_understood_displaces_none():
+    parser = CameraParser()
+    for refused in (of("b", {"kind": "dance"}), of("b", HEAD | {"frames": 0}), [{"page": 5}], of("b" * 65, LIVE)):
+        with pytest.raises(PacketError):
+            parser.feed(json.dumps(refused[0]).encode())
+    head, first, *rest = of("a", *a_video([0.0, 0.1, 0.2]))
+    assert heard(parser, head) == (0, "") and heard(parser, first) == (1, "")
+    with pytest.raises(PacketError, match="a video of"):
+        parser.feed(json.dumps(of("b", HEAD | {"frames": 0})[0]).encode())
+    assert [heard(parser, message)[1] for message in rest] == [""] * 3 and len(parser.take_captures()) == 1
+
+
 KEYS = ["kind", "hands", "time_s", "frames", "source", "width", "height", "rate", "landmarks", "text", "problem"]
 SCALARS = st.none() | st.booleans() | st.floats() | st.text()
 DOCUMENTS = st.recursive(
