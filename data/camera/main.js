@@ -270,6 +270,7 @@ async function begin() {
   try {
     await tracker.start();
   } catch (error) {
+    notes.tell(error.message);
     say(error.message, "bad");
     while (job.video && !(await link.send({ kind: "stopped", problem: error.message }))) await new Promise(then => setTimeout(then, 100));
     return;
@@ -280,14 +281,11 @@ async function begin() {
     await track(Video.ofJob(job.video, job.size));
     return;
   }
+  setInterval(watch, 1000);
+  if (!window.isSecureContext) return note("At this address browsers allow no camera. Open the page by https or on localhost, or choose a video.");
   say("Ready.");
   notes.tell(IDLE);
-  setInterval(watch, 1000);
-  if (window.isSecureContext) await listCameras();
-  else {
-    part("choose").disabled = true;
-    say("At this address browsers allow neither cameras nor videos. Open the page by https or on localhost.", "bad");
-  }
+  await listCameras();
 }
 
 begin();

@@ -1,6 +1,8 @@
-// A video file, frame by frame at its own times: none left out and none twice. mediabunny reads the file, WebCodecs decodes.
+// A video file, frame by frame at its own times: none left out and none twice. mediabunny reads the file, WebCodecs decodes;
+// where that is missing, or lacks the codec, the browser's player is sent to each frame.
 
 import { ALL_FORMATS, BlobSource, CustomSource, EncodedPacketSink, Input, VideoSampleSink } from "./mediabunny.min.mjs";
+import { Seeker, canSeek } from "./seeking.js";
 
 export const MOST_FRAMES = 30000;
 const SAME = 1e-4; // s between times that are one frame's: containers round to a tick
@@ -9,7 +11,7 @@ const EVEN = 0.0015; // s that steps of a steady video may differ by: WebM count
 export class Video {
   // A file that the person chose.
   static ofFile(file) {
-    return new Video(new BlobSource(file), file.name);
+    return new Video(new BlobSource(file), file.name, file);
   }
 
   // The file that is served with the page.
@@ -28,25 +30,35 @@ export class Video {
     return new Video(new CustomSource({ getSize: () => size, read, prefetchProfile: "network" }), name);
   }
 
-  constructor(source, name) {
+  // file: what the player can be given, if anything.
+  constructor(source, name, file = null) {
     this.name = name;
+    this.file = file;
+    this.seeker = null;
     this.input = new Input({ source, formats: ALL_FORMATS });
   }
 
   // Reads what the file says of itself: times of all frames in s, width and height upright, rate in Hz or null.
   async open() {
-    if (!window.VideoDecoder) throw new Error("This browser has no WebCodecs. Chrome, Edge, Firefox or Safari of the last years have.");
     if (!(await this.input.canRead())) throw new Error(`${this.name} is not a video that can be read, expected MP4, MOV, WebM or MKV.`);
     this.track = await this.input.getPrimaryVideoTrack();
     if (!this.track) throw new Error(`${this.name} has no pictures in it, or is cut off, expected a whole video.`);
-    if (!(await this.track.canDecode())) {
-      const codec = (await this.track.getCodec()) ?? "of an unknown kind";
-      throw new Error(`${this.name} is ${codec} video, which this browser does not decode. Another may, or save it as H.264.`);
-    }
+    if (!window.VideoDecoder || !(await this.track.canDecode())) await this.#openSeeker();
     this.width = await this.track.getDisplayWidth();
     this.height = await this.track.getDisplayHeight();
     this.times = await this.#times();
     this.rate = steadyRate(this.times);
+  }
+
+  async #openSeeker() {
+    if (!window.VideoDecoder && !(this.file && canSeek()))
+      throw new Error("This browser does not give single frames of videos. Chrome, Edge, Firefox or Safari of the last years do.");
+    if (this.file && canSeek()) {
+      this.seeker = new Seeker(this.file);
+      if (await this.seeker.open()) return;
+    }
+    const codec = (await this.track.getCodec()) ?? "of an unknown kind";
+    throw new Error(`${this.name} is ${codec} video, which this browser does not decode. Another may, or save it as H.264.`);
   }
 
   async #times() {
@@ -63,6 +75,19 @@ export class Video {
   async *frames(canvas) {
     const context = canvas.getContext("2d", { alpha: false });
     [canvas.width, canvas.height] = [this.width, this.height];
+    yield* this.seeker ? this.#sought(context) : this.#decoded(context);
+  }
+
+  async *#sought(context) {
+    const last = this.times.at(-1), step = this.times.length > 1 ? last - this.times.at(-2) : 0;
+    for (const [number, time] of this.times.entries()) {
+      const next = this.times[number + 1] ?? last + step;
+      if (!(await this.seeker.draw(context, time, next, this.width, this.height))) throw this.#damaged(number);
+      yield { picture: context.canvas, time };
+    }
+  }
+
+  async *#decoded(context) {
     let number = 0;
     for await (const sample of new VideoSampleSink(this.track).samples()) {
       if (sample.timestamp <= -SAME) {
@@ -75,7 +100,7 @@ export class Video {
       }
       sample.draw(context, 0, 0, this.width, this.height);
       sample.close();
-      yield { picture: canvas, time: this.times[number++] };
+      yield { picture: context.canvas, time: this.times[number++] };
     }
     if (number < this.times.length) throw this.#damaged(number);
   }
@@ -85,6 +110,7 @@ export class Video {
   }
 
   close() {
+    this.seeker?.close();
     this.input.dispose();
   }
 }

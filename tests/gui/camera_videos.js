@@ -41,7 +41,7 @@
       }
       seen.push([number, time]);
     }
-    return { seen, width: video.width, height: video.height, rate: video.rate };
+    return { seen, width: video.width, height: video.height, rate: video.rate, sought: video.seeker !== null };
   }
 
   async function bytes(blob) {

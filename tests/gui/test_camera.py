@@ -71,13 +71,40 @@ def test_every_frame_comes_once_at_its_own_time(page: Page, times: list[float], 
     read = page.evaluate(f"made.numbered({times}, {how}).then(file => made.read(file))")
     assert [number for number, _ in read["seen"]] == list(range(len(times)))
     assert [time_s for _, time_s in read["seen"]] == pytest.approx(times, abs=6e-4)
-    assert read["rate"] == (None if rate is None else pytest.approx(rate, rel=1e-3))
+    assert not read["sought"] and read["rate"] == (None if rate is None else pytest.approx(rate, rel=1e-3))
 
 
 def test_a_video_that_is_turned_by_its_head_comes_upright(page: Page) -> None:
     read = page.evaluate("made.numbered([0, 0.04, 0.08], {rotation: 90}).then(file => made.read(file, true))")
     assert [number for number, _ in read["seen"]] == [0, 1, 2]
     assert (read["width"], read["height"]) == (64, 256)
+
+
+@pytest.fixture
+def without_webcodecs(page: Page) -> Iterator[Page]:
+    """The page as in a browser that decodes no single frames."""
+    page.evaluate("window.decoder = window.VideoDecoder; window.VideoDecoder = undefined; 0")
+    yield page
+    page.evaluate("window.VideoDecoder = window.decoder; 0")
+
+
+@pytest.mark.parametrize(("times", "webm"), [(STEADY, False), (VARIED, True), (VARIED, False)])
+def test_without_webcodecs_every_frame_is_sought_once(without_webcodecs: Page, times: list[float], webm: bool) -> None:
+    how = json.dumps({"webm": webm})
+    read = without_webcodecs.evaluate(f"made.numbered({times}, {how}).then(file => made.read(file))")
+    assert read["sought"] and [number for number, _ in read["seen"]] == list(range(len(times)))
+    assert [time_s for _, time_s in read["seen"]] == pytest.approx(times, abs=6e-4)
+
+
+def test_without_webcodecs_turned_and_bad_videos_are_told_too(without_webcodecs: Page) -> None:
+    page = without_webcodecs
+    read = page.evaluate("made.numbered([0, 0.04, 0.08], {rotation: 90}).then(file => made.read(file, true))")
+    assert read["sought"] and [number for number, _ in read["seen"]] == [0, 1, 2]
+    one = page.evaluate("made.numbered([0]).then(file => made.read(file))")
+    assert [number for number, _ in one["seen"]] == [0]
+    half = f"made.numbered({STEADY}).then(file => new File([file.slice(0, file.size / 2)], 'cut.mp4'))"
+    said = page.evaluate(f"{half}.then(file => made.read(file)).catch(error => error.message)")
+    assert said.startswith("cut.mp4 is damaged or cut off: ")
 
 
 @pytest.mark.parametrize(
