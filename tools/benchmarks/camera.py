@@ -1,18 +1,22 @@
 """Hands solved in a camera's picture, and the detector's own, against renders whose joints are known.
 
     python tools/benchmarks/camera.py [--out docs] [--keep]
+    python tools/benchmarks/camera.py --page 02-glove-palm 08-headset-palm
 
-Fills the table of docs/explanation/camera.md. The videos are rendered by camera_takes.py; their landmarks are
-`landmarks.json` beside each video's pictures, as `knuckle track` or any other detector writes them. --keep also writes
-what the tests read. Needs bpy, scipy and ../shared.
+Fills the tables of docs/explanation/camera.md. The videos are rendered by camera_takes.py; their landmarks are
+`landmarks.json` beside each video's pictures, as any detector writes them. --page has Knuckle's own page find them
+instead, in a browser, for the videos that are named, and puts the rows below those of the other detector. --keep also
+writes what the tests read. Needs bpy, scipy and ../shared.
 """
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from camera_data import hand_length, keep, landmarks, true_joints
+from camera_detector import page_landmarks
 from camera_scores import Score, score
 from camera_takes import ANGLE_OF_VIEW, BUILD, VIDEOS, Video
 from numpy.typing import NDArray
@@ -44,10 +48,10 @@ KEPT = (0, 6, 7, 8, 11, 13)
 """The videos that the tests read."""
 
 
-def solved(video: Video) -> tuple[Floats, Floats]:
-    """The joints (F, 21, 3) m in the camera's space: the detector's own about a centre, and Knuckle's."""
-    path = BUILD / video.name / "landmarks.json"
-    path.write_text(json.dumps(landmarks(video)))
+def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
+    """The joints (F, 21, 3) m in the camera's space: those that a detector found, about a centre, and Knuckle's."""
+    path = BUILD / video.name / "landmarks-read.json"
+    path.write_text(json.dumps(found))
     markers = capture.read(path)
     length = hand_length(true_joints(video))
     recipe = Recipe(str(path), angle_of_view=ANGLE_OF_VIEW, hand_length=length)
@@ -58,14 +62,19 @@ def solved(video: Video) -> tuple[Floats, Floats]:
     return markers.pictures[0].world, np.stack([x, -z, y], axis=-1)
 
 
-def rows(video: Video) -> tuple[list[str], Score, Score]:
+def rows(video: Video, found: dict[str, Any]) -> tuple[list[str], Score, Score]:
     """A row of the table, and the scores of both."""
-    theirs, ours = solved(video)
+    theirs, ours = solved(video, found)
     true = true_joints(video)
     detector, knuckle = score(theirs, true, placed=False), score(ours, true, placed=True)
+    return [title(video), *_cells(detector, knuckle)], detector, knuckle
+
+
+def title(video: Video) -> str:
+    """What is seen, as the table names it."""
     kind = "Knuckle" if video.hand < len(SHAPES) else "MakeHuman"
     words = [kind, SHAPES[video.hand % len(SHAPES)].name, video.motion, video.view, video.background, video.skin]
-    return [", ".join(words + ["blurred"] * video.blurred), *_cells(detector, knuckle)], detector, knuckle
+    return ", ".join(words + ["blurred"] * video.blurred)
 
 
 def _cells(detector: Score, knuckle: Score) -> list[str]:
@@ -96,20 +105,39 @@ def vars_of(one: Score) -> list[float]:
     return [getattr(one, name) for name in Score.__dataclass_fields__]
 
 
+def page_rows(names: list[str], page: Path) -> list[list[str]]:
+    """Two rows for each named video: as the page of documentation has it, and with what Knuckle's page finds."""
+    known = [line.strip("| \n").split(" | ") for line in page.read_text().splitlines() if line.startswith("| ")]
+    table_rows = []
+    for video in [video for video in VIDEOS if video.name in names]:
+        theirs = next(cells for cells in known if cells[0] == title(video))
+        own = rows(video, page_landmarks(video))[0]
+        table_rows += [
+            [f"{title(video)}, by the package for Python", *theirs[1:]],
+            [f"{title(video)}, by the page", *own[1:]],
+        ]
+    return table_rows
+
+
 def main() -> None:
-    """Score every video that was rendered."""
+    """Score every video that was rendered, or those that the page is to go through."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--page", nargs="+", default=[], metavar="VIDEO")
     options = parser.parse_args()
+    page = options.out / "explanation" / "camera.md"
+    if options.page:
+        fill(page, {"camera-page": table(HEAD, page_rows(options.page, page))})
+        return
     found: dict[bool, list[tuple[list[str], Score, Score]]] = {False: [], True: []}
     for video in VIDEOS:
-        found[video.tunes].append(rows(video))
+        found[video.tunes].append(rows(video, landmarks(video)))
         print(" | ".join(found[video.tunes][-1][0]), flush=True)
     parts = {"camera-test": found[False], "camera-tuned": found[True]}
     means = {key: mean_row("mean", [(one[1], one[2]) for one in part]) for key, part in parts.items()}
     tables = {key: table(HEAD, [*(one[0] for one in part), means[key]]) for key, part in parts.items()}
-    fill(options.out / "explanation" / "camera.md", tables)
+    fill(page, tables)
     for number in KEPT if options.keep else ():
         print(keep(VIDEOS[number]))
 

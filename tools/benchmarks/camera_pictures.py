@@ -33,7 +33,7 @@ def picture(number: int, frame: int) -> Floats:
     canvas = pixels.reshape(HEIGHT, WIDTH, 4)[::-1, :, :3].astype(float)
     for hand in landmarks(video)["frames"][frame]["hands"]:
         draw(canvas, np.array(hand["landmarks"])[:, :2] * [WIDTH, HEIGHT], WHITE, 0.6)
-    joints = solved(video)[1][frame]
+    joints = solved(video, landmarks(video))[1][frame]
     focal = WIDTH / 2 / np.tan(np.deg2rad(ANGLE_OF_VIEW) / 2)
     if np.isfinite(joints).all():
         draw(canvas, joints[:, :2] / joints[:, 2:] * focal + [WIDTH / 2, HEIGHT / 2], GREEN, 1.5)

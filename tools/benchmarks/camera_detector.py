@@ -1,0 +1,54 @@
+"""Landmarks of rendered videos as Knuckle's own page finds them, in a browser: what `knuckle track` writes.
+
+A video's pictures are put into a file in H.264 without loss that an eye would see, and the page goes through that.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import bpy
+from camera_takes import BUILD, HEIGHT, STEP, WIDTH, Video
+from skin_motions import RATE
+
+from knuckle.capture.devices.video_tracking import track_video
+from knuckle.hand.generators import run_to_end
+
+
+def page_landmarks(video: Video) -> dict[str, Any]:
+    """The landmarks of a rendered video, kept beside its pictures. Raises CaptureError if no hand is found."""
+    kept = BUILD / video.name / "landmarks-page.json"
+    if not kept.is_file():
+        kept.write_bytes(run_to_end(track_video(video_file(video))).as_json())
+    document: dict[str, Any] = json.loads(kept.read_text())
+    return document
+
+
+def video_file(video: Video) -> Path:
+    """The pictures of a rendered video as one MP4."""
+    pictures = sorted((BUILD / video.name).glob("*.jpg"))
+    path = BUILD / video.name / "video.mp4"
+    bpy.ops.wm.read_homefile(use_empty=True)
+    scene = bpy.context.scene
+    strips = scene.sequence_editor_create().strips
+    strip = strips.new_image("pictures", str(pictures[0]), channel=1, frame_start=1)
+    for picture in pictures[1:]:
+        strip.elements.append(picture.name)
+    strip.frame_final_duration = len(pictures)
+    scene.frame_start, scene.frame_end = 1, len(pictures)
+    scene.render.fps, scene.render.fps_base = round(RATE), STEP
+    scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = WIDTH, HEIGHT, 100
+    scene.view_settings.view_transform, scene.sequencer_colorspace_settings.name = "Standard", "sRGB"
+    _as_mp4(scene)
+    scene.render.filepath = str(path)
+    bpy.ops.render.render(animation=True)
+    return path
+
+
+def _as_mp4(scene: bpy.types.Scene) -> None:
+    if hasattr(scene.render.image_settings, "media_type"):  # since Blender 5.0
+        scene.render.image_settings.media_type = "VIDEO"
+    scene.render.image_settings.file_format = "FFMPEG"
+    ffmpeg = scene.render.ffmpeg
+    ffmpeg.format, ffmpeg.codec, ffmpeg.constant_rate_factor = "MPEG4", "H264", "PERC_LOSSLESS"
+    ffmpeg.gopsize, ffmpeg.audio_codec = 15, "NONE"
