@@ -102,7 +102,10 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     filepath: StringProperty(
-        name="File", description="The recording of a hand", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"}
+        name="File",
+        description="The recording of a hand",
+        subtype="FILE_PATH",
+        options={"SKIP_SAVE", "HIDDEN", "PATH_SUPPORTS_BLEND_RELATIVE"},
     )
     filter_glob: StringProperty(
         default=";".join(f"*{suffix}" for suffix in SUFFIXES + SCENE_SUFFIXES), options={"HIDDEN"}

@@ -33,6 +33,7 @@ def main() -> None:
     algebra()
     touch_and_follow()
     write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:815, :1066])
+    video()
     (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
@@ -49,6 +50,13 @@ def rig_hands() -> None:
 def glove() -> None:
     """The menu that Blender shows where an FBX is dropped, beside the panel."""
     write_png(DOCS / "glove.png", read_png(GUI / "glove_drop.png")[:905, :1320])
+
+
+def video() -> None:
+    """A frame of a video, a new hand before it through the same camera, and MakeHuman's hand from its back."""
+    lefts = {"video": 130, "hand": 130, "body": 190}
+    seen = [read_png(GUI / f"video_drop_{name}_6.png")[170:826, x : x + 560] for name, x in lefts.items()]
+    write_png(DOCS / "camera-video.png", np.hstack([smaller(picture, 2) for picture in seen]))
 
 
 def live() -> None:

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 
 import knuckle
 from knuckle import capture
+from knuckle.capture.devices.browser import headless
 from knuckle.capture.devices.browser_folder import sweep
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
@@ -26,7 +28,7 @@ from knuckle.capture.network.transport import Address
 from knuckle.cli.main import main
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
-from knuckle.tests.gui.browser import FAKE_CAMERA, ROOT, Page, opened
+from knuckle.tests.gui.browser import FAKE_CAMERA, ROOT, Page, bring_browser, opened
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 
@@ -357,15 +359,69 @@ def test_a_camera_moves_a_new_hand_in_blenders_window(
         camera.join()
     assert f"open http://{address}/" in seen["waiting"] and seen["malformed"] == 0
     assert seen["hand"] == "Right Hand"
-    joints = knuckle.joints(rendered[1])
+    for finger, apart in apart_from_truth(rendered[1], seen["directions"]).items():
+        # 12 to 37 degrees were measured: MediaPipe guesses depth.
+        assert apart.min() < 50.0, f"{finger} points {apart.min():.0f} degrees elsewhere"
+
+
+def apart_from_truth(take: Any, directions: dict[str, list[float]]) -> dict[str, np.ndarray]:
+    """Finger -> (F,) degrees between where it points, in the wrist's axes, and where it did in each frame of a take."""
+    joints = knuckle.joints(take)
     positions, wrists = joints["right_positions"], rot.to_matrix(joints["right_rotations"][:, JOINT_INDEX["wrist"]])
-    for finger, seen_direction in seen["directions"].items():
+    apart = {}
+    for finger, seen in directions.items():
         ends = (JOINT_INDEX[f"{finger}-finger-{part}"] for part in ("tip", "phalanx-proximal"))
         tip, first = (positions[:, joint] for joint in ends)
         truth = np.einsum("fij,fi->fj", wrists, (tip - first) / np.linalg.norm(tip - first, axis=1)[:, None])
-        apart = np.degrees(np.arccos(np.clip(truth @ seen_direction, -1, 1)))
-        # 12 to 37 degrees were measured: MediaPipe guesses depth.
-        assert apart.min() < 50.0, f"{finger} points {apart.min():.0f} degrees elsewhere"
+        apart[finger] = np.degrees(np.arccos(np.clip(truth @ seen, -1, 1)))
+    return apart
+
+
+def test_a_video_dropped_on_blenders_window_becomes_keyed_hands_before_it(
+    play: Callable[[str], dict[str, Any]], characters: Path, rendered: tuple[Path, Any]
+) -> None:
+    video, take = rendered
+    shutil.rmtree(OUT / "video", ignore_errors=True)
+    (OUT / "video").mkdir()
+    shutil.copy(video, OUT / "video" / "tap.mp4")
+    with browser_outside(OUT / "browser"):
+        seen = play("video_drop")
+    assert seen["new"] == ["CAMERA", "MESH"]
+    scene = {"rate": pytest.approx(1 / np.diff(take.times).mean(), rel=0.02), "range": [1, FRAMES], "size": [480, 270]}
+    assert seen["scene"] == scene | {"background": "tap.mp4", "capture": "tap 001.json"}
+    assert max(seen["keys"]) == max(seen["body_keys"]) == FRAMES
+    assert seen["off"] < 0.03, "the hand is where the video shows it"
+    for frame, directions in enumerate(seen["directions"]):
+        for finger, apart in apart_from_truth(take, directions).items():
+            assert apart[frame] < 40.0, f"{finger} points {apart[frame]:.0f} degrees elsewhere on frame {frame + 1}"
+
+
+@contextmanager
+def browser_outside(folder: Path) -> Iterator[None]:
+    """Play Chromium inside of the window's system: a program there tells the page, which is opened out here."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    program, asked, done = folder / "chromium", folder / "start.html", threading.Event()
+    program.write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        'cp "${last#file://}" "$(dirname "$0")/half" && mv "$(dirname "$0")/half" "$(dirname "$0")/start.html"\n'
+        "exec sleep 600\n"
+    )
+    program.chmod(0o755)
+
+    def open_page() -> None:
+        while not done.wait(0.1):
+            if asked.exists():
+                with headless(bring_browser(), re.search('url=(.*?)"', asked.read_text())[1]):
+                    done.wait()
+
+    thread = threading.Thread(target=open_page)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def film_for(address: Address, film: str, done: threading.Event) -> None:
