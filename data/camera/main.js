@@ -12,6 +12,7 @@ import { Video } from "./video.js";
 
 const GONE = 4000; // ms without Knuckle after which a camera is switched off, and the browser of a video ends
 const IDLE = "The camera page is open and waits: press Start camera there.";
+const NONE = "No camera was found. Plug one in, or choose a video.";
 const UNSENT = " Knuckle was away or follows another page: save the landmarks here.";
 const WITHDRAWN = "The browser no longer allows the camera. Allow it beside the page's address, and it goes on.";
 const AWAY = "Knuckle is not listening. Press Start in Blender, and it goes on.";
@@ -85,7 +86,8 @@ async function listCameras() {
   part("cameras").disabled = found.length < 2;
   if (found.some(({ deviceId }) => deviceId === chosen)) part("cameras").value = chosen;
   if (!camera.isOpen) part("start").disabled = !found.length || going !== null;
-  if (!found.length && !going) say("No camera was found. Plug one in, or choose a video.", "bad");
+  if (!found.length && !going) note(NONE);
+  if (found.length && part("said").textContent === NONE) wait("Ready.");
   if (found.some(({ deviceId }) => deviceId === wanted)) await goOn();
 }
 
@@ -114,10 +116,17 @@ async function startCamera(id = part("cameras").value) {
 function stopCamera(text = "Stopped.") {
   camera.close(part("preview"));
   wipe(part("overlay"));
-  notes.tell(IDLE);
-  say(text);
+  wait(text);
   showStage();
 }
+
+// Says that nothing is done; Knuckle is told what would begin it.
+function wait(text) {
+  say(text);
+  idle();
+}
+
+const idle = () => notes.tell(part("cameras").length ? IDLE : NONE);
 
 // The page that was started last is followed. A video is gone through to its end: its landmarks can be saved here.
 function anotherIsFollowed() {
@@ -185,7 +194,7 @@ async function track(video) {
   }
   video.close();
   going = null;
-  if (!job.video) notes.tell(IDLE);
+  if (!job.video) idle();
   wipe(part("overlay"));
   showStage();
 }
@@ -283,9 +292,8 @@ async function begin() {
   }
   setInterval(watch, 1000);
   if (!window.isSecureContext) return note("At this address browsers allow no camera. Open the page by https or on localhost, or choose a video.");
-  say("Ready.");
-  notes.tell(IDLE);
   await listCameras();
+  if (part("cameras").length) wait("Ready.");
 }
 
 begin();

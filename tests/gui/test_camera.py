@@ -66,6 +66,10 @@ def page(page_and_receiver: tuple[Page, Receiver]) -> Page:
     return page_and_receiver[0]
 
 
+def test_a_computer_without_a_camera_is_told_in_the_panel(page_and_receiver: tuple[Page, Receiver]) -> None:
+    wait_for(lambda: page_and_receiver[1].state().startswith("No camera was found"))
+
+
 @pytest.mark.parametrize("webm", [False, True])
 @pytest.mark.parametrize(("times", "rate"), [(STEADY, 25.0), (VARIED, None)])
 def test_every_frame_comes_once_at_its_own_time(page: Page, times: list[float], rate: float | None, webm: bool) -> None:
