@@ -31,7 +31,10 @@ SILENT_LOGGER.disabled = True
 QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
 HANDSHAKE_TIMEOUT_S = 2
-"""Longest time for a handshake in s."""
+"""Longest time for a handshake with a program in s."""
+REQUEST_TIMEOUT_S = 10
+"""Longest time in s that a browser may be connected before it asks: on a busy computer it takes its time, and one that
+is cut off shows an error for good. Places bounds what silent clients occupy."""
 MAX_ANSWERS = 200
 """Most answers on one connection, so that a page which reads none cannot make Knuckle wait."""
 
@@ -223,7 +226,7 @@ def _serve(
             logger=SILENT_LOGGER,
             compression=None,
             max_size=MAX_PACKET_SIZE,
-            open_timeout=HANDSHAKE_TIMEOUT_S,
+            open_timeout=REQUEST_TIMEOUT_S,
             close_timeout=1,
         )
     except OSError as error:

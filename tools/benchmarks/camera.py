@@ -67,7 +67,7 @@ def rows(video: Video, found: dict[str, Any]) -> tuple[list[str], Score, Score]:
     theirs, ours = solved(video, found)
     true = true_joints(video)
     detector, knuckle = score(theirs, true, placed=False), score(ours, true, placed=True)
-    return [title(video), *_cells(detector, knuckle)], detector, knuckle
+    return [title(video), *cells(detector, knuckle)], detector, knuckle
 
 
 def title(video: Video) -> str:
@@ -77,7 +77,8 @@ def title(video: Video) -> str:
     return ", ".join(words + ["blurred"] * video.blurred)
 
 
-def _cells(detector: Score, knuckle: Score) -> list[str]:
+def cells(detector: Score, knuckle: Score) -> list[str]:
+    """A row's figures, the detector's own and Knuckle's."""
     pairs = [(getattr(detector, name), getattr(knuckle, name)) for name in ("pa_mpjpe", "pa_p95", "mpjpe")]
     pa, p95, wrist_about = (f"{a:.1f} → {b:.1f}" for a, b in pairs)
     return [
@@ -97,7 +98,7 @@ def mean_row(name: str, scores: list[tuple[Score, Score]]) -> list[str]:
     """The mean of several videos; leaps are counted together."""
     values = [[np.array([vars_of(one) for one in column]) for column in zip(*scores, strict=True)]]
     detector, knuckle = (Score(*column.mean(axis=0)[:-1], int(column[:, -1].sum())) for column in values[0])
-    return [f"**{name}**", *_cells(detector, knuckle)]
+    return [f"**{name}**", *cells(detector, knuckle)]
 
 
 def vars_of(one: Score) -> list[float]:
@@ -111,7 +112,7 @@ def page_rows(names: list[str], page: Path) -> list[list[str]]:
     table_rows = []
     for video in [video for video in VIDEOS if video.name in names]:
         theirs = next(cells for cells in known if cells[0] == title(video))
-        own = rows(video, page_landmarks(video))[0]
+        own = rows(video, page_landmarks(BUILD / video.name))[0]
         table_rows += [
             [f"{title(video)}, by the package for Python", *theirs[1:]],
             [f"{title(video)}, by the page", *own[1:]],

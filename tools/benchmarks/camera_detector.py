@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import bpy
-from camera_takes import BUILD, HEIGHT, STEP, WIDTH, Video
+from camera_takes import HEIGHT, STEP, WIDTH
 from skin_motions import RATE
 
 from knuckle.capture.devices.video_tracking import track_video
 from knuckle.hand.generators import run_to_end
 
 
-def page_landmarks(video: Video) -> dict[str, Any]:
-    """The landmarks of a rendered video, kept beside its pictures. Raises CaptureError if no hand is found."""
-    kept = BUILD / video.name / "landmarks-page.json"
+def page_landmarks(folder: Path) -> dict[str, Any]:
+    """The landmarks of a folder of pictures, kept there. Raises CaptureError if no hand is found."""
+    kept = folder / "landmarks-page.json"
     if not kept.is_file():
-        kept.write_bytes(run_to_end(track_video(video_file(video))).as_json())
+        kept.write_bytes(run_to_end(track_video(video_file(folder))).as_json())
     document: dict[str, Any] = json.loads(kept.read_text())
     return document
 
 
-def video_file(video: Video) -> Path:
-    """The pictures of a rendered video as one MP4."""
-    pictures = sorted((BUILD / video.name).glob("*.jpg"))
-    path = BUILD / video.name / "video.mp4"
+def video_file(folder: Path) -> Path:
+    """The pictures of a folder as one MP4."""
+    pictures = sorted(folder.glob("*.jpg"))
+    path = folder / "video.mp4"
     bpy.ops.wm.read_homefile(use_empty=True)
     scene = bpy.context.scene
     strips = scene.sequence_editor_create().strips

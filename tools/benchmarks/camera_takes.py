@@ -229,7 +229,7 @@ class Studio:
             self.pose(angle, root)
             bpy.context.scene.render.filepath = str(path.with_suffix(".png"))
             bpy.ops.render.render(write_still=True)
-            shots.append(_pixels(path.with_suffix(".png")))
+            shots.append(picture_of(path.with_suffix(".png")))
         path.with_suffix(".png").unlink()
         rgba = np.mean(shots, axis=0)
         _save_jpeg(path, rgba[..., :3] * rgba[..., 3:] + self.background * (1 - rgba[..., 3:]))
@@ -248,8 +248,8 @@ class Studio:
         return np.stack([world @ np.array(self.armature.pose.bones[joint].matrix) for joint in JOINTS])
 
 
-def _pixels(path: Path) -> Floats:
-    """(HEIGHT, WIDTH, 4) of a PNG, from its top."""
+def picture_of(path: Path) -> Floats:
+    """(HEIGHT, WIDTH, 4) of a picture, from its top."""
     image = bpy.data.images.load(str(path))
     flat = np.empty(4 * WIDTH * HEIGHT, np.float32)
     image.pixels.foreach_get(flat)

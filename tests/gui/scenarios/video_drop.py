@@ -8,7 +8,7 @@ import os
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -44,7 +44,10 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(lambda: screen.scene.knuckle.markers and not running(), 150)
     yield 0.5
     screen.picture("video_drop")
-    told = {"new": sorted(obj.type for obj in set(bpy.data.objects) - before), "scene": facts(screen.scene)}
+    told: dict[str, Any] = {
+        "new": sorted(obj.type for obj in set(bpy.data.objects) - before),
+        "scene": facts(screen.scene),
+    }
     yield from solve(screen, body)
     told["body_keys"] = keys(body)
     yield from pictures_of_body(screen, body)
@@ -122,7 +125,8 @@ def pictures_of_body(screen: "Screen", body: bpy.types.Object) -> "Iterator[floa
         back = right.cross(up).normalized()
         view = area.spaces.active.region_3d
         view.view_perspective, view.view_distance = "PERSP", 0.31
-        view.view_rotation = Matrix((up.cross(back), up, back)).transposed().to_quaternion()
+        turned: Any = (up.cross(back), up, back)
+        view.view_rotation = Matrix(turned).transposed().to_quaternion()
         view.view_location = (index + little) / 2 + 0.12 * view.view_distance * up.cross(back)
         yield 0.7
         screen.picture(f"video_drop_body_{frame}")

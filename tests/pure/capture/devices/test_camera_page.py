@@ -2,6 +2,7 @@
 
 import http.client
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,20 @@ def test_ranges_arrive_through_the_socket_and_the_websocket_needs_the_token(addr
             page.send("hello")
             arrived = next(packet for packet in packets if packet is not None)
         assert arrived.content == b"hello"
+    finally:
+        packets.close()
+
+
+def test_a_browser_that_asks_late_is_answered(address: Address) -> None:
+    """On a busy computer; one that is cut off shows an error for good."""
+    packets = WebSocketListener(address, Site({"": SiteFile("text/html", b"page")}, "")).packets()
+    next(packets)
+    try:
+        client = http.client.HTTPConnection(address.host, address.port, timeout=5)
+        client.connect()
+        time.sleep(3.0)
+        client.request("GET", "/")
+        assert client.getresponse().read() == b"page"
     finally:
         packets.close()
 
