@@ -12,6 +12,7 @@ from hypothesis import settings
 # The same examples in every run and on every machine: a change is judged by what it changes. `make fuzz` tries others.
 # How long an example takes says how busy the machine is.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("few", deadline=None, derandomize=True, max_examples=8)
 settings.register_profile("fuzz", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("same")
 

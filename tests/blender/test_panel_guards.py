@@ -100,17 +100,16 @@ def test_a_recipes_rig_file_is_not_passed_over() -> None:
 class _Job(JobOperator):
     """A job during which something happens."""
 
-    def __init__(self, happens: Any) -> None:
-        self.happens = happens
-        self.told: list[str] = []
-        self.seen: tuple[str, ...] = ()
+    def __init__(self, happens: Any, seen: list[str], told: list[str]) -> None:
+        """seen: gets the names of the scene, view layer and collection in which it ends; told: what it reports."""
+        self.happens, self.seen, self.told = happens, seen, told
 
     def steps(self, context: bpy.types.Context) -> Iterator[Progress]:
         yield Progress(0.0, "Waiting")
         self.happens()
 
     def finish(self, context: bpy.types.Context) -> None:
-        self.seen = (context.scene.name, context.view_layer.name, context.collection.name)
+        self.seen += [context.scene.name, context.view_layer.name, context.collection.name]
 
     def report(self, _kinds: set[str], text: str) -> None:
         self.told.append(text)
@@ -127,24 +126,26 @@ def test_a_job_ends_in_the_scene_in_which_it_began() -> None:
     def leave() -> None:
         bpy.context.window.scene = other
 
-    job = _Job(leave)
+    seen, told = list[str](), list[str]()
+    job = _Job(leave, seen, told)
     assert job.execute(bpy.context) == {"FINISHED"}
     assert bpy.context.scene == other, "the person stays where they are"
-    assert job.seen == (began.name, layer.name, "Hands")
+    assert seen == [began.name, layer.name, "Hands"]
+    assert not vars(job), "Blender keeps ended operators: they hold nothing"
     bpy.context.window.scene = began
-    job = _Job(lambda: bpy.data.collections.remove(collection))
-    assert job.execute(bpy.context) == {"FINISHED"}
-    assert job.seen[2] == began.collection.name
+    seen.clear()
+    assert _Job(lambda: bpy.data.collections.remove(collection), seen, told).execute(bpy.context) == {"FINISHED"}
+    assert seen[2] == began.collection.name
     name = began.name
 
     def take_away() -> None:
         bpy.context.window.scene = other
         bpy.data.scenes.remove(began)
 
-    job = _Job(take_away)
-    assert job.execute(bpy.context) == {"CANCELLED"}
-    assert job.seen == ()
-    assert job.told == [f"scene '{name}', in which the work began, is gone: nothing was changed"]
+    seen.clear()
+    assert _Job(take_away, seen, told).execute(bpy.context) == {"CANCELLED"}
+    assert seen == []
+    assert told == [f"scene '{name}', in which the work began, is gone: nothing was changed"]
 
 
 def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> None:
