@@ -36,6 +36,7 @@ class KNUCKLE_PT_review(bpy.types.Panel):
             paragraph(layout, context, "No take yet.")
             return
         layout.prop(context.scene.knuckle_review, "show_errors")
+        layout.operator("knuckle.export_report_page", icon="URL")
         problems, seen = problems_of(armature), seen_problems(armature)
         if not problems:
             paragraph(layout, context, "No problems were found.")
