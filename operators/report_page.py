@@ -73,9 +73,10 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
 
     def _other_action(self) -> "bpy.types.Action":
         """Return the action to compare with. Raises KnuckleError."""
-        if self.other not in bpy.data.actions:
+        found = bpy.data.actions.get(self.other)
+        if found is None:
             raise KnuckleError(f"there is no action '{self.other}' in this file to compare with")
-        return bpy.data.actions[self.other]
+        return found
 
 
 CLASSES = (KNUCKLE_OT_export_report_page,)

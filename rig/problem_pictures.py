@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -86,9 +86,9 @@ def _pictures(scene: "Scene", frames: Floats, side: Side, path: Path) -> Iterato
             render_still(path, SIZE, file_format="JPEG")
             yield view, path.read_bytes()
         finally:
-            data = camera.data
+            lens: Any = camera.data
             bpy.data.objects.remove(camera)
-            bpy.data.cameras.remove(data)
+            bpy.data.cameras.remove(lens)
 
 
 @contextmanager

@@ -32,14 +32,16 @@ class Figures:
     """Share of frames in which a joint was not determined by a marker."""
     at_limit: float
     """Share of frames in which an angle was at a limit."""
+    depth: float
+    """mm that skin is in skin, at most."""
 
     def cells(self) -> tuple[str, ...]:
         """Return what a table shows."""
         errors = (f"{value:.2f}" if np.isfinite(value) else "–" for value in self.errors)
-        return (*errors, f"{self.predicted:.1%}", f"{self.at_limit:.1%}")
+        return (*errors, f"{self.predicted:.1%}", f"{self.at_limit:.1%}", f"{self.depth:.1f}")
 
 
-HEADS = (*(f"{name}, mm" for name in STATISTICS), "Predicted", "At limits")
+HEADS = (*(f"{name}, mm" for name in STATISTICS), "Predicted", "At limits", "Skin in skin, mm")
 
 
 def figures_of_part(take: ReviewedTake, side: Side, part: int) -> Figures | None:
@@ -49,7 +51,12 @@ def figures_of_part(take: ReviewedTake, side: Side, part: int) -> Figures | None
         return None
     errors = hand.of("marker_error" if part == PALM else "tip_error")[:, part]
     held = np.nan_to_num(hand.of("at_limit")[:, part]) > 0
-    return Figures(_statistics(errors), float((predicted(hand)[:, part] > 0).mean()), float(held.mean()))
+    return Figures(
+        _statistics(errors),
+        float((predicted(hand)[:, part] > 0).mean()),
+        float(held.mean()),
+        _deepest(hand.of("depth")[:, part]),
+    )
 
 
 def figures_of_take(take: ReviewedTake) -> Figures:
@@ -57,7 +64,16 @@ def figures_of_take(take: ReviewedTake) -> Figures:
     tips = np.concatenate([hand.of("tip_error").ravel() for hand in take.evidence.hands])
     guessed = np.any([(predicted(hand) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
     held = np.any([(np.nan_to_num(hand.of("at_limit")) > 0).any(axis=1) for hand in take.evidence.hands], axis=0)
-    return Figures(_statistics(tips), float(guessed.mean()), float(held.mean()))
+    return Figures(
+        _statistics(tips),
+        float(guessed.mean()),
+        float(held.mean()),
+        max(_deepest(hand.of("depth")) for hand in take.evidence.hands),
+    )
+
+
+def _deepest(values: NDArray[np.floating[Any]]) -> float:
+    return float(np.nan_to_num(values).max())
 
 
 def _statistics(values: NDArray[np.floating[Any]]) -> Floats:
@@ -78,7 +94,11 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
         shares = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
         errors = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in b.errors - a.errors]
         more = f"{len(takes[1].problems) - len(takes[0].problems):+d}"
-        body.append(_table_row("B − A", [*errors, *(f"{share:+.1f} points" for share in shares), more]))
+        body.append(
+            _table_row(
+                "B − A", [*errors, *(f"{share:+.1f} points" for share in shares), f"{b.depth - a.depth:+.1f}", more]
+            )
+        )
     return _table("Error of all fingertips", (*HEADS, "Problems"), body)
 
 

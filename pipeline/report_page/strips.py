@@ -46,7 +46,7 @@ class _Columns:
         assert hand is not None, "a hand of the take"
         self.levels = heat(hand)
         columns = column_starts(len(self.levels), MAX_COLUMNS)
-        self.highest = highest(self.levels, columns)
+        self.highest = np.maximum.reduceat(self.levels, columns, axis=0)
         self.predicted = highest(predicted(hand), columns) > 0
         self.edges = axis.edges(number, columns)
 

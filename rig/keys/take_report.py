@@ -1,6 +1,7 @@
 """The report of a take, stored in its action."""
 
 import json
+import zlib
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -21,6 +22,8 @@ REPORT_PROPERTY = "knuckle_result"
 keeps no new properties."""
 EVIDENCE_PROPERTY = "knuckle_evidence"
 """Custom property of a take's action: the evidence of each frame, as pipeline.evidence.packing packs it."""
+EVIDENCE_ID_PROPERTY = "knuckle_evidence_id"
+"""Custom property of a take's action: a short text that differs where the evidence or its scene frames do."""
 ANGLES_PROPERTY = "knuckle_angles"
 """Custom property of a take's action: the angles that a report page draws, as pipeline.evidence.angle_curves has it."""
 SEEN_PROPERTY = "knuckle_seen"
@@ -61,9 +64,17 @@ def store_report(action: "Action", report: dict[str, Any], take: Take, frames: F
     ]
     span = [float(frames[0]), float(frames[-1])]
     action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems, "at": span})
-    action[EVIDENCE_PROPERTY] = pack(take.evidence)
-    action[ANGLES_PROPERTY] = pack_angles([AngleCurves.of(hand.keyed) for hand in take.hands])
+    packed = pack(take.evidence)
+    _store_bytes(action, EVIDENCE_PROPERTY, packed)
+    action[EVIDENCE_ID_PROPERTY] = f"{zlib.crc32(packed):08x} {span[0]:.3f} {span[1]:.3f}"
+    _store_bytes(action, ANGLES_PROPERTY, pack_angles([AngleCurves.of(hand.keyed) for hand in take.hands]))
     action.pop(SEEN_PROPERTY, None)
+
+
+def _store_bytes(action: "Action", name: str, content: bytes) -> None:
+    """Store bytes in a custom property of an action: one that is overwritten would end at the first zero (5.2, 4.5)."""
+    action.pop(name, None)
+    action[name] = content
 
 
 def evidence_of(armature: "Object | None") -> Evidence | None:

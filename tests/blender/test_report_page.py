@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import numpy as np
 import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
@@ -14,7 +15,7 @@ from knuckle.pipeline.take import Take
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.reviewed_takes import reviewed_take
 from knuckle.rig.keys.take_problems import problems_of
-from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY
+from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY, store_report
 from knuckle.tests.blender.test_review import spoilt  # noqa: F401  # a fixture
 from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
@@ -118,3 +119,13 @@ def test_files_that_cannot_be_reviewed_are_told(arguments: list[str], told: str,
     assert main(["review", *arguments, "--html", "page.html"]) == 1
     assert told in capsys.readouterr().err
     assert not (saved / "page.html").exists()
+
+
+def test_evidence_and_angles_are_whole_when_a_take_is_solved_into_itself(spoilt: Take) -> None:  # noqa: F811
+    """Bytes that replace others in a custom property end at their first zero."""
+    new_scene_with_take(spoilt)
+    hand = bpy.data.objects["Right Hand"]
+    action, frames = hand.animation_data.action, np.arange(1.0, len(spoilt.times) + 1)
+    store_report(action, spoilt.report, spoilt, frames)
+    take = reviewed_take(action)
+    assert len(take.evidence.times) == len(spoilt.times) and take.curves("right") is not None
