@@ -73,7 +73,7 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
 
     def _other_action(self) -> "bpy.types.Action":
         """Return the action to compare with. Raises KnuckleError."""
-        found = bpy.data.actions.get(self.other)
+        found: bpy.types.Action | None = bpy.data.actions.get(self.other)
         if found is None:
             raise KnuckleError(f"there is no action '{self.other}' in this file to compare with")
         return found

@@ -141,9 +141,9 @@ def _batch(shader: Any, bars: Bars) -> Any:
     if not len(bars.kinds):
         return None
     left, top, right, bottom = bars.corners.T.astype(np.float32)
-    places = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 2)
+    places: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 2)
     quads = 4 * np.arange(len(bars.kinds), dtype=np.int32)[:, None] + np.array([0, 1, 2, 0, 2, 3], np.int32)
-    colours = np.repeat(COLOURS[bars.kinds], 4, axis=0)
+    colours: Any = np.repeat(COLOURS[bars.kinds], 4, axis=0)
     return batch_for_shader(shader, "TRIS", {"pos": places, "color": colours}, indices=quads.reshape(-1, 3))
 
 

@@ -11,7 +11,7 @@ from ...capture.cleaning import runs
 from ...hand.joints import SIDES, digit_label
 from .columns import column_starts
 from .evidence import PARTS, Evidence, HandEvidence
-from .heat import NEAR, heat
+from .heat import LEVEL_HEIGHTS, NEAR, heat
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,8 +19,6 @@ Bools = NDArray[np.bool_]
 
 TILE_COLUMNS = 2048
 """Columns of a tile: of about a pixel each, so that a window has one or two tiles."""
-LEVEL_HEIGHTS = (0.0, 0.3, 0.6, 0.8, 1.0)
-"""Of the bars of each level, as shares of a row without its lane."""
 LANE = 0.15
 """Share of a row, at its bottom, for what was predicted."""
 PREDICTED = len(LEVEL_HEIGHTS)
@@ -98,7 +96,8 @@ class HeatRows:
         levels = np.maximum.reduceat(self.levels[part], starts, axis=0)
         guessed = np.logical_or.reduceat(self.predicted[part], starts, axis=0)
         if together:
-            levels, guessed = levels.max(axis=1, keepdims=True), guessed.any(axis=1, keepdims=True)
+            levels = np.maximum.reduce(levels, axis=1, keepdims=True)
+            guessed = np.logical_or.reduce(guessed, axis=1, keepdims=True)
         corners, kinds = [np.empty((0, 4))], [np.empty(0, int)]
         for level in range(NEAR, len(LEVEL_HEIGHTS)):
             found = _corners(levels == level, edges, 1.0 - LANE - (1.0 - LANE) * LEVEL_HEIGHTS[level], 1.0 - LANE)

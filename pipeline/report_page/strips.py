@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand.joints import Side, digit_label
 from ..evidence.columns import column_starts, highest
 from ..evidence.evidence import PARTS, HandEvidence
-from ..evidence.heat import LEVEL_NAMES, NEAR, PROBLEM, heat
+from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR, PROBLEM, heat
 from .content import ReviewedTake
 from .html import Html, element, joined
 from .time_axis import UNITS, TimeAxis
@@ -19,7 +19,9 @@ MAX_COLUMNS = 1500
 HEIGHT = 24
 """Of a strip, in its own units; the lowest three are for frames that are predicted."""
 LANE = 3
-LEVEL_HEIGHTS = (0, 6, 12, 16, 20)
+BASE = HEIGHT - LANE - 1
+"""On which bars stand."""
+BAR_HEIGHTS = tuple(round(BASE * share) for share in LEVEL_HEIGHTS)
 """Of the bars of each level."""
 MARKED = 9
 """Problems of a hand whose ranks stand above its strips."""
@@ -54,8 +56,8 @@ class _Columns:
         """Return the strip of a part."""
         found = self.highest[:, part]
         bars = [
-            element("path", d=_bars(found == level, self.edges, LEVEL_HEIGHTS[level]), class_=f"level{level}")
-            for level in range(NEAR, len(LEVEL_HEIGHTS))
+            element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
+            for level in range(NEAR, len(BAR_HEIGHTS))
             if (found == level).any()
         ]
         guessed = self.predicted[:, part]
@@ -82,8 +84,8 @@ def legend() -> Html:
     """Return what the levels look like and mean."""
     items = []
     for level in range(NEAR, len(LEVEL_NAMES)):
-        high = LEVEL_HEIGHTS[level]
-        bar = element("rect", y=HEIGHT - LANE - 1 - high, width=14, height=high, class_=f"level{level}")
+        high = BAR_HEIGHTS[level]
+        bar = element("rect", y=BASE - high, width=14, height=high, class_=f"level{level}")
         items.append(_item(bar, LEVEL_NAMES[level]))
     lane = element("rect", y=HEIGHT - LANE, width=14, height=LANE, class_="predicted")
     return element("ul", *items, _item(lane, "predicted: no marker determines it"), class_="legend")
@@ -105,7 +107,7 @@ def _told(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> 
     return f"{said}; partly predicted" if guessed.any() else said
 
 
-def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = HEIGHT - LANE - 1) -> str:
+def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -> str:
     """Return the path of bars over the columns of a mask (C,), those side by side as one."""
     return "".join(f"M{left} {bottom}v{-high}h{right - left}v{high}z" for left, right in _runs(mask, edges))
 

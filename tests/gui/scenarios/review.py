@@ -34,6 +34,11 @@ def play(screen: "Screen") -> "Steps":
     yield 0.5
     back = visit(screen)
     strips = yield from heat_strips(screen)
+    before = [screen.scene.frame_current_final, len(bpy.data.objects)]
+    with screen.in_view():
+        bpy.ops.knuckle.export_report_page(filepath="/tmp/out/review_page.html")
+    page = {"before": before, "after": [screen.scene.frame_current_final, len(bpy.data.objects)]}
+    yield 0.5
     place = yield from screen.button("knuckle.mark_seen", across=0.4)
     screen.click(*place)
     yield from screen.wait_until(lambda: problems().seen_problems(hand), 30)
@@ -53,6 +58,7 @@ def play(screen: "Screen") -> "Steps":
         "unmarked": unmarked,
         "sidebar": frame,
         "strips": strips,
+        "page": page,
     }
 
 
