@@ -92,14 +92,21 @@ def summary(takes: Sequence[ReviewedTake]) -> Html:
     if len(takes) > 1:
         a, b = all_figures
         shares = (100 * (b.predicted - a.predicted), 100 * (b.at_limit - a.at_limit))
-        errors = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in b.errors - a.errors]
+        errors = [_signed(value, 2) if np.isfinite(value) else "–" for value in b.errors - a.errors]
         more = f"{len(takes[1].problems) - len(takes[0].problems):+d}"
         body.append(
             _table_row(
-                "B − A", [*errors, *(f"{share:+.1f} points" for share in shares), f"{b.depth - a.depth:+.1f}", more]
+                "B − A",
+                [*errors, *(f"{_signed(share, 1)} points" for share in shares), _signed(b.depth - a.depth, 1), more],
             )
         )
     return _table("Error of all fingertips", (*HEADS, "Problems"), body)
+
+
+def _signed(value: float, digits: int) -> str:
+    """Return a difference with its sign, which one that is rounded to zero has not."""
+    rounded = round(value, digits)
+    return f"{rounded:+.{digits}f}" if rounded else f"{0:.{digits}f}"
 
 
 def digit_table(takes: Sequence[ReviewedTake], side: Side) -> Html:
