@@ -23,11 +23,9 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     if name == "__version__":
-        import tomllib
-        from pathlib import Path
+        from .pipeline.versions import knuckle_version
 
-        manifest = Path(__file__).with_name("blender_manifest.toml")
-        return tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
+        return knuckle_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -18,13 +18,13 @@ from ..pipeline import assignment as assigning
 from ..pipeline import calibration, marker_learning, performer
 from ..pipeline import job as pipeline
 from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
-from ..pipeline.evidence.conditions import failures, parse_conditions
+from ..pipeline.evidence.conditions import outcomes, parse_conditions
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
-from . import poses, streams, video
+from . import poses, review, streams, video
 from .output import hands_text, progress_bar, report_text, tip_facts, write_arrays
 from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, say
 
@@ -55,6 +55,8 @@ def command_parser() -> argparse.ArgumentParser:
     cli_options.add_calibrate(calibrate)
     solve = add_command("solve", "Solve a capture and save a file with the keyed hand.", _solve)
     cli_options.add_solve(solve)
+    review_command = add_command("review", "Write a report page of a take, or of two compared.", review.review)
+    review.add_review(review_command)
     pose = add_command("pose", "Put a rig's hands into a named pose, and save the file.", _pose)
     poses.add_pose(pose)
     add_command("solvers", "Print the solvers and smoothings with their settings.", _solvers)
@@ -160,7 +162,7 @@ def _stream(options: argparse.Namespace) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
-    suffixes = {"out": ".blend", "report": ".json", "joints": ".npz", "evidence": ".npz"}
+    suffixes = {"out": ".blend", "report": ".json", "joints": ".npz", "evidence": ".npz", "html": ".html"}
     outputs = {name: path for name in suffixes if (path := getattr(options, name)) is not None}
     for name, path in outputs.items():
         expect_writable(path, suffixes[name], unlike=_inputs(options))
@@ -180,18 +182,25 @@ def _solve(options: argparse.Namespace) -> None:
         update_progress(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
         report = _with_keying(take.report, written)
+        judged = outcomes(conditions, take.evidence, take.problems)
+        html = None
+        if options.html is not None:
+            update_progress(0.95, "Rendering the worst frames")
+            html = review.page_of_open_take(written.armatures[0], options.out.stem, judged)
         # Either all files are written or none.
         with ExitStack() as files:
             if options.joints is not None:
                 write_arrays(files.enter_context(written_whole(options.joints)), api.joints(take))
             if options.evidence is not None:
                 write_arrays(files.enter_context(written_whole(options.evidence)), take.evidence.arrays())
+            if html is not None:
+                files.enter_context(written_whole(options.html)).write_text(html, encoding="utf-8")
             if options.report is not None:
                 files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))
             blend_file.write(files.enter_context(written_whole(options.out)), options.out)
         update_progress(1.0, "Done")
     say(report_text(report, options.out))
-    if failed := failures(conditions, take.evidence, take.problems):
+    if failed := [str(outcome) for outcome in judged if outcome.failed]:
         raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
 
 

@@ -299,6 +299,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--joints", type=Path, metavar="J.npz", help="where to write the solved joints")
     parser.add_argument("--evidence", type=Path, metavar="E.npz", help="where to write the evidence of each frame")
     parser.add_argument(
+        "--html", type=Path, metavar="R.html", help="where to write the report page, which needs no network"
+    )
+    parser.add_argument(
         "--fail-on",
         metavar="CONDITIONS",
         help="exit with status 3 if the take, which is saved all the same, meets one of the conditions, such as "

@@ -14,7 +14,7 @@ PAGES = {
         "ops.knuckle.*_markers", "ops.knuckle.forget", "ops.knuckle.*_preset", "types.knucklesettings.*",
     ),
     "how-to/review": (
-        "ops.knuckle.*_problem", "ops.knuckle.mark_seen", "types.knucklereview.*",
+        "ops.knuckle.*_problem", "ops.knuckle.mark_seen", "ops.knuckle.export_report_page", "types.knucklereview.*",
     ),
     "how-to/camera": ("ops.knuckle.import_video",),
     "how-to/live": ("ops.knuckle.live_*", "types.knucklelive.*", "types.knuckleperson.*", "types.knuckletake.*"),

@@ -184,11 +184,11 @@ def navigates(event: "Event") -> bool:
     return event.type in NAVIGATION_EVENTS and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
-def redraw_views(context: "Context") -> None:
-    """Redraw all 3D views."""
+def redraw_views(context: "Context", kind: str = "VIEW_3D") -> None:
+    """Redraw all 3D views, or all editors of another kind."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type == "VIEW_3D":
+            if area.type == kind:
                 area.tag_redraw()
 
 

@@ -30,6 +30,13 @@ class KnuckleReview(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
         update=lambda _review, context: redraw_views(context),
     )
+    show_heat: BoolProperty(
+        name="Heat Strips",
+        description="Draw in the Dope Sheet and the Timeline how bad each digit of the take is over time",
+        default=True,
+        options=NOT_ANIMATED,
+        update=lambda _review, context: redraw_views(context, "DOPESHEET_EDITOR"),
+    )
 
 
 def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> int | None:

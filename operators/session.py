@@ -18,6 +18,7 @@ from ..posing.algebra_shapes.shapes import Shape
 from ..posing.sliders import Slider
 from ..rig.data_reference import DataReference
 from ..rig.detection_cache import DetectedHands
+from ..rig.keys.take_heat import HeatCache
 from ..rig.posing.algebra import TraceCache
 from ..rig.posing.channel_diff import Channels
 from ..rig.posing.pin_compensation import PinnedHand
@@ -154,6 +155,8 @@ class Session:
     """Switches its drawing on and off."""
     algebra: TraceCache = field(default_factory=TraceCache)
     """What it drew last."""
+    heat: HeatCache = field(default_factory=HeatCache)
+    """The heat strips that were drawn last."""
     algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
     """The names of what it drew last and their positions, for the same view right after."""
     previews: Any = None

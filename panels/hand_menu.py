@@ -52,6 +52,7 @@ ENTRIES = (
         Entry("knuckle.calibrate", "Calibrate Performer's Hand", "DRIVER_DISTANCE"),
         Entry("knuckle.fit_range", "Set Scene Frame Range to Hand Take", "PREVIEW_RANGE"),
         Entry("knuckle.export_report", "Export Report of Hand Take...", "EXPORT"),
+        Entry("knuckle.export_report_page", "Export Report Page of Hand Take...", "URL"),
     ),
     (
         Entry("knuckle.live_start", "Start Live Hand Capture", "PLAY"),

@@ -89,6 +89,7 @@ class KNUCKLE_PT_result(bpy.types.Panel):
         column = layout.column(align=True)
         column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")
         column.operator("knuckle.export_report", icon="EXPORT")
+        column.operator("knuckle.export_report_page", icon="URL")
 
 
 def _notes(layout: "UILayout", context: "Context", report: dict[str, Any]) -> None:

@@ -35,7 +35,10 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         if report_of(armature) is None:
             paragraph(layout, context, "No take yet.")
             return
-        layout.prop(context.scene.knuckle_review, "show_errors")
+        column = layout.column()
+        column.prop(context.scene.knuckle_review, "show_errors")
+        column.prop(context.scene.knuckle_review, "show_heat")
+        layout.operator("knuckle.export_report_page", icon="URL")
         problems, seen = problems_of(armature), seen_problems(armature)
         if not problems:
             paragraph(layout, context, "No problems were found.")

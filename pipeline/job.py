@@ -37,6 +37,7 @@ from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
 from .retarget import observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
 from .take import SolvedHand, Take
+from .versions import versions
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -237,9 +238,8 @@ def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, any_mar
 
 def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
     """Return what the evidence of a hand is computed from."""
-    keyed = solved.pose if solved.retargeted is None else solved.retargeted.pose
     corrected, doubt = history.at(solved.targets.times, solved.labels)
-    return SolvedFrames(solved.targets, solved.pose, keyed, solved.measured, solved.predicted, corrected, doubt)
+    return SolvedFrames(solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt)
 
 
 def _report(
@@ -268,6 +268,7 @@ def _report(
         "hands": figures,
         "warnings": [*markers.warnings, *assigned.warnings],
         "recipe": to_dict(recipe),
+        "versions": versions(),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 

@@ -44,6 +44,11 @@ class SolvedHand:
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
 
+    @property
+    def keyed(self) -> Pose:
+        """The pose that is keyed: the rig's, or the one that was solved."""
+        return self.pose if self.retargeted is None else self.retargeted.pose
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Take:

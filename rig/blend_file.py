@@ -135,17 +135,22 @@ def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ..
         open_empty_file()
         return None, ()
     path = Path(rig)
-    kind = path.suffix.lower()
-    if kind not in (".blend", ".glb", ".gltf"):
+    if path.suffix.lower() not in (".blend", ".glb", ".gltf"):
         raise RigError(f"{path}: a rig is 'default' or a .blend or .glb file")
+    open_file(path, "a rig")
+    return _armature_with_hand(path, wanted)
+
+
+def open_file(path: Path, expected: str) -> None:
+    """Open a file; in background mode only. Raises RigError if it cannot be read."""
+    kind = path.suffix.lower()
     if not path.is_file():
-        raise RigError(f"{path}: there is no such file, expected a rig")
+        raise RigError(f"{path}: there is no such file, expected {expected}")
     try:
         with suppressed_output():
             _load(path.resolve(), kind)
     except RuntimeError as error:
         raise RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source") from error
-    return _armature_with_hand(path, wanted)
 
 
 def _load(path: Path, kind: str) -> None:
@@ -158,6 +163,11 @@ def _load(path: Path, kind: str) -> None:
     open_empty_file()
     addon_utils.enable("io_scene_gltf2")
     bpy.ops.import_scene.gltf(filepath=str(path))
+
+
+def armatures_in_scene() -> "list[Object]":
+    """Return the armatures in the open scene."""
+    return [obj for obj in bpy.data.objects if is_armature(obj) and is_in_scene(obj, bpy.context.scene)]
 
 
 def in_background() -> bool:
@@ -175,8 +185,7 @@ def open_empty_file() -> None:
 
 def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[str, ...]]":
     """Return the armature to drive, with the user's mappings saved on it, and a note if it was one of several."""
-    scene = bpy.context.scene
-    armatures = [obj for obj in bpy.data.objects if is_armature(obj) and is_in_scene(obj, scene)]
+    scene, armatures = bpy.context.scene, armatures_in_scene()
     if not armatures:
         raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
     if wanted.armature is not None:

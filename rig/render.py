@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bpy.types import Scene
 
 Engine = Literal["BLENDER_WORKBENCH", "CYCLES"]
+Still = Literal["PNG", "JPEG"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +80,13 @@ def usable_settings() -> RenderSettings:
     return RenderSettings() if engine == "BLENDER_WORKBENCH" else RenderSettings(480, 270, engine, samples=4)
 
 
-def render_still(path: Path, picture: RenderSettings, frame: int | None = None) -> None:
-    """Render a PNG of the scene from its camera. Raises FileError if it cannot be written."""
+def render_still(path: Path, picture: RenderSettings, frame: int | None = None, file_format: Still = "PNG") -> None:
+    """Render a picture of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
     with _render_settings(scene, picture), written_whole(path) as half, suppressed_output():
         if frame is not None:
             scene.frame_set(frame)
-        _write_as(scene, "IMAGE", "PNG")
+        _write_as(scene, "IMAGE", file_format)
         scene.render.filepath = str(half)
         with blender_file_errors(path):
             bpy.ops.render.render(write_still=True)
@@ -109,7 +110,7 @@ def render_video(path: Path, picture: RenderSettings, first: int, last: int) -> 
             bpy.ops.render.render(animation=True)
 
 
-def _write_as(scene: "Scene", media: str, file_format: Literal["PNG", "FFMPEG"]) -> None:
+def _write_as(scene: "Scene", media: str, file_format: Still | Literal["FFMPEG"]) -> None:
     image = scene.render.image_settings
     # Since Blender 5.0, the media type must be set before the format.
     if hasattr(image, "media_type"):
@@ -188,6 +189,10 @@ def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         (scene.render, "resolution_y", picture.height),
         (scene.render, "resolution_percentage", 100),
         (scene.render, "use_file_extension", False),
+        # Of a user's scene: what the camera sees, and nothing else.
+        (scene.render, "use_sequencer", False),
+        (scene.render, "use_compositing", False),
+        (scene.render, "use_border", False),
         (scene.render, "filepath", scene.render.filepath),
         (scene.view_settings, "view_transform", "Standard"),
         (scene.display, "render_aa", "8"),
@@ -197,6 +202,8 @@ def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         (scene.display.shading, "cavity_type", "BOTH"),
         (scene.display.shading, "show_specular_highlight", False),
     ]
+    # Pictures tell nothing of the machine, such as the file's path.
+    wanted += [(scene.render, name, False) for name in dir(scene.render) if name.startswith("use_stamp")]
     if picture.engine == "CYCLES":
         wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wanted]

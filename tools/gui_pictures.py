@@ -32,8 +32,10 @@ def main() -> None:
     sliders()
     algebra()
     touch_and_follow()
-    write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:815, :1066])
     video()
+    write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:878, :1066])
+    write_png(DOCS / "heat-strips.png", read_png(GUI / "review_zoomed.png")[565:878, :1066])
+    (DOCS / "report-page.png").write_bytes((GUI / "report_page.png").read_bytes())
     (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]

@@ -36,16 +36,22 @@ MAX_RELATIVE_SPREAD = 0.25
 
 
 def radii_by_size(hand: Proportions) -> Floats:
-    """Usual joint radii (5, 3) m of a hand: half its mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
+    """Usual joint radii (5, 3) m of a hand, by its size."""
+    return radii_of_size(hand.size)
 
-    Greiner (1991), Hand anthropometry of US Army personnel, the same depths as the skin's.
+
+def radii_of_size(size: float) -> Floats:
+    """Usual joint radii (5, 3) m: half the mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
+
+    size: m from wrist to middle fingertip. Greiner (1991), Hand anthropometry of US Army personnel, the same depths as
+    the skin's.
     """
     half = np.empty((len(DIGITS), 3))
     for row, thickness in enumerate(DIGIT_THICKNESS):
         stations = FINGER_PROFILE if row else THUMB_PROFILE
         back, front = (np.interp([0.0, 1.0, 2.0], stations[:, 0], stations[:, column]) for column in (2, 3))
         half[row] = thickness * (back + front) / 2
-    radii: Floats = half / 1000 * hand.size / adult(hand.side).size
+    radii: Floats = half / 1000 * size / adult("right").size
     return radii
 
 

@@ -79,19 +79,29 @@ def _parse(text: str) -> Condition:
     return Condition(figure, statistic or "", comparison, limit)
 
 
-def failures(conditions: tuple[Condition, ...], evidence: Evidence, problems: tuple[Problem, ...]) -> tuple[str, ...]:
-    """Return what a take fails in, such as "tip_error_mm.p99>3 (it is 4.2)".
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A condition on a take and the take's own figure. A take that meets a condition fails."""
 
-    A figure that is not known fails, too: a take without fingertips has not shown that they are met.
-    """
-    failed = []
-    for condition in conditions:
-        found = figure_of(condition, evidence, problems)
-        if found is None:
-            failed.append(f"{condition} (it is not known)")
-        elif OPERATORS[condition.comparison](found, condition.limit):
-            failed.append(f"{condition} (it is {found:.4g})")
-    return tuple(failed)
+    condition: Condition
+    found: float | None
+    """None if it is not known, which fails, too: a take without fingertips has not shown that they are met."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the take fails in it."""
+        compare = OPERATORS[self.condition.comparison]
+        return self.found is None or compare(self.found, self.condition.limit)
+
+    def __str__(self) -> str:
+        return f"{self.condition} (it is {'not known' if self.found is None else f'{self.found:.4g}'})"
+
+
+def outcomes(
+    conditions: tuple[Condition, ...], evidence: Evidence, problems: tuple[Problem, ...]
+) -> tuple[Outcome, ...]:
+    """Return each condition with the figure of a take."""
+    return tuple(Outcome(condition, figure_of(condition, evidence, problems)) for condition in conditions)
 
 
 def figure_of(condition: Condition, evidence: Evidence, problems: tuple[Problem, ...]) -> float | None:

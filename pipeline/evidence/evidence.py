@@ -43,6 +43,7 @@ MEASURES = (
     Measure("unseen", "share", "markers of the part that were not measured"),
     Measure("corrected", "share", "markers of the part that cleaning removed, or whose swapped labels were undone"),
     Measure("at_limit", "share", "angles of the part that are at a joint limit"),
+    Measure("depth", "mm", "how deep the part's skin is in other digits or the palm"),
     Measure("label_doubt", "share", "probability that a label of the part is wrong, of the most doubtful"),
 )
 MEASURE_INDEX: Mapping[str, int] = {measure.name: index for index, measure in enumerate(MEASURES)}

@@ -13,6 +13,7 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ...solvers.solver import residuals
 from .evidence import MEASURE_INDEX, MEASURES, PALM, PARTS, HandEvidence
+from .skin_depth import depths
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -78,7 +79,11 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("marker_error", _greatest(errors, part))
     put("marker_leap", _greatest(_leaps(inside, solved.measured), part))
     put("joint_leap", _joint_leaps(solved, inside, part))
-    put("jerk", _jerk(solved.keyed, targets.times))
+    joints = kinematics.joint_frames(solved.keyed.hand, Pose.at_origin(solved.keyed.hand, solved.keyed.angles))[
+        ..., :3, 3
+    ]
+    put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
+    put("depth", depths(solved.keyed.hand, joints))
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
     put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))
@@ -158,14 +163,15 @@ def _levers(hand: HandModel) -> Floats:
     return longest
 
 
-def _jerk(pose: Pose, times: Floats) -> Floats:
-    """Return (F, P) m/s³, the jerk of each fingertip in the wrist's frame, and of the wrist in the world."""
-    jerk = np.full((len(pose), len(PARTS)), np.nan)
-    if len(pose) < 4:
+def _jerk(tips: Floats, root: Floats, times: Floats) -> Floats:
+    """Return (F, P) m/s³, the jerk of each fingertip in the wrist's frame, and of the wrist in the world.
+
+    tips (F, 5, 3) m in the wrist's frame; root (F, 4, 4).
+    """
+    jerk = np.full((len(tips), len(PARTS)), np.nan)
+    if len(tips) < 4:
         return jerk
-    at_origin = Pose.at_origin(pose.hand, pose.angles)
-    tips = kinematics.joint_frames(pose.hand, at_origin)[..., :3, 3][:, _TIPS]
-    points = np.concatenate([tips, pose.root[:, None, :3, 3]], axis=1)
+    points = np.concatenate([tips, root[:, None, :3, 3]], axis=1)
     step = np.maximum((times[3:] - times[:-3]) / 3, 1e-6)[:, None]
     third = np.linalg.norm(points[3:] - 3 * points[2:-1] + 3 * points[1:-2] - points[:-3], axis=-1)
     jerk[2:-1] = third / step**3

@@ -45,17 +45,24 @@ def unpack(data: object) -> Evidence | None:
     found = [side for bit, side in enumerate(SIDES) if sides >> bit & 1]
     per_hand = 2 * frames * parts * measures
     size = 8 * frames + per_hand * len(found)
-    decoder = zlib.decompressobj()
-    try:
-        body = decoder.decompress(data[HEADER.size :], size + 1)
-    except zlib.error:
-        return None
-    if len(body) != size or not decoder.eof:
+    body = inflated(data[HEADER.size :], size)
+    if body is None:
         return None
     times = np.frombuffer(body, "<f8", frames).astype(float)
     hands = []
     for number, side in enumerate(found):
         values = np.frombuffer(body, "<f2", frames * parts * measures, 8 * frames + number * per_hand)
-        values = values.reshape(parts, measures, frames).transpose(2, 0, 1)
-        hands.append(HandEvidence(side, np.ascontiguousarray(values, np.float32)))
+        values = values.reshape(parts, measures, frames).transpose(2, 0, 1).astype(np.float32, order="C")
+        values[np.isinf(values)] = np.nan
+        hands.append(HandEvidence(side, values))
     return Evidence(times, tuple(hands))
+
+
+def inflated(data: bytes, size: int) -> bytes | None:
+    """Return what zlib has compressed if it is of exactly this size, otherwise None; no more than that is unpacked."""
+    decoder = zlib.decompressobj()
+    try:
+        body = decoder.decompress(data, size + 1)
+    except zlib.error:
+        return None
+    return body if len(body) == size and decoder.eof else None

@@ -56,7 +56,7 @@ def _problem(told: Any) -> TakeProblem | None:
         return None
     at, parts = told.get("at"), told.get("parts")
     numbers = [*at, told.get("severity")] if isinstance(at, list) else []
-    if len(numbers) != 4 or not all(_is_number(number) for number in numbers):
+    if len(numbers) != 4 or not all(is_number(number) for number in numbers):
         return None
     if told.get("hand") not in SIDES or not isinstance(parts, list) or not parts or not {*map(str, parts)} <= {*PARTS}:
         return None
@@ -67,7 +67,8 @@ def _problem(told: Any) -> TakeProblem | None:
     return TakeProblem(told["hand"], names, first, last, worst, severity, str(told.get("reason", ""))[:MAX_REASON])
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value of a report is a number that a frame can be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and isfinite(value) and abs(value) <= MAX_FRAME
 

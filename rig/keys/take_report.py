@@ -1,11 +1,13 @@
 """The report of a take, stored in its action."""
 
 import json
+import zlib
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...pipeline.evidence.angle_curves import AngleCurves, pack_angles
 from ...pipeline.evidence.evidence import Evidence
 from ...pipeline.evidence.packing import pack, unpack
 from ...pipeline.take import Take
@@ -20,6 +22,10 @@ REPORT_PROPERTY = "knuckle_result"
 keeps no new properties."""
 EVIDENCE_PROPERTY = "knuckle_evidence"
 """Custom property of a take's action: the evidence of each frame, as pipeline.evidence.packing packs it."""
+EVIDENCE_ID_PROPERTY = "knuckle_evidence_id"
+"""Custom property of a take's action: a short text that differs where the evidence or its scene frames do."""
+ANGLES_PROPERTY = "knuckle_angles"
+"""Custom property of a take's action: the angles that a report page draws, as pipeline.evidence.angle_curves has it."""
 SEEN_PROPERTY = "knuckle_seen"
 """Custom property of a take's action: the keys of the problems that are marked as seen, as JSON."""
 TIMING_PROPERTY = "knuckle_timing"
@@ -33,11 +39,15 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
 
     None if it plays no take or the report is damaged.
     """
-    text = _report_text(armature)
-    if text is None:
-        return None
+    action = action_with_report(armature)
+    return None if action is None else report_in(action)
+
+
+def report_in(action: "Action") -> dict[str, Any] | None:
+    """Return the report in an action, None if there is none or it is damaged."""
+    text = action.get(REPORT_PROPERTY)
     try:
-        report = json.loads(text)
+        report = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         return None
     return report if _is_report(report) else None
@@ -46,15 +56,25 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
 def store_report(action: "Action", report: dict[str, Any], take: Take, frames: Floats) -> None:
     """Keep a take's report and evidence in its action; frames (F,): the scene frames of its keys.
 
-    There the problems of the report also have their scene frames, `at`: first, last and worst.
+    There the report and its problems also have their scene frames, `at`: first and last, of problems also worst.
     """
     problems = [
         told | {"at": [float(frames[told[name] - 1]) for name in ("first", "last", "worst")]}
         for told in report.get("problems", ())
     ]
-    action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems})
-    action[EVIDENCE_PROPERTY] = pack(take.evidence)
+    span = [float(frames[0]), float(frames[-1])]
+    action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems, "at": span})
+    packed = pack(take.evidence)
+    _store_bytes(action, EVIDENCE_PROPERTY, packed)
+    action[EVIDENCE_ID_PROPERTY] = f"{zlib.crc32(packed):08x} {span[0]:.3f} {span[1]:.3f}"
+    _store_bytes(action, ANGLES_PROPERTY, pack_angles([AngleCurves.of(hand.keyed) for hand in take.hands]))
     action.pop(SEEN_PROPERTY, None)
+
+
+def _store_bytes(action: "Action", name: str, content: bytes) -> None:
+    """Store bytes in a custom property of an action: one that is overwritten would end at the first zero (5.2, 4.5)."""
+    action.pop(name, None)
+    action[name] = content
 
 
 def evidence_of(armature: "Object | None") -> Evidence | None:
@@ -89,7 +109,12 @@ def action_with_report(armature: "Object | None") -> "Action | None":
         return None
     strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
     played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
-    return next((action for action in played if action.get(REPORT_PROPERTY) is not None), None)
+    return next((action for action in played if has_report(action)), None)
+
+
+def has_report(action: "Action") -> bool:
+    """Whether an action has a report, which may be damaged."""
+    return action.get(REPORT_PROPERTY) is not None
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:

@@ -92,8 +92,7 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
-    pose = solved.pose if solved.retargeted is None else solved.retargeted.pose
-    return KeyedHand(binding, pose.hand, pose)
+    return KeyedHand(binding, solved.keyed.hand, solved.keyed)
 
 
 def write_take(

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TAP = ROOT / "data" / "leap_finger_tap.json"
 ASTRAY = {"ring": (3, 20, 30, 40.0), "thumb": (0, 60, 70, 60.0)}
@@ -36,3 +38,11 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
     assert seen["back"]["rank"] == 0
     assert seen["marked"] == [seen["visited"][0]["key"]]
     assert seen["unmarked"] == []
+    # The thumb is off in frames 27 to 32 of the scene; in the low Timeline the playhead is on their end.
+    for name, slack in (("timeline", 1.6), ("dope sheet", 0.3), ("zoomed", 0.2)):
+        first, last = seen["strips"][name]
+        assert (first, last) == (pytest.approx(27.5, abs=slack), pytest.approx(31.5, abs=slack)), name
+    assert seen["strips"]["off"] == []
+    page = (ROOT / "build" / "gui" / "review_page.html").read_text(encoding="utf-8")
+    assert page.count("data:image/jpeg;base64,") == 4, "two problems from two sides"
+    assert seen["page"]["before"] == seen["page"]["after"]

@@ -1,10 +1,12 @@
 """A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen."""
 
 import importlib
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
+import numpy as np
 
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
@@ -31,6 +33,12 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(lambda: screen.scene.knuckle_review.current == before, 30)
     yield 0.5
     back = visit(screen)
+    strips = yield from heat_strips(screen)
+    before = [screen.scene.frame_current_final, len(bpy.data.objects)]
+    with screen.in_view():
+        bpy.ops.knuckle.export_report_page(filepath="/tmp/out/review_page.html")
+    page = {"before": before, "after": [screen.scene.frame_current_final, len(bpy.data.objects)]}
+    yield 0.5
     place = yield from screen.button("knuckle.mark_seen", across=0.4)
     screen.click(*place)
     yield from screen.wait_until(lambda: problems().seen_problems(hand), 30)
@@ -43,7 +51,15 @@ def play(screen: "Screen") -> "Steps":
     region = screen.region(screen.area(), "UI")
     frame = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
     unmarked = sorted(problems().seen_problems(screen.scene.knuckle.result))
-    return {"visited": visited, "back": back, "marked": marked, "unmarked": unmarked, "sidebar": frame}
+    return {
+        "visited": visited,
+        "back": back,
+        "marked": marked,
+        "unmarked": unmarked,
+        "sidebar": frame,
+        "strips": strips,
+        "page": page,
+    }
 
 
 def solved(screen: "Screen") -> "Steps":
@@ -65,6 +81,42 @@ def solved(screen: "Screen") -> "Steps":
     screen.frame_selected()
     yield 1.0
     return {}
+
+
+def heat_strips(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
+    """The strips in the Timeline, and zoomed in on the worst problem in a high Dope Sheet: what is red, in frames."""
+    timeline = screen.area("DOPESHEET_EDITOR")
+    screen.picture("review_timeline")
+    found = {"timeline": red_frames(screen, timeline)}
+    timeline.spaces.active.mode = "DOPESHEET"
+    edge = timeline.x + timeline.width // 2, screen.window.height - timeline.y - timeline.height
+    yield from screen.drag(edge, (edge[0], edge[1] - 250))
+    yield 1.0
+    region = screen.region(timeline)
+    with bpy.context.temp_override(window=screen.window, area=timeline, region=region):
+        bpy.ops.action.view_all()
+    yield 1.0
+    screen.picture("review_dope_sheet")
+    found["dope sheet"] = red_frames(screen, timeline)
+    screen.move(*screen.middle(region))
+    screen.turn_wheel(-4)
+    yield 1.0
+    screen.picture("review_zoomed")
+    found["zoomed"] = red_frames(screen, timeline)
+    screen.scene.knuckle_review.show_heat = False
+    yield 1.0
+    found["off"] = red_frames(screen, timeline)
+    screen.scene.knuckle_review.show_heat = True
+    return found
+
+
+def red_frames(screen: "Screen", area: bpy.types.Area) -> list[float]:
+    """The first and the last frame at which an editor has the red of the worst level; none if it has none."""
+    region = screen.region(area)
+    top = screen.window.height - region.y - region.height
+    seen = screen.pixels()[top : top + region.height, region.x : region.x + region.width].astype(int)
+    across = np.flatnonzero((np.abs(seen - [255, 92, 92]).max(axis=2) < 6).sum(axis=0) >= 2)
+    return [round(region.view2d.region_to_view(float(x), 0)[0], 2) for x in across[[0, -1]]] if len(across) else []
 
 
 def problems() -> Any:

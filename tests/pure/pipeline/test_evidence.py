@@ -16,7 +16,7 @@ from knuckle.hand.joints import DIGITS, JOINT_INDEX, JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.targets import Targets
 from knuckle.pipeline.evidence import packing
-from knuckle.pipeline.evidence.conditions import failures, parse_conditions
+from knuckle.pipeline.evidence.conditions import outcomes, parse_conditions
 from knuckle.pipeline.evidence.evidence import MEASURES, PARTS, Evidence, HandEvidence
 from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
 from knuckle.pipeline.evidence.ranking import as_report, rank
@@ -200,14 +200,15 @@ def test_evidence_of_an_hour_takes_little_room() -> None:
 def test_conditions_compare_figures_of_the_take(text: str, failed: list[str]) -> None:
     solved = moved(curling(), "index-finger-tip", slice(50, 60), (0.012, 0.0, 0.016))
     evidence = Evidence(solved.targets.times, (measure_hand(solved),))
-    assert list(failures(parse_conditions(text), evidence, rank(evidence))) == failed
+    judged = outcomes(parse_conditions(text), evidence, rank(evidence))
+    assert [str(outcome) for outcome in judged if outcome.failed] == failed
 
 
 def test_a_figure_that_is_not_known_fails() -> None:
     hand = measure_hand(replace(curling(), measured=np.zeros((200, len(JOINTS)), bool)))
     evidence = Evidence(np.arange(200) / RATE, (hand,))
-    found = failures(parse_conditions("tip_error_mm.p99>3"), evidence, ())
-    assert found == ("tip_error_mm.p99>3 (it is not known)",)
+    (outcome,) = outcomes(parse_conditions("tip_error_mm.p99>3"), evidence, ())
+    assert outcome.failed and str(outcome) == "tip_error_mm.p99>3 (it is not known)"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,164 @@
+"""Draw heat strips in the Dope Sheet and the Timeline: how bad each digit of the take is over time.
+
+They lie at the bottom of the region, follow its zoom and scroll, and tell the level by height as well as by color.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import blf
+import bpy
+import gpu
+import numpy as np
+from gpu_extras.batch import batch_for_shader
+
+from ..operators.session import SESSION
+from ..pipeline.evidence.heat_tiles import Bars, HeatRows
+from ..rig.keys.take_report import action_with_report
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Menu, Region
+
+OVERLAY = "heat strip"
+COLOURS = np.array(
+    [
+        (0.0, 0.0, 0.0, 0.0),
+        (0.50, 0.50, 0.48, 1.0),
+        (0.85, 0.70, 0.24, 1.0),
+        (0.94, 0.54, 0.27, 1.0),
+        (1.0, 0.36, 0.36, 1.0),
+        (0.45, 0.62, 0.85, 1.0),
+    ],
+    np.float32,
+)
+"""Of each level, and of predicted frames."""
+GROUND = (0.08, 0.08, 0.09, 0.82)
+ROW, SMALL_ROW, LONE_ROW = 11.0, 5.0, 6.0
+"""Pixels of a row at a UI scale of 1, of one in a region that is low, and of a single one for all."""
+NAMES, SCRUB, LONE_BOTTOM = 46.0, 26.0, 4.0
+"""Pixels of the names' column, of the frame numbers at the top, and below a single row."""
+BOTTOM, ABOVE_MARKERS = 18.0, 22.0
+"""Pixels at the bottom for the scroll bar, and for the scene's markers where there are any."""
+MOST_SHARE = 0.6
+"""Of the room for rows that they may take before they become small."""
+MODES = ("TIMELINE", "DOPESHEET", "ACTION")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where strips lie, in pixels of their region."""
+
+    bottom: float
+    height: float
+    """Of a row."""
+    rows: int
+    """1 if all are drawn as one."""
+    named: bool
+
+
+def register() -> None:
+    """Register the draw handler."""
+    handle = bpy.types.SpaceDopeSheetEditor.draw_handler_add(draw, (), "WINDOW", "POST_PIXEL")
+    SESSION.draw_handlers.setdefault(OVERLAY, []).append(handle)
+
+
+def unregister() -> None:
+    """Remove the draw handler."""
+    for handle in SESSION.draw_handlers.pop(OVERLAY, []):
+        bpy.types.SpaceDopeSheetEditor.draw_handler_remove(handle, "WINDOW")
+
+
+def draw() -> None:
+    """Draw the strips. Called by Blender for each Dope Sheet and Timeline, in pixels of its region."""
+    context = bpy.context
+    space, region = context.space_data, context.region
+    overlays = getattr(space, "overlays", None)  # since Blender 5.0
+    shown = overlays is None or overlays.show_overlays
+    if space.mode not in MODES or not shown or not context.scene.knuckle_review.show_heat:
+        return
+    rows = heat_rows(context)
+    if rows is None:
+        return
+    first, _ = region.view2d.region_to_view(0, 0)
+    last, _ = region.view2d.region_to_view(region.width, 0)
+    if last <= first:
+        return
+    scale = context.preferences.system.ui_scale
+    place = _place(region, len(rows.names), scale, bool(context.scene.timeline_markers))
+    gpu.state.blend_set("ALPHA")
+    _ground(region.width, place)
+    with gpu.matrix.push_pop():
+        across = region.width / (last - first)
+        gpu.matrix.translate((-first * across, place.bottom + place.height * place.rows))
+        gpu.matrix.scale((across, -place.height))
+        _tiles(rows, place.rows == 1, across, (first, last))
+    if place.named:
+        _ground(NAMES * scale, place)
+        _names(rows, place, scale)
+    gpu.state.blend_set("NONE")
+
+
+def heat_rows(context: "Context") -> HeatRows | None:
+    """Return the strips of the take that is reviewed: of the active object, or else of the one solved last."""
+    active = context.active_object
+    playing = active if action_with_report(active) is not None else context.scene.knuckle.result
+    return SESSION.heat.of(playing)
+
+
+def _place(region: "Region", count: int, scale: float, has_markers: bool) -> Place:
+    """Return where strips of so many rows lie: a low Timeline, as Blender opens it, has room for one that has all."""
+    bottom = scale * (BOTTOM + (ABOVE_MARKERS if has_markers else 0.0))
+    room = region.height - scale * SCRUB - bottom
+    if count * ROW * scale <= MOST_SHARE * room:
+        return Place(bottom, ROW * scale, count, named=True)
+    if count * SMALL_ROW * scale <= room:
+        return Place(bottom, SMALL_ROW * scale, count, named=False)
+    return Place(LONE_BOTTOM * scale, LONE_ROW * scale, 1, named=False)
+
+
+def _ground(width: float, place: Place) -> None:
+    low, high = place.bottom, place.bottom + place.height * place.rows
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    shader.uniform_float("color", GROUND)
+    places = [(0.0, low), (width, low), (0.0, high), (width, high)]
+    batch_for_shader(shader, "TRI_STRIP", {"pos": places}).draw(shader)
+
+
+def _tiles(rows: HeatRows, together: bool, pixels_per_frame: float, shown: tuple[float, float]) -> None:
+    """Draw the tiles that are in view, in frames across and rows down."""
+    shader = gpu.shader.from_builtin("FLAT_COLOR")
+    shader.bind()
+    zoom = rows.zoom(pixels_per_frame)
+    for number in rows.tiles(zoom, *shown):
+        tile = zoom, number, together
+        batch = SESSION.heat.tile(tile, lambda tile=tile: _batch(shader, rows.tile(*tile)))
+        if batch is not None:
+            batch.draw(shader)
+
+
+def _batch(shader: Any, bars: Bars) -> Any:
+    """Return rectangles as a batch, None if there are none."""
+    if not len(bars.kinds):
+        return None
+    left, top, right, bottom = bars.corners.T.astype(np.float32)
+    places: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1).reshape(-1, 2)
+    quads = 4 * np.arange(len(bars.kinds), dtype=np.int32)[:, None] + np.array([0, 1, 2, 0, 2, 3], np.int32)
+    colours: Any = np.repeat(COLOURS[bars.kinds], 4, axis=0)
+    return batch_for_shader(shader, "TRIS", {"pos": places, "color": colours}, indices=quads.reshape(-1, 3))
+
+
+def _names(rows: HeatRows, place: Place, scale: float) -> None:
+    """Write the name of each row at the left."""
+    blf.size(0, 9.0 * scale)
+    blf.color(0, 0.85, 0.85, 0.85, 1.0)
+    for number, name in enumerate(reversed(rows.names)):
+        blf.position(0, 4.0 * scale, place.bottom + number * place.height + 2.5 * scale, 0.0)
+        blf.draw(0, name)
+
+
+def draw_switch(panel: "Menu", context: "Context") -> None:
+    """Draw the switch in the overlays of the editor, which Blender 5.0 has."""
+    panel.layout.prop(context.scene.knuckle_review, "show_heat")
+
+
+MENUS = tuple((panel, draw_switch) for panel in [getattr(bpy.types, "DOPESHEET_PT_overlay", None)] if panel is not None)

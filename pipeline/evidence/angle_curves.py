@@ -1,0 +1,90 @@
+"""The joint angles of a take in few columns, to be drawn and to be kept with the take in a Blender file."""
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import SIDES, Side
+from ...hand.kinematics import Pose
+from .columns import column_starts, highest, lowest
+from .packing import inflated
+
+Floats = NDArray[np.float64]
+
+MAX_COLUMNS = 600
+"""Columns that a take is drawn in, at most."""
+MAGIC = b"KNA1"
+HEADER = struct.Struct("<4sHH")
+"""Magic, bytes of the names, columns."""
+MAX_ANGLES = 64
+"""Angles of a hand, at most."""
+MAX_NAME = 100
+"""Characters of an angle's name that are kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AngleCurves:
+    """The D angles of one hand in C columns, in degrees."""
+
+    side: Side
+    names: tuple[str, ...]
+    """(D,) such as "thumb-phalanx-distal flexion"."""
+    low: Floats
+    """(C, D), NaN where it is not known."""
+    high: Floats
+    """(C, D)"""
+
+    @classmethod
+    def of(cls, pose: Pose) -> "AngleCurves":
+        """Return the curves of a pose, of all angles that have a range."""
+        hand = pose.hand
+        free = np.flatnonzero(hand.limits[:, 1] > hand.limits[:, 0])
+        degrees, starts = np.degrees(pose.angles[:, free]), column_starts(len(pose), MAX_COLUMNS)
+        names = tuple(hand.dof_name(int(dof)) for dof in free)
+        return cls(hand.side, names, lowest(degrees, starts), highest(degrees, starts))
+
+
+def pack_angles(curves: Sequence[AngleCurves]) -> bytes:
+    """Return curves of hands with the same columns as bytes, values in half precision."""
+    names = json.dumps({hand.side: list(hand.names) for hand in curves}).encode()
+    halves = [np.stack([hand.low, hand.high]).astype("<f2").transpose(0, 2, 1).tobytes() for hand in curves]
+    columns = len(curves[0].low) if curves else 0
+    return HEADER.pack(MAGIC, len(names), columns) + names + zlib.compress(b"".join(halves), 6)
+
+
+def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
+    """Return the curves in such bytes; damaged or hostile bytes hold none."""
+    if not isinstance(data, bytes) or len(data) < HEADER.size:
+        return ()
+    magic, length, columns = HEADER.unpack_from(data)
+    names = _names(data[HEADER.size : HEADER.size + length]) if magic == MAGIC and columns <= MAX_COLUMNS else {}
+    counts = [2 * columns * len(of_hand) for of_hand in names.values()]
+    body = inflated(data[HEADER.size + length :], 2 * sum(counts))
+    if not names or body is None:
+        return ()
+    values = np.frombuffer(body, "<f2").astype(float)
+    values[~np.isfinite(values)] = np.nan
+    found, at = [], 0
+    for (side, of_hand), count in zip(names.items(), counts, strict=True):
+        low, high = values[at : at + count].reshape(2, len(of_hand), columns).transpose(0, 2, 1)
+        found.append(AngleCurves(side, of_hand, low, high))
+        at += count
+    return tuple(found)
+
+
+def _names(data: bytes) -> dict[Side, tuple[str, ...]]:
+    """Return the names of the angles of each hand, none if they are damaged."""
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(told, dict) or not {*told} <= {*SIDES}:
+        return {}
+    if not all(isinstance(names, list) and 0 < len(names) <= MAX_ANGLES for names in told.values()):
+        return {}
+    return {side: tuple(str(name)[:MAX_NAME] for name in names) for side, names in told.items()}

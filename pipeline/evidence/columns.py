@@ -1,0 +1,26 @@
+"""Long series in few columns, each with its lowest and highest value, so that no single frame is lost in a plot."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def column_starts(frames: int, most: int) -> Ints:
+    """Return the first frame (C,) of each column, C = min(frames, most)."""
+    count = min(frames, most)
+    starts: Ints = np.arange(count) * frames // max(count, 1)
+    return starts
+
+
+def highest(values: Floats, starts: Ints) -> Floats:
+    """Return the highest known of values (F, ...) in each column (C, ...), NaN where none is known."""
+    found: Floats = np.fmax.reduceat(values, starts, axis=0)
+    return found
+
+
+def lowest(values: Floats, starts: Ints) -> Floats:
+    """Return the lowest known of values (F, ...) in each column (C, ...), NaN where none is known."""
+    found: Floats = np.fmin.reduceat(values, starts, axis=0)
+    return found

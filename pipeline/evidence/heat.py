@@ -1,0 +1,23 @@
+"""Heat: how bad each part of a hand is in each frame, in five levels, as strips over time show it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import HandEvidence
+from .ranking import severities
+
+Levels = NDArray[np.uint8]
+
+NEAR, PROBLEM = 1, 2
+"""Levels from which a frame is near a threshold, and is a problem."""
+LEVEL_SEVERITIES = (0.5, 1.0, 2.0, 4.0)
+"""Severities from which levels 1 to 4 begin; 1 is the threshold of a problem."""
+LEVEL_HEIGHTS = (0.0, 0.3, 0.6, 0.8, 1.0)
+"""Of the bars of each level, as shares of the highest: not the color alone tells it."""
+LEVEL_NAMES = ("calm", "near its threshold", "a problem", "twice its threshold", "four times its threshold")
+
+
+def heat(hand: HandEvidence) -> Levels:
+    """Return the level (F, P), 0 to 4, of each part of a hand in each frame."""
+    levels: Levels = np.searchsorted(LEVEL_SEVERITIES, severities(hand).max(axis=2), side="right").astype(np.uint8)
+    return levels

@@ -1,0 +1,91 @@
+"""What a report page shows: takes as they are kept in a Blender file, and pictures of their worst frames."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import SIDES, Side
+from ..evidence.angle_curves import AngleCurves
+from ..evidence.evidence import Evidence, HandEvidence
+from ..evidence.ranking import Problem, rank
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewedTake:
+    """A take that is reviewed: its report, evidence and angles."""
+
+    name: str
+    report: Mapping[str, Any]
+    """As a file has it: anything may be in it."""
+    evidence: Evidence
+    """Of at least one frame; times are finite and do not decrease."""
+    angles: tuple[AngleCurves, ...]
+    frames: tuple[float, float]
+    """The scene frames of the first and the last frame."""
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems of the take, the worst first."""
+        return rank(self.evidence)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The hands, left before right."""
+        there = {hand.side for hand in self.evidence.hands}
+        return tuple(side for side in SIDES if side in there)
+
+    @property
+    def seconds(self) -> Floats:
+        """(F,) s since the take's first frame."""
+        since: Floats = self.evidence.times - self.evidence.times[0]
+        return since
+
+    @property
+    def period(self) -> float:
+        """s, the usual time between two frames; 1 for a single frame."""
+        return float(np.median(np.diff(self.seconds))) or 1.0 if len(self.seconds) > 1 else 1.0
+
+    def hand(self, side: Side) -> HandEvidence | None:
+        """Return the evidence of a hand, None if the take has none."""
+        return next((hand for hand in self.evidence.hands if hand.side == side), None)
+
+    def curves(self, side: Side) -> AngleCurves | None:
+        """Return the angles of a hand, None if they are not known."""
+        return next((curves for curves in self.angles if curves.side == side), None)
+
+    def frame(self, row: int) -> float:
+        """Return the scene frame of a frame of the take: frames of the scene are as far apart as the times."""
+        whole = float(self.seconds[-1])
+        share = float(self.seconds[row]) / whole if whole > 0 else 0.0
+        first, last = self.frames
+        return first + share * (last - first)
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemPicture:
+    """A picture of a problem's worst frame."""
+
+    rank: int
+    """Of the problem, 0 for the worst."""
+    view: str
+    """From where, such as "from the back"."""
+    jpeg: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Pictures of the worst frames, and why there are no more."""
+
+    found: tuple[ProblemPicture, ...] = ()
+    note: str = ""
+
+
+NOT_ASKED = Pictures(note="No pictures were asked for.")

@@ -1,0 +1,77 @@
+"""HTML from elements: text is escaped unless an element has made it."""
+
+import base64
+import hashlib
+from html import escape
+
+MAX_TEXT = 2000
+"""Characters of a text from a file that are shown."""
+
+
+class Html(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def text(told: object) -> Html:
+    """Return text as HTML; controls and halves of characters are shown as marks."""
+    shown = str(told).encode("utf-8", "replace").decode()
+    return Html(escape(shown if shown.isprintable() else "".join(map(_visible, shown))))
+
+
+def _visible(char: str) -> str:
+    return char if char.isprintable() else "\ufffd"
+
+
+def cut(told: object, most: int = MAX_TEXT) -> str:
+    """Return text from a file, cut where it is very long."""
+    plain = str(told)
+    return plain if len(plain) <= most else f"{plain[:most]} ..."
+
+
+def element(tag: str, /, *parts: object, **attributes: object) -> Html:
+    """Return an element with parts that are Html or text; class_ and for_ stand for class and for, _ for a hyphen.
+
+    An attribute of None is left out, one of True has no value.
+    """
+    told = [tag]
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            name = key.rstrip("_").replace("_", "-")
+            told.append(name if value is True else f'{name}="{text(value)}"')
+    opened = f"<{' '.join(told)}>"
+    return Html(opened) if tag in VOID else Html(f"{opened}{joined(*parts)}</{tag}>")
+
+
+VOID = frozenset({"meta", "img", "br"})
+
+
+def joined(*parts: object) -> Html:
+    """Return parts that are Html or text, one after another; None is left out."""
+    return Html("".join(part if isinstance(part, Html) else text(part) for part in parts if part is not None))
+
+
+def document(title: str, style: str, script: str, *body: Html) -> str:
+    """Return a whole page. By its policy the browser loads nothing, and runs no script but this one."""
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        Html(f"<style>{style}</style>"),
+    )
+    return (
+        f'<!doctype html>\n<html lang="en">{head}{element("body", *body, Html(f"<script>{script}</script>"))}</html>\n'
+    )
+
+
+def _hash(content: str) -> str:
+    """Return what the policy calls an inline style or script that may be used."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"

@@ -1,0 +1,93 @@
+"""The whole page: one file that needs no network and is readable without its script.
+
+The drawings are SVG that this room writes. Of the libraries that were tried, pygal takes 49 kB and 0.1 s for each of
+sixty plots, has no heat strip and fixes its colors, and its texts shrink on a phone; uPlot draws nothing without its
+script; bokeh, plotly and Vega inline a megabyte of script and more.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...hand.joints import SIDES, Side
+from ..evidence.conditions import Outcome
+from .content import Pictures, ReviewedTake
+from .figures import condition_list, digit_table, origin, summary
+from .html import Html, cut, document, element, joined
+from .plots import angle_plots, error_plots
+from .problem_list import gallery, problem_list
+from .strips import legend, strips
+from .time_axis import TimeAxis
+
+ASSETS = Path(__file__).parents[2] / "data" / "report"
+NO_PICTURES = Pictures()
+
+
+def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcomes: Sequence[Outcome] = ()) -> str:
+    """Return the page of a take, or of two that are compared, as HTML.
+
+    pictures, outcomes: of the first take.
+    """
+    axis = TimeAxis.of(tuple(takes))
+    style, script = ((ASSETS / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    sides = [side for side in SIDES if any(side in take.sides for take in takes)]
+    title = " against ".join(take.name for take in takes)
+    origin_frame, frames = axis.frame_scale()
+    body = element(
+        "main",
+        element(
+            "header",
+            element("p", "Knuckle report", class_="kind"),
+            element("h1", title),
+            *map(_subtitle, _lettered(takes)),
+        ),
+        _section("Summary", summary(takes), condition_list(outcomes)),
+        _section("Over time", *(_hand(side, strips(axis, side)) for side in sides), legend()),
+        *_problem_sections(axis, pictures),
+        _section("Fingertip error", *(_hand(side, error_plots(axis, side)) for side in sides)),
+        _section("Joint angles", *(_hand(side, angle_plots(axis, side)) for side in sides)),
+        _section("Figures", *(digit_table(takes, side) for side in sides)),
+        *(_section(f"How {letter or 'it'} was made", origin(take)) for letter, take in _lettered(takes)),
+        data_origin=f"{origin_frame:.6f}",
+        data_frames=f"{frames:.6f}",
+        data_seconds=f"{axis.length:.6f}",
+        data_takes=len(takes),
+    )
+    return document(f"{title} – Knuckle report", style, script, body)
+
+
+def _lettered(takes: Sequence[ReviewedTake]) -> list[tuple[str, ReviewedTake]]:
+    return list(zip("AB" if len(takes) > 1 else [""], takes, strict=True))
+
+
+def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
+    """Return what a take is, in a line."""
+    letter, take = lettered
+    first, last = take.frames
+    count = len(take.seconds)
+    told = [
+        f"{take.name}: " if letter else "",
+        f"{count} frame{'' if count == 1 else 's'}",
+        f", {first:.0f} to {last:.0f}",
+        f", {float(take.seconds[-1]):.1f} s at {1 / take.period:.4g} Hz" if count > 1 else "",
+        f", solver {cut(take.report.get('solver', 'not known'))}",
+    ]
+    mark = element("b", letter, class_=f"letter take{'AB'.index(letter)}") if letter else None
+    return element("p", mark, *told, class_="subtitle")
+
+
+def _section(title: str, *parts: Html | None) -> Html:
+    return element("section", element("h2", title), *parts)
+
+
+def _hand(side: Side, content: Html) -> Html:
+    return joined(element("h3", f"{side.capitalize()} hand"), content)
+
+
+def _problem_sections(axis: TimeAxis, pictures: Pictures) -> list[Html]:
+    """Return the problems of the first take with their pictures, and those of the other."""
+    found = []
+    for number, take in enumerate(axis.takes):
+        of = f" of {'AB'[number]}" if len(axis.takes) > 1 else ""
+        shown = gallery(take, pictures) if number == 0 else None
+        found.append(_section(f"Problems{of}, the worst first", shown, problem_list(axis, number)))
+    return found

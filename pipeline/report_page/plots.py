@@ -1,0 +1,160 @@
+"""Plots over time: of each column the lowest and the highest value, as an area that is a line where they are one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import DIGITS, Side, digit_label
+from ..evidence.columns import column_starts, highest, lowest
+from ..evidence.evidence import PALM, PARTS
+from ..evidence.reasons import part_label
+from .html import Html, element
+from .time_axis import UNITS, TimeAxis
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_COLUMNS = 600
+HEIGHT = 1000
+"""Of a plot, in its own units."""
+LEAST_RANGE = {"mm": 5.0, "°": 10.0}
+"""Unit -> what a plot shows at least, so that noise does not look like motion."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """A curve of one take in C columns."""
+
+    low: Floats
+    """(C,) NaN where it is not known."""
+    high: Floats
+    edges: Ints
+    """(C + 1,) UNITS at which the columns begin, and the last one ends."""
+    take: int
+
+
+def error_plots(axis: TimeAxis, side: Side) -> Html:
+    """Return the plots of a hand's errors on one scale: of a fingertip, or of the farthest marker if it has none."""
+    plots: list[tuple[str, list[Series]]] = []
+    for part, name in enumerate(PARTS):
+        tip = name != PARTS[PALM] and any(
+            _known(axis, number, side, part, "tip_error") for number in range(len(axis.takes))
+        )
+        measure = "tip_error" if tip else "marker_error"
+        label = f"{part_label(name, tip=tip)}tip" if tip else f"{digit_label(name)}, farthest marker"
+        series = _error_series(axis, side, part, measure)
+        if any(np.isfinite(one.high).any() for one in series):
+            plots.append((label.capitalize(), series))
+    if not plots:
+        return element("p", "No marker was measured.", class_="quiet")
+    top = max(float(np.nanmax(one.high)) for _, series in plots for one in series if np.isfinite(one.high).any())
+    return element(
+        "div",
+        *(_plot(label, series, (0.0, max(top, LEAST_RANGE["mm"])), "mm") for label, series in plots),
+        class_="plots",
+    )
+
+
+def angle_plots(axis: TimeAxis, side: Side) -> Html:
+    """Return the plots of a hand's angles, by digit, each on its own scale."""
+    groups = []
+    curves = [(number, found) for number, take in enumerate(axis.takes) if (found := take.curves(side)) is not None]
+    names = list(dict.fromkeys(name for _, found in curves for name in found.names))
+    for digit in (*DIGITS, "wrist"):
+        plots = []
+        for name in (name for name in names if name.startswith(digit)):
+            series = [
+                _angle_series(axis, number, found.low, found.high, found.names.index(name))
+                for number, found in curves
+                if name in found.names
+            ]
+            span = _span([one for one in series if np.isfinite(one.high).any()], LEAST_RANGE["°"])
+            label = name.removeprefix(f"{digit}-").removeprefix("phalanx-").capitalize()
+            plots.append(_plot(label, series, span, "°"))
+        if plots:
+            title = element("summary", digit_label(digit).capitalize())
+            groups.append(element("details", title, element("div", *plots, class_="plots"), open=True))
+    return element("div", *groups) if groups else element("p", "The angles are not known.", class_="quiet")
+
+
+def _known(axis: TimeAxis, number: int, side: Side, part: int, measure: str) -> bool:
+    hand = axis.takes[number].hand(side)
+    return hand is not None and bool(np.isfinite(hand.of(measure)[:, part]).any())
+
+
+def _error_series(axis: TimeAxis, side: Side, part: int, measure: str) -> list[Series]:
+    found = []
+    for number, take in enumerate(axis.takes):
+        hand = take.hand(side)
+        if hand is not None:
+            columns = column_starts(len(hand.values), MAX_COLUMNS)
+            values = hand.of(measure)[:, part].astype(float)
+            found.append(Series(lowest(values, columns), highest(values, columns), axis.edges(number, columns), number))
+    return found
+
+
+def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column: int) -> Series:
+    columns = column_starts(len(axis.takes[number].seconds), len(low))
+    return Series(low[:, column], high[:, column], axis.edges(number, columns), number)
+
+
+def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
+    """Return the values from which to which a plot goes, on whole fives."""
+    if not series:
+        return 0.0, least
+    low = min(float(np.nanmin(one.low)) for one in series)
+    high = max(float(np.nanmax(one.high)) for one in series)
+    missing = max(least - (high - low), 0.0) / 2
+    return 5 * np.floor((low - missing) / 5), 5 * np.ceil((high + missing) / 5)
+
+
+def _plot(label: str, series: Sequence[Series], span: tuple[float, float], unit: str) -> Html:
+    """Return a plot with its scale, and what its curves reach in words."""
+    low, high = span
+    known = [one for one in series if np.isfinite(one.high).any()]
+    reach = [f"{np.nanmin(one.low):.1f} to {np.nanmax(one.high):.1f} {unit}" for one in known]
+    zero = HEIGHT * high / (high - low)
+    line = element("path", d=f"M0 {zero:.0f}h{UNITS}", class_="zero") if low < 0 < high else None
+    drawn = element(
+        "svg",
+        line,
+        *(element("path", d=_area(one, span), class_=f"take{one.take}") for one in known),
+        viewBox=f"0 0 {UNITS} {HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=f"{label}: {' and '.join(reach) or 'not known'}",
+        class_="curve over-time",
+    )
+    scale = [element("span", f"{value:.0f} {unit}", class_=where) for value, where in ((high, "high"), (low, "low"))]
+    caption = element("figcaption", element("span", label), element("output"))
+    return element(
+        "figure",
+        caption,
+        element("div", *scale, drawn, class_="field"),
+        class_="plot",
+        data_low=f"{low:g}",
+        data_high=f"{high:g}",
+        data_unit=unit,
+    )
+
+
+def _area(series: Series, span: tuple[float, float]) -> str:
+    """Return the path around the columns of a series: each run of known ones forth along the highest values and back
+    along the lowest."""
+    low, high = span
+    x = (series.edges[:-1] + series.edges[1:]) // 2
+    tops, bottoms = (
+        np.nan_to_num(np.round(HEIGHT * (high - values) / (high - low))).astype(int)
+        for values in (series.high, series.low)
+    )
+    known = np.isfinite(series.high)
+    change = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8))).reshape(-1, 2)
+    return "".join(_outline(x[first:stop], tops[first:stop], bottoms[first:stop]) for first, stop in change)
+
+
+def _outline(x: Ints, tops: Ints, bottoms: Ints) -> str:
+    places = np.concatenate([np.stack([x, tops], axis=1), np.stack([x, bottoms], axis=1)[::-1]])
+    steps = " ".join(f"{across} {down}" for across, down in np.diff(places, axis=0))
+    return f"M{places[0, 0]} {places[0, 1]}l{steps}z"

@@ -1,0 +1,102 @@
+"""The ranking of a take's problems, the worst first, with pictures of the worst frames."""
+
+import base64
+from collections.abc import Sequence
+
+from ...hand.joints import digit_label
+from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM
+from ..evidence.ranking import MAX_REPORTED, Problem
+from .content import Pictures, ReviewedTake
+from .html import Html, element, joined
+from .time_axis import TimeAxis
+
+SHOWN = 20
+"""Problems that are seen at once; the others are folded."""
+
+
+def problem_list(axis: TimeAxis, number: int) -> Html:
+    """Return the problems of a take; beside another take it is said which of them that one has, too."""
+    take = axis.takes[number]
+    problems = take.problems[:MAX_REPORTED]
+    if not problems:
+        return element("p", "No problems were found.", class_="quiet")
+    other = axis.takes[1 - number] if len(axis.takes) > 1 else None
+    rows = [_row(axis, number, rank, problem, other) for rank, problem in enumerate(problems, 1)]
+    parts = [element("ol", *rows[:SHOWN], class_="problems")]
+    if len(rows) > SHOWN:
+        folded = element("ol", *rows[SHOWN:], class_="problems", start=SHOWN + 1)
+        parts.append(element("details", element("summary", f"{len(rows) - SHOWN} more"), folded))
+    if len(take.problems) > len(problems):
+        parts.append(element("p", f"{len(take.problems) - len(problems)} lesser ones are left out.", class_="quiet"))
+    return joined(*parts)
+
+
+def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: ReviewedTake | None) -> Html:
+    take = axis.takes[number]
+    first, last = (take.frame(row) for row in (problem.first, problem.last))
+    begin, end = (float(take.seconds[row]) for row in (problem.first, problem.last))
+    frames = f"Frame {first:.0f}" if f"{first:.0f}" == f"{last:.0f}" else f"Frames {first:.0f} to {last:.0f}"
+    seconds = f"{begin:.2f} s" if f"{begin:.2f}" == f"{end:.2f}" else f"{begin:.2f} to {end:.2f} s"
+    return element(
+        "li",
+        element("span", rank, class_="rank"),
+        element("span", f"{problem.severity:.1f} ×", class_=f"severity level{level_of(problem.severity)}"),
+        element(
+            "span",
+            element("span", f"{problem.side.capitalize()} {problem.reason}", class_="reason"),
+            element("span", f"{frames}, {seconds}", class_="quiet"),
+            element("span", _shared(axis, number, problem), class_="shared") if other is not None else None,
+        ),
+        data_from=f"{axis.share(number, problem.first):.5f}",
+        data_to=f"{axis.share(number, problem.last):.5f}",
+        data_worst=f"{axis.share(number, problem.worst):.5f}",
+    )
+
+
+def level_of(severity: float) -> int:
+    """Return the level of heat of a problem's severity."""
+    return max(sum(severity >= least for least in LEVEL_SEVERITIES), PROBLEM)
+
+
+def _shared(axis: TimeAxis, number: int, problem: Problem) -> str:
+    """Return whether the other take has a problem of the same part at the same time."""
+    other = 1 - number
+    first, last = (axis.share(number, row) for row in (problem.first, problem.last))
+    there = any(
+        one.side == problem.side
+        and not {*one.parts}.isdisjoint(problem.parts)
+        and axis.share(other, one.first) <= last
+        and axis.share(other, one.last) >= first
+        for one in axis.takes[other].problems
+    )
+    return f"also in {'AB'[other]}" if there else f"only in {'AB'[number]}"
+
+
+def gallery(take: ReviewedTake, pictures: Pictures) -> Html:
+    """Return the pictures, each with its rank, frame and what is seen."""
+    note = element("p", pictures.note, class_="quiet") if pictures.note else None
+    ranks = sorted({picture.rank for picture in pictures.found})
+    shown = [_shown(take, rank, pictures) for rank in ranks if rank < len(take.problems)]
+    return joined(element("div", *shown, class_="gallery") if shown else None, note)
+
+
+def _shown(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
+    problem = take.problems[rank]
+    where = f"{problem.side} {_parts(problem.parts)}"
+    images = [
+        element(
+            "img",
+            src=f"data:image/jpeg;base64,{base64.b64encode(one.jpeg).decode()}",
+            alt=f"The {where} {one.view}",
+            width=one.width,
+            height=one.height,
+        )
+        for one in pictures.found
+        if one.rank == rank
+    ]
+    told = f"{rank + 1}. Frame {take.frame(problem.worst):.0f}: {problem.side} {problem.reason}"
+    return element("figure", element("div", *images), element("figcaption", told))
+
+
+def _parts(parts: Sequence[str]) -> str:
+    return " and ".join(digit_label(part) for part in parts[:3])

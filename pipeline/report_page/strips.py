@@ -1,0 +1,135 @@
+"""Heat strips: how bad each part of each hand is over time. The height tells the level, too, not the color alone."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import Side, digit_label
+from ..evidence.columns import column_starts, highest
+from ..evidence.evidence import PARTS, HandEvidence
+from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR, PROBLEM, heat
+from .content import ReviewedTake
+from .html import Html, element, joined
+from .time_axis import UNITS, TimeAxis
+
+Ints = NDArray[np.int64]
+
+MAX_COLUMNS = 1500
+HEIGHT = 24
+"""Of a strip, in its own units; the lowest three are for frames that are predicted."""
+LANE = 3
+BASE = HEIGHT - LANE - 1
+"""On which bars stand."""
+BAR_HEIGHTS = tuple(round(BASE * share) for share in LEVEL_HEIGHTS)
+"""Of the bars of each level."""
+MARKED = 9
+"""Problems of a hand whose ranks stand above its strips."""
+
+
+def strips(axis: TimeAxis, side: Side) -> Html:
+    """Return the strips of a hand, a row for each part and take, under the ranks of its worst problems."""
+    takes = [(number, take) for number, take in enumerate(axis.takes) if take.hand(side) is not None]
+    heats = {number: _Columns(axis, number, take, side) for number, take in takes}
+    rows = [_marks(axis, side)]
+    for part, name in enumerate(PARTS):
+        for number, columns in heats.items():
+            letter = f" {'AB'[number]}" if len(axis.takes) > 1 else ""
+            label = f"{digit_label(name).removesuffix(' finger').capitalize()}{letter}"
+            rows.append(element("div", element("span", label, class_="name"), columns.strip(part, label), class_="row"))
+    return element("div", *rows, axis.drawn(), class_="strips")
+
+
+class _Columns:
+    """The levels of a hand, and what was predicted, in columns."""
+
+    def __init__(self, axis: TimeAxis, number: int, take: ReviewedTake, side: Side) -> None:
+        hand = take.hand(side)
+        assert hand is not None, "a hand of the take"
+        self.levels = heat(hand)
+        columns = column_starts(len(self.levels), MAX_COLUMNS)
+        self.highest = np.maximum.reduceat(self.levels, columns, axis=0)
+        self.predicted = highest(predicted(hand), columns) > 0
+        self.edges = axis.edges(number, columns)
+
+    def strip(self, part: int, label: str) -> Html:
+        """Return the strip of a part."""
+        found = self.highest[:, part]
+        bars = [
+            element("path", d=_bars(found == level, self.edges, BAR_HEIGHTS[level]), class_=f"level{level}")
+            for level in range(NEAR, len(BAR_HEIGHTS))
+            if (found == level).any()
+        ]
+        guessed = self.predicted[:, part]
+        lane = _bars(guessed, self.edges, LANE, HEIGHT) if guessed.any() else None
+        told = _told(label, self.levels[:, part], guessed)
+        return element(
+            "svg",
+            *bars,
+            element("path", d=lane, class_="predicted") if lane else None,
+            viewBox=f"0 0 {UNITS} {HEIGHT}",
+            preserveAspectRatio="none",
+            role="img",
+            aria_label=told,
+            class_="strip over-time",
+        )
+
+
+def predicted(hand: HandEvidence) -> NDArray[np.float64]:
+    """Return (F, P), more than 0 where a joint of the part was not determined by a marker."""
+    return np.nan_to_num(hand.of("predicted")).astype(float)
+
+
+def legend() -> Html:
+    """Return what the levels look like and mean."""
+    items = []
+    for level in range(NEAR, len(LEVEL_NAMES)):
+        high = BAR_HEIGHTS[level]
+        bar = element("rect", y=BASE - high, width=14, height=high, class_=f"level{level}")
+        items.append(_item(bar, LEVEL_NAMES[level]))
+    lane = element("rect", y=HEIGHT - LANE, width=14, height=LANE, class_="predicted")
+    return element("ul", *items, _item(lane, "predicted: no marker determines it"), class_="legend")
+
+
+def _item(drawn: Html, told: str) -> Html:
+    return element("li", element("svg", drawn, viewBox=f"0 0 14 {HEIGHT}", aria_hidden="true"), told)
+
+
+def _told(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
+    """Return in words what a strip shows."""
+    worst = int(levels.max())
+    share = float((levels >= PROBLEM).mean())
+    said = (
+        f"{label}: a problem in {share:.1%} of frames, at worst {LEVEL_NAMES[worst]}"
+        if share
+        else f"{label}: no problem"
+    )
+    return f"{said}; partly predicted" if guessed.any() else said
+
+
+def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -> str:
+    """Return the path of bars over the columns of a mask (C,), those side by side as one."""
+    return "".join(f"M{left} {bottom}v{-high}h{right - left}v{high}z" for left, right in _runs(mask, edges))
+
+
+def _runs(mask: NDArray[np.bool_], edges: Ints) -> Iterator[tuple[int, int]]:
+    change = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    for first, stop in change.reshape(-1, 2):
+        # At least a hair's width, or a single bad frame of a long take would not be seen.
+        yield int(edges[first]), max(int(edges[stop]), int(edges[first]) + UNITS // 500)
+
+
+def _marks(axis: TimeAxis, side: Side) -> Html:
+    """Return the ranks of the worst problems of a hand, of the first take, at their worst frames."""
+    ranked = [(rank, one) for rank, one in enumerate(axis.takes[0].problems, 1) if one.side == side][:MARKED]
+    marks, taken = [], list[float]()
+    for rank, problem in ranked:
+        share = axis.share(0, problem.worst)
+        if all(abs(share - other) > 0.02 for other in taken):
+            taken.append(share)
+            marks.append(element("text", rank, x=f"{100 * share:.2f}%", y=13, text_anchor="middle"))
+    if not marks:
+        return joined()
+    return element(
+        "div", element("span", class_="name"), element("svg", *marks, class_="ranks", aria_hidden="true"), class_="row"
+    )

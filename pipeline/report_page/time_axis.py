@@ -1,0 +1,90 @@
+"""The time axis that the strips and plots of a page share, also where it shows two takes."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .content import ReviewedTake
+from .html import Html, element, joined
+
+Ints = NDArray[np.int64]
+
+UNITS = 6000
+"""Across a drawing; whole numbers are shorter than fractions."""
+MOST_TICKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TimeAxis:
+    """Where takes lie in the page's time."""
+
+    takes: tuple[ReviewedTake, ...]
+    starts: tuple[float, ...]
+    """s from the page's first moment to each take's first frame."""
+    length: float
+    """s, to the end of the last frame."""
+
+    @classmethod
+    def of(cls, takes: tuple[ReviewedTake, ...]) -> "TimeAxis":
+        """Return the axis: takes of one capture lie as their frames do on its clock, others begin together."""
+        firsts = [float(take.evidence.times[0]) for take in takes]
+        same = len({str(take.report.get("capture")) for take in takes}) == 1
+        starts = tuple(first - min(firsts) if same else 0.0 for first in firsts)
+        ends = [start + float(take.seconds[-1]) + take.period for start, take in zip(starts, takes, strict=True)]
+        return cls(takes, starts, max(ends))
+
+    def share(self, which: int, row: int) -> float:
+        """Return where a frame of a take begins, 0 to 1."""
+        return (self.starts[which] + float(self.takes[which].seconds[row])) / self.length
+
+    def edges(self, which: int, columns: Ints) -> Ints:
+        """Return the UNITS (C + 1,) at which columns of a take with these first frames begin, and the last one ends."""
+        take = self.takes[which]
+        begins = np.append(take.seconds[columns], take.seconds[-1] + take.period)
+        edges: Ints = np.round(UNITS * (self.starts[which] + begins) / self.length).astype(int)
+        return edges
+
+    def frame_at(self, share: float) -> float:
+        """Return the scene frame of the first take at a place of the axis."""
+        origin, slope = self.frame_scale()
+        return origin + slope * share
+
+    def frame_scale(self) -> tuple[float, float]:
+        """Return the scene frame of the first take at the axis's begin, and how many frames the axis is long."""
+        take = self.takes[0]
+        first, last = take.frames
+        whole = float(take.seconds[-1])
+        rate = (last - first) / whole if whole > 0 else 1.0 / take.period
+        return first - rate * self.starts[0], rate * self.length
+
+    def drawn(self) -> Html:
+        """Return the axis with ticks at round frames of the first take, and the time there."""
+        marks = [joined(*self._tick(number, share, frame)) for number, (share, frame) in enumerate(self._ticks())]
+        told = element("span", "Frame", class_="name")
+        return element("div", told, element("svg", *marks, class_="ticks", aria_hidden="true"), class_="row axis")
+
+    def _tick(self, number: int, share: float, frame: float) -> tuple[Html, Html, Html]:
+        x, kind = f"{100 * share:.2f}%", "even" if number % 2 == 0 else "odd"
+        anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
+        place = {"x": x, "text_anchor": anchor}
+        return (
+            element("line", x1=x, x2=x, y1=0, y2=5, class_=kind),
+            element("text", f"{frame:g}", y=18, class_=kind, **place),
+            element("text", f"{share * self.length:.1f} s", y=32, class_=f"{kind} quiet", **place),
+        )
+
+    def _ticks(self) -> Iterator[tuple[float, float]]:
+        """Yield share and frame of each tick."""
+        origin, length = self.frame_scale()
+        step = round_step(length, MOST_TICKS)
+        for number in range(math.ceil(origin / step), math.floor((origin + length) / step) + 1):
+            yield (number * step - origin) / length, number * step
+
+
+def round_step(length: float, most: int) -> float:
+    """Return a round distance of ticks, of which at most so many fit into a length."""
+    size = 10.0 ** math.floor(math.log10(length / most))
+    return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= most)

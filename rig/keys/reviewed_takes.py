@@ -1,0 +1,45 @@
+"""Takes as a report page shows them, from the actions of a Blender file."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import RigError
+from ...pipeline.evidence.angle_curves import MAX_COLUMNS, AngleCurves, unpack_angles
+from ...pipeline.evidence.evidence import Evidence
+from ...pipeline.evidence.packing import unpack
+from ...pipeline.report_page.content import ReviewedTake
+from .take_problems import MAX_FRAME, is_number
+from .take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, report_in
+
+if TYPE_CHECKING:
+    from bpy.types import Action
+
+
+def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
+    """Return the take in an action; name: what it is called, by default as the action is.
+
+    Raises RigError if the action has no report, or none of its frames.
+    """
+    report, evidence = report_in(action), unpack(action.get(EVIDENCE_PROPERTY))
+    if report is None:
+        raise RigError(f"action '{action.name}' has no report, expected a take that Knuckle has solved")
+    if evidence is None or not _is_usable(evidence):
+        raise RigError(f"action '{action.name}' has no evidence of its frames: solve the take again")
+    count = len(evidence.times)
+    at = report.get("at")
+    known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at)) and at[0] <= at[1]
+    frames = (float(at[0]), float(at[1])) if known else (1.0, float(min(count, MAX_FRAME)))
+    angles = unpack_angles(action.get(ANGLES_PROPERTY))
+    return ReviewedTake(name or action.name, report, evidence, _of_columns(angles, min(count, MAX_COLUMNS)), frames)
+
+
+def _is_usable(evidence: Evidence) -> bool:
+    """Whether evidence, which another add-on may have edited, has frames in their order, and hands."""
+    times = evidence.times
+    in_order = len(times) > 0 and bool(np.isfinite(times).all()) and bool((np.diff(times) >= 0).all())
+    return in_order and len(evidence.hands) > 0
+
+
+def _of_columns(angles: tuple[AngleCurves, ...], columns: int) -> tuple[AngleCurves, ...]:
+    return tuple(curves for curves in angles if len(curves.low) == columns)

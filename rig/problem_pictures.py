@@ -1,0 +1,106 @@
+"""Pictures of the worst frames of a take for its report page."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.joints import Side
+from ..pipeline.report_page.content import Pictures, ProblemPicture, ReviewedTake
+from . import detection_cache
+from .binding import posed_frames
+from .blend_file import in_background
+from .camera_framing import add_camera, view_along
+from .keys.take_problems import playing_with
+from .render import RenderSettings, render_still, usable_engine
+
+if TYPE_CHECKING:
+    from bpy.types import Object, Scene
+
+Floats = NDArray[np.float64]
+
+MOST = 6
+"""Problems that get pictures."""
+SECONDS = 20.0
+"""s that pictures may take; with the first that takes longer they end."""
+SIZE = RenderSettings(360, 270)
+VIEWS = {"from the back": (0.25, 0.35, -1.0), "from the thumb's side": (1.0, 0.15, -0.25)}
+"""View -> its direction in the frame of a right wrist, which has +Y along the fingers and +Z out of the back."""
+
+
+def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
+    """Return pictures of a take's worst problems, and why there are no more. The scene is left as it was."""
+    scene = bpy.context.scene
+    if not take.problems:
+        return Pictures()
+    if in_background() and usable_engine() != "BLENDER_WORKBENCH":
+        return Pictures(note="No pictures: Blender cannot draw here, for there is no OpenGL.")
+    end, found, note = time.monotonic() + SECONDS, list[ProblemPicture](), ""
+    with _temporary_camera(scene), tempfile.TemporaryDirectory(prefix="knuckle-pictures-") as folder:
+        for rank, problem in enumerate(take.problems[:MOST]):
+            if time.monotonic() > end:
+                note = f"Pictures end here: they may take {SECONDS:.0f} s."
+                break
+            _show_frame(scene, take.frame(problem.worst))
+            frames = _hand_frames(armature, scene, problem.side)
+            if frames is None:
+                note = f"No pictures of the {problem.side} hand: it is hidden, or was not found in the scene."
+                continue
+            pictures = _pictures(scene, frames, problem.side, Path(folder) / "picture.jpg")
+            found += [ProblemPicture(rank, view, jpeg, SIZE.width, SIZE.height) for view, jpeg in pictures]
+    return Pictures(tuple(found), note)
+
+
+def _show_frame(scene: "Scene", frame: float) -> None:
+    scene.frame_set(int(frame // 1), subframe=frame % 1)
+
+
+def _hand_frames(armature: "Object", scene: "Scene", side: Side) -> Floats | None:
+    """Return the joints' frames (J, 4, 4) in the world, NaN for those without a bone; None if there is no such hand."""
+    for candidate in playing_with(armature, scene):
+        binding = detection_cache.now(candidate).bindings.get(side)
+        if binding is not None and candidate.visible_get():
+            frames: Floats = np.array(candidate.matrix_world) @ posed_frames(candidate, binding)
+            return frames
+    return None
+
+
+def _pictures(scene: "Scene", frames: Floats, side: Side, path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield each view of a hand and its picture."""
+    points = frames[:, :3, 3]
+    points = points[np.isfinite(points).all(axis=1)]
+    wrist = frames[0, :3, :3] / np.linalg.norm(frames[0, :3, :3], axis=0)
+    for view, direction in VIEWS.items():
+        seen = np.array(direction) * ([1.0, 1.0, 1.0] if side == "right" else [-1.0, 1.0, 1.0])
+        rotation = view_along(wrist @ seen, up=wrist[:, 1])
+        camera = add_camera(
+            scene, scene.collection, points[None], rotation, times=np.zeros(1), frames=np.array([scene.frame_current])
+        )
+        try:
+            render_still(path, SIZE, file_format="JPEG")
+            yield view, path.read_bytes()
+        finally:
+            lens: Any = camera.data
+            bpy.data.objects.remove(camera)
+            bpy.data.cameras.remove(lens)
+
+
+@contextmanager
+def _temporary_camera(scene: "Scene") -> Iterator[None]:
+    """Give the scene its camera, its picture's size and its frame back in the end."""
+    render = scene.render
+    camera, size = scene.camera, (render.resolution_x, render.resolution_y)
+    frame, part = scene.frame_current, scene.frame_subframe
+    render.resolution_x, render.resolution_y = SIZE.width, SIZE.height
+    try:
+        yield
+    finally:
+        scene.camera = camera
+        render.resolution_x, render.resolution_y = size
+        scene.frame_set(frame, subframe=part)

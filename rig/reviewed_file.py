@@ -1,0 +1,44 @@
+"""The take of a Blender file, for its report page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..errors import RigError
+from ..pipeline.report_page.content import ReviewedTake
+from .blend_file import armatures_in_scene, open_file
+from .keys.reviewed_takes import reviewed_take
+from .keys.take_report import action_with_report
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+
+def open_take(path: Path, name: str | None = None) -> "tuple[Object, ReviewedTake]":
+    """Open a file that has a take; return the armature that plays it and the take.
+
+    name: the armature's, by default the first. Works in background mode only. Raises RigError if there is no take.
+    """
+    if path.suffix.lower() != ".blend":
+        raise RigError(f"{path}: expected a .blend file with a take")
+    open_file(path, "a take")
+    playing = [
+        (armature, action) for armature in armatures_in_scene() if (action := action_with_report(armature)) is not None
+    ]
+    if not playing:
+        raise RigError(f"{path}: there is no take in it, expected a file in which a capture was solved")
+    for armature, action in playing:
+        if name in (None, armature.name):
+            return armature, reviewed_take(action, path.stem)
+    names = " and ".join(repr(armature.name) for armature, _ in playing)
+    raise RigError(f"{path}: no armature '{name}' plays a take in it, only {names}")
+
+
+def take_in_scene(armature: str, name: str) -> "tuple[Object, ReviewedTake]":
+    """Return an armature of the open scene and the take that it plays, under a name. Raises RigError."""
+    playing = bpy.context.scene.objects[armature]
+    action = action_with_report(playing)
+    if action is None:
+        raise RigError(f"armature '{armature}' plays no take")
+    return playing, reviewed_take(action, name)

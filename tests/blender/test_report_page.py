@@ -1,0 +1,131 @@
+"""Report pages of takes in Blender files: by the shell command, by the button, of two takes, and what is refused."""
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
+from knuckle.pipeline.take import Take
+from knuckle.rig.blend_file import new_scene_with_take
+from knuckle.rig.keys.reviewed_takes import reviewed_take
+from knuckle.rig.keys.take_problems import problems_of
+from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY, store_report
+from knuckle.tests.blender.test_review import spoilt  # noqa: F401  # a fixture
+from knuckle.tests.gui.test_review import spoilt as spoilt_recording
+
+pytestmark = pytest.mark.usefixtures("extension")
+JPEG = re.compile(r'src="data:image/jpeg;base64,([^"]+)"')
+
+
+def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path: Path, capsys: Any) -> None:
+    spoilt_recording(tmp_path)
+    capture, take, html = tmp_path / "spoilt_tap.json", tmp_path / "a.blend", tmp_path / "a.html"
+    asked = ["--html", str(html), "--fail-on", "tip_error_mm.max>1"]
+    assert main(["solve", str(capture), "--out", str(take), *asked]) == 3
+    content = html.read_text(encoding="utf-8")
+    pictures = [base64.b64decode(found) for found in JPEG.findall(content)]
+    assert len(pictures) == 4, "two problems from two sides"
+    assert all(picture[:2] == b"\xff\xd8" and b"Blender" not in picture for picture in pictures), "no file's path in it"
+    assert "Fails: tip_error_mm.max&gt;1" in content
+    bpy.ops.wm.open_mainfile(filepath=str(take))
+    assert [obj.name for obj in bpy.data.objects if obj.type == "CAMERA"] == ["Camera"]
+    other, compared = tmp_path / "b.blend", tmp_path / "ab.html"
+    assert main(["solve", str(capture), "--out", str(other), "--solver", "cga"]) == 0
+    assert main(["review", str(take), str(other), "--html", str(compared), "--no-pictures"]) == 0
+    content = compared.read_text(encoding="utf-8")
+    assert "a against b" in content and "solver fabrik" in content and "solver cga" in content
+    assert not JPEG.search(content) and "No pictures were asked for." in content
+    assert "2 problems" in capsys.readouterr().out
+
+
+def test_frames_of_the_page_are_those_of_the_scene(spoilt: Take) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand = bpy.data.objects["Right Hand"]
+    take = reviewed_take(hand.animation_data.action)
+    assert [take.frame(one.worst) for one in take.problems] == pytest.approx(
+        [one.worst for one in problems_of(hand)], abs=1e-3
+    )
+    assert take.curves("right") is not None
+
+
+def test_the_button_writes_a_page_and_leaves_the_scene_as_it_was(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    scene, hand = bpy.context.scene, bpy.data.objects["Right Hand"]
+    scene.knuckle.result = hand
+    scene.frame_set(7, subframe=0.25)
+    before = sorted(obj.name for obj in bpy.data.objects), scene.camera.name, len(bpy.data.cameras)
+    path = tmp_path / "page.html"
+    other = hand.animation_data.action.copy()
+    other.name = "</script><script>alert(1)</script>"
+    assert bpy.ops.knuckle.export_report_page(filepath=str(path), other=other.name) == {"FINISHED"}
+    content = path.read_text(encoding="utf-8")
+    assert len(JPEG.findall(content)) >= 4
+    assert content.count("<script") == 1 and "alert(1)&lt;/script&gt;" in content
+    assert (sorted(obj.name for obj in bpy.data.objects), scene.camera.name, len(bpy.data.cameras)) == before
+    assert scene.frame_current_final == pytest.approx(7.25)
+
+
+def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
+    bpy.context.scene.knuckle.result = hand
+    action = hand.animation_data.action
+    with pytest.raises(RuntimeError, match="there is no action 'x'"):
+        bpy.ops.knuckle.export_report_page(filepath=str(path), other="x")
+    kept = dict(action)
+    for damage, told in (
+        ({REPORT_PROPERTY: "{"}, "has no report"),
+        ({EVIDENCE_PROPERTY: b"KNE1"}, "has no evidence"),
+        ({EVIDENCE_PROPERTY: 3}, "has no evidence"),
+    ):
+        for key, value in {**kept, **damage}.items():
+            action[key] = value
+        with pytest.raises(RuntimeError, match=told):
+            bpy.ops.knuckle.export_report_page(filepath=str(path))
+    for key, value in {**kept, ANGLES_PROPERTY: b"no angles"}.items():
+        action[key] = value
+    assert not path.exists()
+    assert bpy.ops.knuckle.export_report_page(filepath=str(path), pictures=False) == {"FINISHED"}
+    assert "The angles are not known." in path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def saved(spoilt: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: F811
+    """The folder that is open, with a file with a take and an empty one."""
+    monkeypatch.chdir(tmp_path)
+    new_scene_with_take(spoilt)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "take.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "empty.blend"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing.blend"], "missing.blend: there is no such file, expected a take"),
+        ([str(DEMO_CAPTURE)], "expected a .blend file with a take"),
+        (["empty.blend"], "there is no take in it"),
+        (["take.blend", "--armature", "Body"], "no armature 'Body' plays a take in it, only 'Right Hand'"),
+    ],
+)
+def test_files_that_cannot_be_reviewed_are_told(arguments: list[str], told: str, saved: Path, capsys: Any) -> None:
+    assert main(["review", *arguments, "--html", "page.html"]) == 1
+    assert told in capsys.readouterr().err
+    assert not (saved / "page.html").exists()
+
+
+def test_evidence_and_angles_are_whole_when_a_take_is_solved_into_itself(spoilt: Take) -> None:  # noqa: F811
+    """Bytes that replace others in a custom property end at their first zero."""
+    new_scene_with_take(spoilt)
+    hand = bpy.data.objects["Right Hand"]
+    action, frames = hand.animation_data.action, np.arange(1.0, len(spoilt.times) + 1)
+    store_report(action, spoilt.report, spoilt, frames)
+    take = reviewed_take(action)
+    assert len(take.evidence.times) == len(spoilt.times) and take.curves("right") is not None
