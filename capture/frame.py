@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hand.camera.picture_landmarks import PictureFrame
 from ..hand.joints import JOINTS, Side
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,8 @@ class Frame:
     """The device's own frame number, by which lost and late frames are recognised; None if it has none."""
     timecode: str = ""
     """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
+    picture: PictureFrame | None = None
+    """What a camera's detector finds in its picture; None if the device is no camera, or tells less."""
 
 
 NAMES_CACHE_SIZE = 64

@@ -19,7 +19,8 @@ from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import SIDES, Side
 from ..hand.limits import RigLimits
 from ..hand.marker_sets import subject_of
-from ..pipeline.live.session import DisplayedHand, DrivenHand, Session
+from ..pipeline.live.displayed_hand import DisplayedHand, DrivenHand
+from ..pipeline.live.session import Session
 from ..pipeline.live.take_buffer import TakeBuffer
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
@@ -84,7 +85,7 @@ class EndedTake:
         scene: Scene | None = self.run.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
             name, posed = self.recorder.path.stem, self.run.rigs.posed()
-            taken = LiveTake(name, self.kept.times, self.kept.poses(), posed, self.timecode)
+            taken = LiveTake(name, self.kept.times, self.kept.poses(), posed, self.kept.predicted(), self.timecode)
             yield from part_of(0.5, 1.0, "Keying", key_live(taken, scene, self.start))
 
     def drop(self) -> None:

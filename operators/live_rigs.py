@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import subject_of
-from ..pipeline.live.live_hand import LiveHand
-from ..pipeline.live.session import DisplayedHand
+from ..pipeline.live.displayed_hand import DisplayedHand, FollowedHand
 from ..pipeline.recipe import Recipe
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
@@ -67,7 +66,9 @@ class LiveRigs:
             if posed is not None:
                 posed.put_back()
 
-    def pose(self, shown: Sequence[DisplayedHand], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
+    def pose(
+        self, shown: Sequence[DisplayedHand], hands: Mapping[str, FollowedHand], places: Mapping[str, Floats]
+    ) -> bool:
         """Pose the hands that have changed. Returns whether there were any.
 
         places: performer -> (4, 4) T_scene_device, if it is not the identity.
@@ -104,7 +105,7 @@ class LiveRigs:
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
         return placed
 
-    def _rig_hand(self, displayed: DisplayedHand, hand: LiveHand) -> RigHand | None:
+    def _rig_hand(self, displayed: DisplayedHand, hand: FollowedHand) -> RigHand | None:
         """Return the rig's hand that a hand drives, bound anew if needed; None if it cannot be posed now."""
         posed = self._posed.get(displayed.name)
         if posed is None:
@@ -123,7 +124,7 @@ class LiveRigs:
         self.problems.pop(displayed.name, None)
         return posed
 
-    def _start(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
+    def _start(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
         self._edited.discard(displayed.name)
         self.problems.pop(displayed.name, None)
         try:
@@ -132,7 +133,7 @@ class LiveRigs:
             self._posed[displayed.name], self.problems[displayed.name] = None, str(error)
         return self._posed[displayed.name]
 
-    def _bind(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
+    def _bind(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
         """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
         chosen = self.armature_of(subject_of(displayed.name))
         if chosen is None and before is not None and before.hand is displayed.pose.hand:
@@ -160,7 +161,7 @@ class LiveRigs:
         )
         return started if before is None else replace(started, before=started.before | before.before)
 
-    def _build_hand(self, displayed: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
+    def _build_hand(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand:
         """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.among(bpy.data.scenes)
         old: list[Object | None] = _earlier_hands(scene, displayed.name)

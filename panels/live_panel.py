@@ -10,6 +10,7 @@ from ..capture.devices.stream_stats import StreamStats
 from ..operators.live import page_url
 from ..operators.live_loop import LiveRun
 from ..operators.online_access import is_on_this_computer, limits
+from ..operators.reading_properties import CAMERA_PROPERTIES
 from ..operators.session import SESSION
 from ..operators.take_folder import folder_of
 from ..pipeline.live.take_buffer import MAX_FRAMES
@@ -68,7 +69,11 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
         paragraph(layout, context, sentence(limited), "INFO" if is_on_this_computer(chosen.host) else "ERROR")
     if device.serves_page:
         layout.prop(chosen, "page_names")
-    layout.row().prop(chosen, "angles", expand=True)
+    if device.opens_page:
+        for name in CAMERA_PROPERTIES:
+            layout.prop(context.scene.knuckle, name)
+    else:
+        layout.row().prop(chosen, "angles", expand=True)
 
 
 def _driven(layout: "UILayout", chosen: Any) -> None:
@@ -106,8 +111,8 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         return
     column = layout.column(align=True)
     for shown in run.shown:
-        missing = f"seen, {shown.missing} points missing" if shown.missing else "seen"
-        pair(column, _hand_title(shown.name), "not seen" if shown.lost else missing)
+        seen = "predicted" if shown.predicted else f"seen, {shown.missing} points missing" if shown.missing else "seen"
+        pair(column, _hand_title(shown.name), "not seen" if shown.lost else seen)
     for name in run.session.unmeasured():
         pair(column, _hand_title(name), "being measured")
     _figures(column, run.receiver.stats)

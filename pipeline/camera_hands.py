@@ -9,6 +9,7 @@ from ..capture.conventions import to_z_up
 from ..capture.marker_labels import unique
 from ..capture.markers import Markers
 from ..hand.camera.camera_fit import CameraHand, CameraSettings, fit_camera_hand
+from ..hand.camera.hand_stretches import join_stretches
 from ..hand.generators import Steps, part_of
 from ..hand.joints import JOINTS
 from ..hand.kinematics import joint_frames
@@ -35,21 +36,20 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
         return markers
     if recipe.landmarks == "world":
         return replace(markers, pictures=())
-    settings = CameraSettings(
-        ANGLE_OF_VIEW if recipe.angle_of_view is None else recipe.angle_of_view,
-        adult("right").size if recipe.hand_length is None else recipe.hand_length,
-    )
+    settings = camera_settings(recipe)
+    followed = yield from part_of(0.0, 0.2, "", join_stretches(markers.pictures, markers.times, settings))
     hands: list[CameraHand] = []
-    for number, landmarks in enumerate(markers.pictures):
-        begin, end = (count / len(markers.pictures) for count in (number, number + 1))
-        hands.append((yield from part_of(begin, end, "", fit_camera_hand(landmarks, markers.times, settings))))
+    for number, one in enumerate(followed):
+        begin, end = (0.2 + 0.8 * count / len(followed) for count in (number, number + 1))
+        fit = fit_camera_hand(one.landmarks, markers.times, settings, one.side)
+        hands.append((yield from part_of(begin, end, "", fit)))
     hands.sort(key=lambda hand: hand.side)
     names = unique(hand.side for hand in hands)
     found = np.concatenate([np.repeat(hand.found[:, None], len(JOINTS), axis=1) for hand in hands], axis=1)
     return replace(
         markers,
         names=tuple(f"{name}:{joint}" for name in names for joint in JOINTS),
-        positions=np.concatenate([_positions(hand, _up(recipe)) for hand in hands], axis=1),
+        positions=np.concatenate([_positions(hand, camera_up(recipe)) for hand in hands], axis=1),
         predicted=~found,
         rotations=None,
         pictures=(),
@@ -57,7 +57,16 @@ def fit_camera_hands(recipe: Recipe, markers: Markers) -> Steps[Markers]:
     )
 
 
-def _up(recipe: Recipe) -> str:
+def camera_settings(recipe: Recipe) -> CameraSettings:
+    """What a recipe says of the camera and the hand, or what is assumed."""
+    return CameraSettings(
+        ANGLE_OF_VIEW if recipe.angle_of_view is None else recipe.angle_of_view,
+        adult("right").size if recipe.hand_length is None else recipe.hand_length,
+    )
+
+
+def camera_up(recipe: Recipe) -> str:
+    """The axis of the camera's space that points up."""
     return CAMERA_UP if recipe.up == "auto" else recipe.up
 
 

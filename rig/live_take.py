@@ -1,18 +1,20 @@
 """A live recording as keys: a take on top of whatever the armature plays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.generators import Steps, part_of
+from ..hand.joints import JOINTS
 from ..hand.kinematics import Pose
 from ..hand.pose_interpolation import interpolated
 from .keys.frame_times import scene_frames, scene_rate
 from .keys.hand_motion import KeyedHand
 from .keys.layered_keys import key_above_stepwise
+from .keys.predicted_keys import mark_predicted
 from .keys.take_report import TIMECODE_PROPERTY
 from .posing.rig_hand import RigHand
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,8 @@ class LiveTake:
     """Hand -> its poses in the F frames, in world space."""
     rig_hands: Mapping[str, RigHand]
     """Hand -> the rig's hand that it drove."""
+    predicted: Mapping[str, Bools] = field(default_factory=dict)
+    """Hand -> the frames (F,) in which it was not seen, if that is known."""
     timecode: str = ""
     """SMPTE timecode of the first frame, if the device sends it."""
 
@@ -50,7 +55,10 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
     recorded = recorded[rows]
     whole = np.arange(recorded[0], recorded[-1] + 1e-6)
     frames = whole if len(whole) < len(recorded) else recorded
+    # A key between two frames is predicted if the frame before it is.
+    before = rows[np.clip(np.searchsorted(recorded, frames + 1e-6) - 1, 0, len(rows) - 1)]
     armatures: dict[Object, list[KeyedHand]] = {}
+    predicted: dict[Object, dict[str, Bools]] = {}
     for hand in take.rig_hands.keys() & take.poses.keys():
         rig_hand, pose = take.rig_hands[hand], take.poses[hand]
         armature = rig_hand.find_armature()
@@ -61,9 +69,12 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
             armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose))
+            marks = take.predicted.get(hand, np.zeros(len(times), bool))[before]
+            predicted.setdefault(armature, {})[binding.side] = np.repeat(marks[:, None], len(JOINTS), axis=1)
     for number, (armature, keyed_hands) in enumerate(armatures.items()):
         begin, end = number / len(armatures), (number + 1) / len(armatures)
         work = key_above_stepwise(armature, keyed_hands, frames, take.name, scene)
         action = yield from part_of(begin, end, f"Keying {armature.name}", work)
+        mark_predicted(action, keyed_hands, frames, predicted[armature])
         if take.timecode:
             action[TIMECODE_PROPERTY] = take.timecode

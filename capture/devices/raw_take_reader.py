@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from ...errors import CaptureError, PacketError
+from ..followed_pictures import follow_pictures
 from ..frame import Frame
 from ..marker_labels import quoted
 from ..markers import Floats
@@ -63,7 +64,7 @@ def read(file: BinaryIO, source: str) -> Recording:
             raise CaptureError(
                 f"{source}: over {len(frames) - 1} frames, expected {MAX_FRAMES} at most, and {MAX_POSITIONS} positions"
             )
-    if not frames:
+    if not any(frame.names for frame in frames):
         reason = f": the last was rejected because {stats.problem}" if stats.problem else ""
         raise CaptureError(f"{source}: no frame of a hand in {stats.packets} packets{reason}")
     names = _names(frames, source)
@@ -77,6 +78,7 @@ def read(file: BinaryIO, source: str) -> Recording:
         up="z",
         up_is_defined=True,
         timecode=frames[0].timecode,
+        pictures=follow_pictures([frame.picture for frame in frames]),
         warnings=_warnings(stats, file.seek(0, SEEK_END) - end),
     )
 

@@ -13,8 +13,9 @@ from itertools import zip_longest
 import numpy as np
 
 from ...errors import CaptureError
-from ...hand.camera.detection_paths import follow_hands
-from ...hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureLandmarks, PictureSize
+from ...hand.camera.picture_landmarks import LANDMARK_JOINTS, FoundHand, PictureFrame, PictureSize
+from ...hand.joints import SIDES
+from ..followed_pictures import follow_pictures
 from ..hand_tracks import HandSample, marker_names, track_hands
 from ..marker_labels import quoted
 from ..markers import Floats
@@ -25,8 +26,6 @@ LANDMARKS = LANDMARK_JOINTS
 CAMERA_FORMAT = "knuckle camera landmarks"
 CAMERA_VERSION = 1
 """The newest version of the format that is read."""
-MAX_PICTURE_HANDS = 4
-"""Most hands that are followed through a camera's picture."""
 PALM_LANDMARKS = [0, 5, 9, 13, 17]
 """The wrist and the knuckles."""
 MIN_EXTENT = 1e-3
@@ -67,14 +66,15 @@ def read(document: Json, source: str) -> Recording:
     """Read the landmarks of every hand. Raises CaptureError if there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
-    if isinstance(document, dict) and document.get("format") == CAMERA_FORMAT:
+    ours = isinstance(document, dict) and document.get("format") == CAMERA_FORMAT
+    if isinstance(document, dict) and ours:
         _expect_known_version(document, source)
         hands = [unmirrored(each) for each in hands]
     if not any(hands) or _are_image_landmarks(hands):
         raise CaptureError(
             f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
         )
-    rate = rate_of(document)
+    rate, size = rate_of(document), _picture_size(document)
     times = times_of(frames, rate)
     names, positions, warnings = track_hands(hands, source)
     if times is None and rate is None and len(frames) > 1:
@@ -90,7 +90,7 @@ def read(document: Json, source: str) -> Recording:
         unit="m",
         up="-y",
         up_is_defined=True,
-        pictures=_pictures(hands, _picture_size(document)),
+        pictures=() if size is None else follow_pictures([picture_frame(found, size, claimed=ours) for found in hands]),
         warnings=warnings,
     )
 
@@ -115,20 +115,17 @@ def _picture_size(document: Json) -> PictureSize | None:
     return PictureSize(*known) if len(known) == 2 else None
 
 
-def _pictures(frames: list[list[HandSample]], size: PictureSize | None) -> tuple[PictureLandmarks, ...]:
-    """The hands followed through the picture, of those with landmarks in it; none if its size is not known."""
-    if size is None:
-        return ()
-    samples = [[hand for hand in hands if _is_in_picture(hand)] for hands in frames]
-    pixels = [[hand.picture[:, :2] * [size.width, size.height] for hand in hands] for hands in samples]  # type: ignore[index]
-    followed = []
-    for path in follow_hands(pixels, MAX_PICTURE_HANDS):
-        points, world = np.full((2, len(frames), len(LANDMARKS), 3), np.nan)
-        for frame in np.flatnonzero(path >= 0):
-            found = samples[frame][path[frame]]
-            points[frame], world[frame] = found.picture, found.joints
-        followed.append(PictureLandmarks(size, points, world))
-    return tuple(followed)
+def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) -> PictureFrame:
+    """What was found in a picture of this size: the hands with landmarks in it.
+
+    claimed: whether it is known that the sides that they claim are not those of a mirror's picture.
+    """
+    found = []
+    for hand in hands:
+        if hand.picture is not None and _is_in_picture(hand):
+            claim = next((side for side in SIDES if claimed and side == hand.claim), None)
+            found.append(FoundHand(hand.picture, hand.joints, claim))
+    return PictureFrame(size, tuple(found))
 
 
 def _is_in_picture(hand: HandSample) -> bool:

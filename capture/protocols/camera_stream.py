@@ -14,11 +14,13 @@ started last is followed, with its camera or its video; another that sends is to
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import PurePath
 
 from ...errors import PacketError
+from ...hand.camera.picture_landmarks import PictureSize
 from ..files.hand_json import Json, time_of
-from ..files.mediapipe_json import hands_in, unmirrored
+from ..files.mediapipe_json import hands_in, picture_frame, unmirrored
 from ..frame import Frame
 from ..network.sender import OutgoingFrame
 from ..network.websocket_sender import WebSocketClientSender
@@ -35,7 +37,10 @@ MAX_VIDEOS = 4
 
 
 class CameraParser(Parser):
-    """Yields a frame for each live message, and for each frame of a video."""
+    """Yields a frame for each live message, and for each frame of a video, also where no hand is found.
+
+    A frame has the world landmarks as points, and the landmarks in the picture.
+    """
 
     def __init__(self) -> None:
         self._landmarks = LandmarksParser()
@@ -44,6 +49,8 @@ class CameraParser(Parser):
         self._page: str | None = None
         """The page that is followed; None before its first message."""
         self._answer = ""
+        self._size = PictureSize(1, 1)
+        """Of the video's pictures."""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
         """Videos that the page has gone through and nobody has taken, oldest first."""
 
@@ -67,8 +74,7 @@ class CameraParser(Parser):
     def _read(self, message: dict[str, Json]) -> list[Frame]:
         kind = message.get("kind")
         if kind == "live":
-            picture_size(message)
-            return self._frame(message)
+            return self._frame(message, PictureSize(*picture_size(message)))
         if kind == "note":
             text = message.get("text")
             self._note = text[:MAX_PROBLEM_LENGTH] if isinstance(text, str) else ""
@@ -76,16 +82,19 @@ class CameraParser(Parser):
             video = self._video.feed(message)
             if video is not None:
                 self._videos.append(video)
-            if kind == "frame":
-                return self._frame(message)
+            if kind == "video":
+                self._size = PictureSize(*picture_size(message))
+            elif kind == "frame":
+                return self._frame(message, self._size)
         elif kind != "start":
             raise PacketError("JSON without a kind, expected what Knuckle's camera page sends")
         return []
 
-    def _frame(self, message: Json) -> list[Frame]:
+    def _frame(self, message: Json, size: PictureSize) -> list[Frame]:
         frame = {"hands": camera_hands(message)}
         hands = unmirrored(hands_in(frame))
-        return [self._landmarks.frame_of(hands, time_of(message))] if hands else []
+        found = self._landmarks.frame_of(hands, time_of(message))
+        return [replace(found, picture=picture_frame(hands, size, claimed=True))]
 
     def note(self) -> str:
         """See Parser."""

@@ -48,7 +48,8 @@ class LandmarksParser(Parser):
     def frame_of(self, hands: list[HandSample], time: float | None) -> Frame:
         """The frame of hands at a time in s. Raises PacketError for a landmark that is too far away."""
         positions = np.full((len(hands), len(JOINTS), 3), np.nan)
-        positions[:, JOINT_INDICES] = [known_positions(hand.joints, "a landmark") @ CAMERA.T for hand in hands]
+        for row, hand in enumerate(hands):
+            positions[row, JOINT_INDICES] = known_positions(hand.joints, "a landmark") @ CAMERA.T
         names = hand_joint_names(*self._tracker.names_of(hands))
         return Frame(names, positions.reshape(-1, 3), time=seconds(time))
 

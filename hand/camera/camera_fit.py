@@ -1,8 +1,7 @@
 """Fit a hand to a take of landmarks in a camera's picture: side, bones, and the pose of every frame.
 
 The start of each frame is the hand fitted to the detector's guess of its shape, moved to where its landmarks lie in the
-picture. Both sides are tried: the picture alone does not tell a right hand's palm from a left hand's back, but the
-detector's depths do.
+picture. Both sides are tried (side_costs.py).
 """
 
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from .landmark_table import pose_prior
 from .measurement import Sighting, residuals
 from .motion import MotionPrior
 from .picture_landmarks import PictureLandmarks
+from .side_costs import SideCosts
 from .take_fit import LIMITS, TakeProblem, TakeState, fit_take
 
 Floats = NDArray[np.float64]
@@ -68,8 +68,10 @@ class CameraSettings:
     """m, from the wrist to the middle finger's tip."""
 
 
-def fit_camera_hand(landmarks: PictureLandmarks, times: Floats, settings: CameraSettings) -> Steps[CameraHand]:
-    """Fit a hand to landmarks at times (F,) s.
+def fit_camera_hand(
+    landmarks: PictureLandmarks, times: Floats, settings: CameraSettings, side: Side | None = None
+) -> Steps[CameraHand]:
+    """Fit a hand to landmarks at times (F,) s; side: None if it is not known.
 
     Raises:
         HandError: the hand is found in no frame.
@@ -77,30 +79,30 @@ def fit_camera_hand(landmarks: PictureLandmarks, times: Floats, settings: Camera
     seen = np.flatnonzero(landmarks.seen)
     if not len(seen):
         raise HandError("the hand is found in no frame of the take")
-    some = _evenly(seen, SHAPE_FRAMES)
-    fits = {}
-    for number, tried in enumerate(SIDES):
+    some = evenly(seen, SHAPE_FRAMES)
+    fits: dict[Side, tuple[TakeState, float]] = {}
+    for number, tried in enumerate(SIDES if side is None else (side,)):
         yield Progress(0.25 * number, "Measuring the hand")
-        fits[tried] = _fit_shape(landmarks, times, some, tried, settings)
-    side = min(SIDES, key=lambda one: fits[one][1])
-    shape = fits[side][0].shape
-    yield Progress(0.5, f"Fitting the {side} hand to the picture")
-    poses, found = yield from _fit_frames(landmarks, times, side, shape, settings)
-    return _camera_hand(side, shape, poses, times, found)
+        fits[tried] = fit_shape(landmarks.select(some), times[some], tried, settings)
+    chosen = side or SideCosts({one: cost for one, (_, cost) in fits.items()}, landmarks.claim).side
+    shape = fits[chosen][0].shape
+    yield Progress(0.5, f"Fitting the {chosen} hand to the picture")
+    poses, found = yield from _fit_frames(landmarks, times, chosen, shape, settings)
+    return _camera_hand(chosen, shape, poses, times, found)
 
 
-def _evenly(frames: Ints, count: int) -> Ints:
+def evenly(frames: Ints, count: int) -> Ints:
     """So many of the frames, evenly spaced."""
     chosen: Ints = frames[np.unique(np.linspace(0, len(frames) - 1, min(count, len(frames))).astype(int))]
     return chosen
 
 
-def _fit_shape(
-    landmarks: PictureLandmarks, times: Floats, frames: Ints, side: Side, settings: CameraSettings
+def fit_shape(
+    landmarks: PictureLandmarks, times: Floats, side: Side, settings: CameraSettings
 ) -> tuple[TakeState, float]:
-    """Fit shape and poses to some frames, as a hand of this side; return the state and its cost."""
-    start, sighting = start_state(landmarks.select(frames), side, mean_shape(settings.length), settings)
-    problem = TakeProblem(sighting, MotionPrior(times[frames]), HandShapePrior(settings.length))
+    """Fit shape and poses to frames at times (F,) s, as a hand of this side; return the state and its cost."""
+    start, sighting = start_state(landmarks, side, mean_shape(settings.length), settings)
+    problem = TakeProblem(sighting, MotionPrior(times), HandShapePrior(settings.length))
     return fit_take(problem, start, SHAPE_ITERATIONS)
 
 
@@ -121,8 +123,8 @@ def start_state(
     towards = _unit(np.append(lines[known].mean(axis=1), np.ones((len(known), 1)), axis=1))
     facing = _facing(towards)
     relief = landmarks.relief()[known] * mirror
-    scales = _scales(shape, relief)
-    guess = relief * scales[:, None, None]
+    scale = scales(shape, relief)
+    guess = relief * scale[:, None, None]
     mean, precision = pose_prior()
     model = PoseModel(shape, np.full((COUNT, 3), 1 / START_SPREAD), mean, precision, LIMITS)
     markers = VisibleMarkers.from_positions(guess @ facing.swapaxes(1, 2))
@@ -130,8 +132,8 @@ def start_state(
     poses, _ = fit_poses(model, poses, markers, START_ITERATIONS, 1e-3)
     poses, distance = _placed(shape, poses, lines[known])
     if landmarks.has_depths:
-        scales = distance / landmarks.size.focal_length(settings.angle_of_view)
-    depths = relief[..., 2] * scales[:, None]
+        scale = distance / landmarks.size.focal_length(settings.angle_of_view)
+    depths = relief[..., 2] * scale[:, None]
     nearest = _nearest(known, len(seen))
     sighting = Sighting(
         np.where(seen[:, None, None], lines, 0.0), depths[nearest], towards[nearest], distance[nearest], seen
@@ -166,15 +168,15 @@ def _facing(towards: Floats) -> Floats:
     return rot.to_matrix(rot.from_axis_angle(unit, angle))
 
 
-def _scales(shape: ShapeParameters, guess: Floats) -> Floats:
+def scales(shape: ShapeParameters, guess: Floats) -> Floats:
     """(F,) by how much the hand is larger than the detector's guess (F, 21, 3), by the palm."""
     palm = marker_positions(shape, np.zeros((1, len(LIMITS)))).positions[:, :, 0].T[list(PALM)]
     ours, theirs = (
         np.linalg.norm(points[..., :, None, :] - points[..., None, :, :], axis=-1).sum(axis=(-1, -2))
         for points in (palm, guess[:, list(PALM)])
     )
-    scales: Floats = ours / theirs
-    return scales
+    larger: Floats = ours / theirs
+    return larger
 
 
 def _placed(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses, Floats]:

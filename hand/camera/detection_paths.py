@@ -1,10 +1,13 @@
 """Follow hands through a detector's frames by where their landmarks are, whatever side the detector claims.
 
-A hand's path is the one through the frames with the most detections and the least movement between them (Viterbi).
-Detections on top of a path are the same hand found twice, and are dropped before the next path is sought.
+A hand's path, for as long as it is not lost, is the one through the frames with the most detections and the least
+movement between them (Viterbi). Detections on top of a path are the same hand found twice, and are dropped before the
+next path is sought.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +23,10 @@ LONGEST_STEP = 1.5
 """Farthest movement between two detections of a hand, as a multiple of its size."""
 SAME_HAND = 0.5
 """Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
-MIN_SEEN = 0.05
-"""A hand that is found in less than this share of the frames is none."""
+LONGEST_GAP = 15
+"""Frames after which a hand that was lost may be another: its side has to tell (hand_stretches.py)."""
+FEWEST_FRAMES = 3
+"""A stretch of fewer detections is none, unless there are no more frames."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +53,16 @@ class Detection:
 def follow_hands(frames: list[list[Floats]], most: int) -> list[Ints]:
     """Follow hands through frames of detections, (21, 2) pixels each.
 
-    Returns for each hand, the one seen longest first, which detection of each frame it is (F,), -1 for none.
+    Returns for each stretch in which a hand is not lost, the longest first, which detection of each frame it is (F,),
+    -1 for none.
     """
     left = [[Detection(frame, pixels, i) for i, pixels in enumerate(found)] for frame, found in enumerate(frames)]
     paths: list[Ints] = []
+    # Every path is sought among the same steps.
+    step_cost = cache(_step_cost)
     while len(paths) < most:
-        path = _best_path(left)
-        if len(path) < max(MIN_SEEN * len(frames), 1):
+        path = _best_path(left, step_cost)
+        if len(path) < max(min(FEWEST_FRAMES, len(frames)), 1):
             break
         column = np.full(len(frames), -1)
         for step in path:
@@ -64,7 +72,7 @@ def follow_hands(frames: list[list[Floats]], most: int) -> list[Ints]:
     return paths
 
 
-def _best_path(frames: list[list[Detection]]) -> list[Detection]:
+def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, Detection], float]) -> list[Detection]:
     """The path with the most detections and the least movement."""
     best: dict[tuple[int, int], tuple[float, Detection, tuple[int, int] | None]] = {}
     recent: list[list[Detection]] = []
@@ -75,7 +83,7 @@ def _best_path(frames: list[list[Detection]]) -> list[Detection]:
             reached = max(
                 ((best[before.frame, before.index][0] - cost, (before.frame, before.index))
                  for earlier in recent for before in earlier
-                 if (cost := _step_cost(before, detection)) < np.inf),
+                 if (cost := step_cost(before, detection)) < np.inf),
                 default=(0.0, None),
             )  # fmt: skip
             value, before_key = reached if reached[0] > 0 else (0.0, None)
@@ -93,5 +101,7 @@ def _best_path(frames: list[list[Detection]]) -> list[Detection]:
 
 def _step_cost(before: Detection, after: Detection) -> float:
     """What a step on a path costs, in detections; inf if it is too long."""
+    if after.frame - before.frame > LONGEST_GAP:
+        return np.inf
     distance = before.distance(after)
     return MOVEMENT_COST * distance if distance <= LONGEST_STEP * (after.frame - before.frame) ** 0.5 else np.inf

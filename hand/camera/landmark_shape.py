@@ -11,10 +11,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import rotations as rot
 from ..calibration.skin_markers.chain import MARKERS, MarkerPositions, ShapeParameters, parameter_count, shape_jacobian
 from ..calibration.skin_markers.priors import MEAN, MEAN_PALM, MEAN_ROTATIONS, ShapePrior, apply_step, shape_prior
 from ..calibration.skin_markers.skin_fit import PALM
 from ..joints import DIGITS
+from ..proportions import Proportions
 from .landmark_table import landmark_offsets
 from .picture_landmarks import LANDMARK_JOINTS
 
@@ -48,6 +50,13 @@ def mean_shape(length: float) -> ShapeParameters:
         np.zeros((COUNT, 2, 3)),
     )
     return with_offsets(shape)
+
+
+def shape_of(proportions: Proportions) -> ShapeParameters:
+    """The shape of a hand of these proportions; a left one's is its mirror image's."""
+    right = proportions if proportions.side == "right" else proportions.mirrored()
+    shape = replace(mean_shape(right.size), first_joints=right.first_joints, lengths=right.phalanges)
+    return with_offsets(replace(shape, digit_rotations=rot.to_matrix(right.digit_rotations)))
 
 
 def with_offsets(shape: ShapeParameters) -> ShapeParameters:

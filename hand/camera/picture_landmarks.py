@@ -3,12 +3,13 @@
 The camera's space is X right, Y down, Z away from it, in m.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import CHAIN_JOINTS
+from ..joints import CHAIN_JOINTS, SIDES, Side
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -32,6 +33,26 @@ class PictureSize:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FoundHand:
+    """A hand as a detector finds it in one picture."""
+
+    points: Floats
+    """(21, 3), as PictureLandmarks has them."""
+    world: Floats
+    """(21, 3) m"""
+    claim: Side | None = None
+    """The side that the source claims; None where its pictures may be a mirror's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureFrame:
+    """The hands that a detector finds in one picture, in no order."""
+
+    size: PictureSize
+    hands: tuple[FoundHand, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PictureLandmarks:
     """The landmarks of one hand over F frames. NaN in frames in which it was not found."""
 
@@ -41,6 +62,18 @@ class PictureLandmarks:
     behind the wrist, as a share of the width: a detector's picture is one of a hand seen from afar."""
     world: Floats
     """(F, 21, 3) m, the detector's guess about the hand's shape, about a centre of its own."""
+    claims: tuple[int, int] = (0, 0)
+    """In how many frames the source claims a side, in the order of SIDES."""
+
+    @classmethod
+    def of(cls, size: PictureSize, hands: Sequence[FoundHand | None]) -> "PictureLandmarks":
+        """One hand in the frames in which it was found."""
+        points, world = np.full((2, len(hands), len(LANDMARK_JOINTS), 3), np.nan)
+        for frame, hand in enumerate(hands):
+            if hand is not None:
+                points[frame], world[frame] = hand.points, hand.world
+        claimed = [hand.claim for hand in hands if hand is not None]
+        return cls(size, points, world, (claimed.count(SIDES[0]), claimed.count(SIDES[1])))
 
     @property
     def seen(self) -> Bools:
@@ -52,6 +85,19 @@ class PictureLandmarks:
     def select(self, frames: NDArray[np.intp] | slice) -> "PictureLandmarks":
         """Return some of the frames."""
         return replace(self, points=self.points[frames], world=self.world[frames])
+
+    def with_frames_of(self, other: "PictureLandmarks") -> "PictureLandmarks":
+        """Return the same with the frames in which only the other was found."""
+        own = self.seen[:, None, None]
+        points, world = np.where(own, self.points, other.points), np.where(own, self.world, other.world)
+        claims = self.claims[0] + other.claims[0], self.claims[1] + other.claims[1]
+        return replace(self, points=points, world=world, claims=claims)
+
+    @property
+    def claim(self) -> Side | None:
+        """The side that the source claims in more frames."""
+        left, right = self.claims
+        return None if left == right else SIDES[int(right > left)]
 
     def sight_lines(self, angle_of_view: float) -> Floats:
         """Where the landmarks' lines of sight meet the plane at distance 1: x / z and y / z (F, 21, 2)."""

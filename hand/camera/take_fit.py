@@ -69,7 +69,7 @@ class TakeProblem:
         matrix = equations.matrix.fixed(free).damped(damping)
         rhs = (equations.rhs * free)[..., None]
         if self.shape_prior is None:
-            return replace(state, poses=_moved(state.poses, matrix.solve(rhs)[..., 0]))
+            return replace(state, poses=moved(state.poses, matrix.solve(rhs)[..., 0]))
         mixed = equations.mixed * free[..., None]
         solved = matrix.solve(np.concatenate([mixed, rhs], axis=2))
         shared, width = equations.shared.copy(), equations.shared.shape[0]
@@ -78,7 +78,7 @@ class TakeProblem:
         shape_step: Floats = solve(shared - eliminated[:, :-1], (equations.rhs_shared - eliminated[:, -1])[:, None])[
             :, 0
         ]
-        poses = _moved(state.poses, solved[..., -1] - solved[..., :-1] @ shape_step)
+        poses = moved(state.poses, solved[..., -1] - solved[..., :-1] @ shape_step)
         return TakeState(step_shape(state.shape, shape_step), poses)
 
 
@@ -127,12 +127,12 @@ class TakeEquations:
         return transposed @ rows, shared, flat.T @ misses.ravel() - weight * jacobian.T @ expected
 
 
-def _moved(poses: Poses, step: Floats) -> Poses:
+def moved(poses: Poses, step: Floats, limits: Floats = LIMITS) -> Poses:
     """The poses after a step (F, 6 + D): position in the camera's space, rotation about own axes, angles in limits."""
     turned = Poses(poses.rotations, np.zeros_like(poses.positions), poses.angles)
     only_turn = step.copy()
     only_turn[:, :3] = 0.0
-    turned = turned.apply_step(only_turn, LIMITS)
+    turned = turned.apply_step(only_turn, limits)
     return Poses(turned.rotations, poses.positions + step[:, :3], turned.angles)
 
 

@@ -1,6 +1,7 @@
 """Ease a hand that is no longer seen to its rest pose, and blend back without a jump when it returns."""
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ Floats = NDArray[np.float64]
 
 HOLD_SECONDS = 0.25
 """s for which a hand that is not seen keeps its pose: most dropouts are shorter."""
+HOLD_INTERVALS, LONGEST_HOLD = 2.0, 2.0
+"""Usual intervals between two frames for which it keeps its pose, too, and the longest in s: a slow camera sends a
+frame a second."""
 EASE_SECONDS = 0.8
 """s in which it then eases to its rest pose, at its last position."""
 RETURN_SECONDS = 0.3
@@ -34,6 +38,8 @@ class DropoutBlend:
     _seen_at: float = -np.inf
     _interval: float = np.inf
     """s between two frames in which the hand is seen, a running mean."""
+    _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=5))
+    """s between the last frames in which the hand was seen."""
     _lost: bool = True
     _blend_start: Pose | None = None
     """The pose from which the current blend started; None without a blend."""
@@ -43,7 +49,7 @@ class DropoutBlend:
 
     @property
     def lost(self) -> bool:
-        """Whether the hand has not been seen for longer than HOLD."""
+        """Whether the hand has not been seen for longer than it is held."""
         return self._lost
 
     def update(self, pose: Pose, now: float) -> None:
@@ -53,6 +59,8 @@ class DropoutBlend:
             self._begin_blend(now)
         if not self._lost:
             self._interval = gap if np.isinf(self._interval) else self._interval + 0.1 * (gap - self._interval)
+        if gap <= LONGEST_HOLD:
+            self._gaps.append(gap)
         self._solved_pose, self._seen_at, self._lost, self._rest_pose = pose, now, False, None
 
     def set_hand(self, hand: HandModel, now: float) -> None:
@@ -62,6 +70,11 @@ class DropoutBlend:
             self._solved_pose = Pose(hand, self._solved_pose.root, self._solved_pose.angles)
             self._begin_blend(now)
 
+    def _held_for(self) -> float:
+        """For how long the hand keeps its pose, s."""
+        usual = sorted(self._gaps)[len(self._gaps) // 2] if self._gaps else 0.0
+        return min(max(HOLD_SECONDS, HOLD_INTERVALS * usual), LONGEST_HOLD)
+
     def _begin_blend(self, now: float) -> None:
         if self._displayed_pose is not None:
             self._blend_start, self._blend_began_at = self._displayed_pose, now
@@ -70,7 +83,7 @@ class DropoutBlend:
         """Return the pose to display at `now` s; None before the hand was first seen."""
         if self._solved_pose is None:
             return None
-        if not self._lost and now - self._seen_at > HOLD_SECONDS:
+        if not self._lost and now - self._seen_at > self._held_for():
             self._lost, self._blend_start, self._blend_began_at = True, self._displayed_pose or self._solved_pose, now
         goal = self._solved_pose
         if self._lost:

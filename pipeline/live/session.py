@@ -1,8 +1,8 @@
 """A live session: find, measure and solve the hands in a device's frames."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -12,13 +12,14 @@ from ... import solvers
 from ...capture.frame import NAMES_CACHE_SIZE, Frame
 from ...errors import HandError, KnuckleError, MarkerMapError
 from ...hand.joints import Side
-from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
 from ...hand.marker_sets import Groups, from_json, subject_of, suggest
 from ...hand.mesh.surface import surface
 from ...solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothing
 from ...solvers.smoothing.smoothing_kinds import NoSmoothing
 from ..recipe import AnglesChoice, Recipe
+from .camera_hands import CameraHands
+from .displayed_hand import DisplayedHand, DrivenHand, FollowedHand, RigOf, no_rig
 from .dropout_blend import DropoutBlend
 from .live_hand import LiveHand
 from .measuring_buffer import MeasuringBuffer
@@ -30,40 +31,6 @@ MAX_HANDS = 16
 """Hands of all performers together that a session follows; another takes the place of one that is no longer sent."""
 MAX_LABEL_LISTS = 4
 """Different lists of labels that are looked at among frames that arrive together."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DrivenHand:
-    """What a hand drives."""
-
-    limits: Mapping[Side, RigLimits] = field(default_factory=dict)
-    """The rig's limits for each side: the hand's side is not known before it is measured."""
-    needs_skin: bool = False
-    """Whether it drives a new hand, which needs a skin."""
-
-
-RigOf = Callable[[str], DrivenHand]
-"""Returns what the hand of a name drives."""
-
-
-def no_rig(_hand: str) -> DrivenHand:
-    """Drive no rig: the hand has no limits besides its own."""
-    return DrivenHand()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DisplayedHand:
-    """A hand as it is displayed now."""
-
-    name: str
-    """Such as 'right' or 'Anna left'."""
-    side: Side
-    pose: Pose
-    """One frame."""
-    lost: bool
-    """Whether it is not seen, and is easing to rest or has reached it."""
-    missing: int
-    """Number of points that were seen before and are not seen now."""
 
 
 @dataclass(slots=True, eq=False)
@@ -118,17 +85,24 @@ class Session:
         self._cached_hands = lru_cache(NAMES_CACHE_SIZE)(self._find_hands)
         self.appeared: list[str] = []
         """Names of the hands that have been seen for long enough to be measured, in order of appearance."""
-        self.problems: dict[str, str] = {}
-        """Hand -> a sentence why it is not displayed."""
+        self._problems: dict[str, str] = {}
         self.take: TakeBuffer | None = None
         """The displayed poses on the device's clock while a take is recorded; None otherwise."""
         # Measuring takes as long as several frames, and hands that are measured already must not wait for it.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
         self._measures = True
+        self._camera = CameraHands(recipe, self._drives, self._worker.submit) if recipe.landmarks != "world" else None
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Hand -> a sentence why it is not displayed."""
+        return self._problems | ({} if self._camera is None else self._camera.problems())
 
     def close(self) -> None:
         """Cancel measuring. Frames that are still fed are solved with what is measured."""
         self._measures = False
+        if self._camera is not None:
+            self._camera.measures = False
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def feed(self, frames: Sequence[tuple[Frame, float]]) -> None:
@@ -142,44 +116,53 @@ class Session:
             # No device changes its labels all the time: only frames with the last ones are used.
             frames = [(frame, arrival) for frame, arrival in frames if frame.names is frames[-1][0].names]
         for frame, arrival in frames:
-            solve = self.take is not None or newest[id(frame.names)] is frame
-            if frame.names is not self._names:
-                self._find_columns(frame.names)
-            for name, columns in self._columns.items():
-                self._process(name, frame, columns, arrival, solve)
+            time = arrival if frame.time is None else frame.time
+            if frame.picture is not None and self._camera is not None:
+                self._camera.feed(frame.picture, time, arrival)
+            elif frame.names:
+                self._feed_points(frame, arrival, self.take is not None or newest[id(frame.names)] is frame)
             if self.take is not None:
-                time = arrival if frame.time is None else frame.time
                 # A hand that is lost throughout the take is no part of it.
-                poses = {
-                    hand.name: hand.pose for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take
-                }
-                self.take.add(time, poses)
+                shown = [hand for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take]
+                predicted = {hand.name for hand in shown if hand.predicted}
+                self.take.add(time, {hand.name: hand.pose for hand in shown}, predicted)
+
+    def _feed_points(self, frame: Frame, arrival: float, solve: bool) -> None:
+        if frame.names is not self._names:
+            self._find_columns(frame.names)
+        for name, columns in self._columns.items():
+            self._process(name, frame, columns, arrival, solve)
 
     def displayed(self, now: float) -> list[DisplayedHand]:
         """Return each hand that was ever seen, as it is displayed at `now` s."""
-        displayed = []
+        displayed = [] if self._camera is None else self._camera.displayed(now)
         for name, hand in self._hands.items():
             pose = hand.blend.pose_at(now) if hand.blend is not None else None
             if pose is not None and hand.live is not None and hand.blend is not None:
-                displayed.append(DisplayedHand(name, hand.live.side, pose, hand.blend.lost, hand.missing))
+                lost = hand.blend.lost
+                displayed.append(DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost))
         return displayed
 
-    def hands(self) -> dict[str, LiveHand]:
+    def hands(self) -> dict[str, FollowedHand]:
         """Return the measured hands by name."""
-        return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
+        measured = {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
+        return {**measured, **({} if self._camera is None else self._camera.hands())}
 
     def unmeasured(self) -> list[str]:
         """Return the names of hands that are sent and have been seen, but are not measured yet."""
-        return [
+        unmeasured = [
             name
             for name, hand in self._hands.items()
-            if name in self._columns and hand.live is None and np.any(hand.ever_seen) and name not in self.problems
+            if name in self._columns and hand.live is None and np.any(hand.ever_seen) and name not in self._problems
         ]
+        return [*unmeasured, *([] if self._camera is None else self._camera.unmeasured())]
 
     def measure_again(self) -> None:
         """Measurement each hand again on the next frames. Until then it is solved with its current measurements."""
         for hand in self._hands.values():
             hand.buffer = MeasuringBuffer(hand.labels)
+        if self._camera is not None:
+            self._camera.measure_again()
 
     def _find_columns(self, names: tuple[str, ...]) -> None:
         """Find the hands in frames with these labels."""
@@ -188,9 +171,9 @@ class Session:
         followed = list(groups)[:MAX_HANDS]
         if len(groups) > MAX_HANDS:
             problem = f"{len(groups)} hands are sent, of which {MAX_HANDS} are followed, which is the most"
-        self.problems.pop("", None)
+        self._problems.pop("", None)
         if problem:
-            self.problems[""] = problem
+            self._problems[""] = problem
         for group in followed:
             labels = tuple(groups[group])
             if group not in self._hands:
@@ -205,7 +188,7 @@ class Session:
         others = {name: hand for name, hand in self._hands.items() if name not in sent}
         forgotten = min(others, key=lambda name: (others[name].live is not None, others[name].last_seen))
         del self._hands[forgotten]
-        self.problems.pop(forgotten, None)
+        self._problems.pop(forgotten, None)
 
     def _find_hands(self, names: tuple[str, ...]) -> tuple[Groups, str]:
         """Find hands by the recipe's marker map if its labels occur, else by the labels themselves.
@@ -233,9 +216,7 @@ class Session:
             hand.last_seen = arrival
         buffer = hand.buffer if self._measures and hand.pending is None else None
         if buffer is not None and buffer.add(time, positions, rotations):
-            if name not in self.appeared:
-                self.appeared.append(name)
-            hand.pending = self._worker.submit(self._measure, self._rig(name), buffer)
+            hand.pending = self._worker.submit(self._measure, self._drives(name), buffer)
             hand.buffer = None
         if hand.pending is not None and hand.pending.done():
             measured, hand.pending = hand.pending, None
@@ -245,6 +226,12 @@ class Session:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
                 hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
+
+    def _drives(self, name: str) -> DrivenHand:
+        """What a hand drives that has been seen for long enough to be measured."""
+        if name not in self.appeared:
+            self.appeared.append(name)
+        return self._rig(name)
 
     def _measure(self, driven: DrivenHand, buffer: MeasuringBuffer) -> LiveHand:
         """Measure a hand. Runs in the worker thread: reads only attributes of the session that never change."""
@@ -260,11 +247,11 @@ class Session:
             live = measured.result()
             self._check_side(name, live.side)
         except KnuckleError as error:
-            self.problems[name] = str(error)
+            self._problems[name] = str(error)
             # The next frames may show more of the hand.
             hand.buffer = hand.buffer or MeasuringBuffer(hand.labels)
             return
-        self.problems.pop(name, None)
+        self._problems.pop(name, None)
         hand.live = live
         # A hand that was displayed before blends to its new measurements.
         if hand.blend is None or hand.blend.hand.side != live.side:

@@ -1,7 +1,7 @@
 """Store the displayed poses of hands while a take is recorded, until they are keyed."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,12 +19,19 @@ MAX_FRAMES = 216_000
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """One hand: the numbers of the frames in which it was displayed, and 12 + D values for each."""
+    """One hand: the numbers of the frames in which it was displayed, and 12 + D values and a mark for each."""
 
     hand: HandModel
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
     # 32 bits, as keys have. Rows 0 to 2 of the root matrix, then the angles.
     rows: "array[float]" = field(default_factory=lambda: array("f"))
+    predicted: "array[int]" = field(default_factory=lambda: array("b"))
+    """Whether the pose was not measured."""
+
+    def last(self, count: int) -> "NDArray[np.intp]":
+        """(F,) the row of each of F frames: its own, or the one before it, or the first."""
+        before = np.searchsorted(np.array(self.numbers), np.arange(count), side="right") - 1
+        return np.maximum(before, 0)
 
 
 class TakeBuffer:
@@ -62,8 +69,11 @@ class TakeBuffer:
         """Times of the frames (F,) in s."""
         return np.array(self._times)
 
-    def add(self, time: float, poses: Mapping[str, Pose]) -> None:
-        """Store a frame, unless the buffer is full. poses: hand -> pose (1 frame) in the device's world."""
+    def add(self, time: float, poses: Mapping[str, Pose], predicted: Collection[str] = ()) -> None:
+        """Store a frame, unless the buffer is full.
+
+        poses: hand -> pose (1 frame) in the device's world. predicted: hands whose pose was not measured.
+        """
         if self.full:
             return
         for name, pose in poses.items():
@@ -73,6 +83,7 @@ class TakeBuffer:
             transform = self._transforms.get(subject_of(name))
             root = pose.root[0] if transform is None else transform @ pose.root[0]
             track.numbers.append(len(self))
+            track.predicted.append(name in predicted)
             track.rows.frombytes(np.concatenate([root[:3].ravel(), pose.angles[0]]).astype(np.float32).tobytes())
         self._times.append(time)
 
@@ -81,9 +92,16 @@ class TakeBuffer:
         poses = {}
         for name, track in self._tracks.items():
             rows = np.array(track.rows, float).reshape(len(track.numbers), -1)
-            last = np.searchsorted(np.array(track.numbers), np.arange(len(self)), side="right") - 1
-            filled = rows[np.maximum(last, 0)]
+            filled = rows[track.last(len(self))]
             roots = np.tile(np.eye(4), (len(self), 1, 1))
             roots[:, :3] = filled[:, :12].reshape(-1, 3, 4)
             poses[name] = Pose(track.hand, roots, filled[:, 12:])
         return poses
+
+    def predicted(self) -> "dict[str, NDArray[np.bool_]]":
+        """Return hand -> the frames (F,) in which its pose was not measured, or is that of another frame."""
+        marks = {}
+        for name, track in self._tracks.items():
+            marks[name] = np.array(track.predicted, bool)[track.last(len(self))]
+            marks[name][np.setdiff1d(np.arange(len(self)), np.array(track.numbers))] = True
+        return marks

@@ -1,6 +1,7 @@
 """Keys are made piece by piece: the same as at once, and none where that is ended before its end."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import bpy
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.hand import proportions
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import SIDES
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.bound_hand import bound_hand
@@ -154,3 +156,23 @@ def test_a_slow_device_gets_a_key_on_each_of_its_frames() -> None:
     list(key_live(take, bpy.context.scene, 1))
     moving = [points for points in keys(armature.animation_data.action).values() if len(points) > 1]
     assert all(np.allclose(points[:, 0], 1 + 2.4 * np.arange(40), atol=1e-4) for points in moving)
+
+
+def test_keys_of_frames_in_which_a_live_hand_was_not_seen_are_of_another_type() -> None:
+    armature, scene = rig("left"), bpy.context.scene
+    lost = np.zeros(48, bool)
+    lost[20:30] = True
+    take = replace(live_take(armature, np.arange(48) / 48), predicted={"left": lost})
+    run_to_end(key_live(take, scene, 1))
+    action = armature.animation_data.action
+    kinds = [
+        [point.type for point in curve.keyframe_points]
+        for layer in action.layers
+        for strip in layer.strips
+        for bag in strip.channelbags
+        for curve in bag.fcurves
+    ]
+    marked = ["JITTER" if lost[2 * frame] else "KEYFRAME" for frame in range(24)]
+    moving = [kind for kind in kinds if len(kind) > 1]
+    assert scene.render.fps == 24 and len(moving) > 20 and all(kind == marked for kind in moving)
+    assert [marker.frame for marker in action.pose_markers] == [11]

@@ -11,12 +11,14 @@ writes what the tests read. Needs bpy, scipy and ../shared.
 
 import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from camera_data import hand_length, keep, landmarks, true_joints
 from camera_detector import page_landmarks
+from camera_live import LIVE_HEAD, live_cells, streamed
 from camera_scores import Score, score
 from camera_takes import ANGLE_OF_VIEW, BUILD, VIDEOS, Video
 from numpy.typing import NDArray
@@ -62,12 +64,48 @@ def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
     return markers.pictures[0].world, np.stack([x, -z, y], axis=-1)
 
 
-def rows(video: Video, found: dict[str, Any]) -> tuple[list[str], Score, Score]:
-    """A row of the table, and the scores of both."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A video's name and scores: those of the whole take, and those from where a live hand is displayed."""
+
+    name: str
+    detector: Score
+    knuckle: Score
+    live: tuple[Score, Score, Score]
+    """The detector's, live, and of the whole take."""
+    milliseconds: float
+    """The live frames' median."""
+
+    @property
+    def cells(self) -> list[str]:
+        """Its row of the table of whole takes."""
+        return [self.name, *cells(self.detector, self.knuckle)]
+
+    @property
+    def live_cells(self) -> list[str]:
+        """Its row of the table of live hands."""
+        detector, live, take = self.live
+        return [self.name, *live_cells(detector, take, live, self.milliseconds)]
+
+
+def scored(video: Video, found: dict[str, Any]) -> Scored:
+    """Solve a video in all ways."""
     theirs, ours = solved(video, found)
     true = true_joints(video)
-    detector, knuckle = score(theirs, true, placed=False), score(ours, true, placed=True)
-    return [title(video), *cells(detector, knuckle)], detector, knuckle
+    recipe = Recipe(video.name, angle_of_view=ANGLE_OF_VIEW, hand_length=hand_length(true))
+    live = streamed(found, recipe)
+    seen = slice(live.first, None)
+    return Scored(
+        title(video),
+        score(theirs, true, placed=False),
+        score(ours, true, placed=True),
+        (
+            score(theirs[seen], true[seen], placed=False),
+            score(live.joints[seen], true[seen], placed=True),
+            score(ours[seen], true[seen], placed=True),
+        ),
+        float(np.median(live.milliseconds[seen])),
+    )
 
 
 def title(video: Video) -> str:
@@ -94,11 +132,22 @@ def cells(detector: Score, knuckle: Score) -> list[str]:
     ]
 
 
-def mean_row(name: str, scores: list[tuple[Score, Score]]) -> list[str]:
+def mean(name: str, videos: list[Scored]) -> Scored:
     """The mean of several videos; leaps are counted together."""
-    values = [[np.array([vars_of(one) for one in column]) for column in zip(*scores, strict=True)]]
-    detector, knuckle = (Score(*column.mean(axis=0)[:-1], int(column[:, -1].sum())) for column in values[0])
-    return [f"**{name}**", *cells(detector, knuckle)]
+    detector, live, take = (mean_score([one.live[way] for one in videos]) for way in range(3))
+    return Scored(
+        f"**{name}**",
+        mean_score([one.detector for one in videos]),
+        mean_score([one.knuckle for one in videos]),
+        (detector, live, take),
+        float(np.mean([one.milliseconds for one in videos])),
+    )
+
+
+def mean_score(scores: list[Score]) -> Score:
+    """The mean of several videos; leaps are counted together."""
+    values = np.array([vars_of(one) for one in scores])
+    return Score(*values.mean(axis=0)[:-1], int(values[:, -1].sum()))
 
 
 def vars_of(one: Score) -> list[float]:
@@ -112,7 +161,7 @@ def page_rows(names: list[str], page: Path) -> list[list[str]]:
     table_rows = []
     for video in [video for video in VIDEOS if video.name in names]:
         theirs = next(cells for cells in known if cells[0] == title(video))
-        own = rows(video, page_landmarks(BUILD / video.name))[0]
+        own = scored(video, page_landmarks(BUILD / video.name)).cells
         table_rows += [
             [f"{title(video)}, by the package for Python", *theirs[1:]],
             [f"{title(video)}, by the page", *own[1:]],
@@ -131,14 +180,18 @@ def main() -> None:
     if options.page:
         fill(page, {"camera-page": table(HEAD, page_rows(options.page, page))})
         return
-    found: dict[bool, list[tuple[list[str], Score, Score]]] = {False: [], True: []}
+    found: dict[bool, list[Scored]] = {False: [], True: []}
     for video in VIDEOS:
-        found[video.tunes].append(rows(video, landmarks(video)))
-        print(" | ".join(found[video.tunes][-1][0]), flush=True)
+        found[video.tunes].append(scored(video, landmarks(video)))
+        print(" | ".join([*found[video.tunes][-1].cells, *found[video.tunes][-1].live_cells[1:]]), flush=True)
     parts = {"camera-test": found[False], "camera-tuned": found[True]}
-    means = {key: mean_row("mean", [(one[1], one[2]) for one in part]) for key, part in parts.items()}
-    tables = {key: table(HEAD, [*(one[0] for one in part), means[key]]) for key, part in parts.items()}
-    fill(page, tables)
+    tables = {key: table(HEAD, [one.cells for one in [*part, mean("mean", part)]]) for key, part in parts.items()}
+    tested, tuned = (
+        mean("mean of these", found[False]),
+        mean("mean of those that offsets and weights come from", found[True]),
+    )
+    live = [one.live_cells for one in [*found[False], tested, tuned]]
+    fill(page, tables | {"camera-live": table(LIVE_HEAD, live)})
     for number in KEPT if options.keep else ():
         print(keep(VIDEOS[number]))
 

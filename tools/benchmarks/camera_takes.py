@@ -2,7 +2,7 @@
 
 The hands and motions are those of skin_hands.py and skin_motions.py: Knuckle's and MakeHuman's skin in six proportions,
 moved by what a headset, an optical glove, a Leap and a performer with skin markers did, and Knuckle's 27 named poses
-one after the other. Made once, kept in build/camera. The camera's space is X right, Y down, Z away, in m.
+one after the other. Made once, kept in build/camera-videos. The camera's space is X right, Y down, Z away, in m.
 """
 
 import json
@@ -29,7 +29,7 @@ from knuckle.hand.rotations import to_matrix
 
 Floats = NDArray[np.float64]
 
-BUILD = ROOT / "build" / "camera"
+BUILD = ROOT / "build" / "camera-videos"
 WIDTH, HEIGHT, ANGLE_OF_VIEW = 640, 480, 60.0
 """Pixels, and degrees across the picture's longer side."""
 STEP = 3

@@ -30,16 +30,25 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(
         lambda: live.run().receiver.stats.frames > 12 and live.run().shown and not live.run().session.unmeasured(), 90
     )
+    yield from screen.wait_until(lambda: not live.run().shown[0].predicted, 30)
     hand = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     palm = hand.matrix_world @ hand.pose.bones["middle-finger-phalanx-proximal"].head
     live.look(screen, palm, 0.5)
     yield 1.0
     screen.picture("live_camera")
     told |= {"hand": hand.name, "directions": directions(hand), "state": live.run().receiver.state()}
+    told |= {"palm": palm_per_finger(hand), "away": hand.pose.bones["wrist"].head.y}
     told["malformed"] = live.run().receiver.stats.malformed
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     return told
+
+
+def palm_per_finger(hand: "bpy.types.Object") -> float:
+    """How long the palm is, from the wrist to the middle finger's knuckle, per length of that finger."""
+    bones = hand.data.bones
+    finger = [bones[f"middle-finger-phalanx-{part}"] for part in ("proximal", "intermediate", "distal")]
+    return (finger[0].head_local - bones["wrist"].head_local).length / sum(bone.length for bone in finger)
 
 
 def directions(hand: "bpy.types.Object") -> dict[str, list[float]]:

@@ -82,7 +82,23 @@ def test_six_videos_are_kept() -> None:
     assert len(VIDEOS) == 6
 
 
-def test_the_claimed_side_does_not_matter(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("word", "side"), [("Left", "right"), ("Right", "left")])
+def test_the_claimed_side_counts_where_the_depths_tell_nothing(word: str, side: str, tmp_path: Path) -> None:
+    """A flat hand before the camera: the camera page's words are those for a mirror's picture."""
+    data = document(VIDEOS[0])
+    data["frames"] = data["frames"][:12]
+    for frame in data["frames"]:
+        for hand in frame["hands"]:
+            hand["handedness"] = word
+            for kind in ("landmarks", "world_landmarks"):
+                hand[kind] = [[x, y, 0.0] for x, y, _ in hand[kind]]
+    fitted = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
+    assert {label.partition(":")[0] for label in fitted.names} == {side}
+    del data["format"]
+    assert capture.read(written(tmp_path, data)).pictures[0].claim is None, "others' pictures may be a mirror's"
+
+
+def test_the_claimed_side_does_not_matter_where_they_do(tmp_path: Path) -> None:
     data = document(VIDEOS[0])
     honest = joints_of(run_to_end(read_file(Recipe(str(written(tmp_path, data))))))
     for frame in data["frames"]:
@@ -153,3 +169,48 @@ def test_an_impossible_picture_is_no_picture(size: tuple[object, object], tmp_pa
     data["frames"] = data["frames"][:5]
     data["width"], data["height"] = size
     assert capture.read(written(tmp_path, data)).pictures == ()
+
+
+def in_one_picture(right: str, left: str, frames: int) -> dict[str, Any]:
+    """The hands of two videos beside each other."""
+    both = [document(name) for name in (right, left)]
+    result = {key: value for key, value in both[0].items() if key != "truth"}
+    result["frames"] = []
+    for number in range(frames):
+        hands = [
+            {**hand, "landmarks": (np.array(hand["landmarks"]) + [shift, 0.0, 0.0]).tolist()}
+            for data, shift in zip(both, (0.3, -0.3), strict=True)
+            for hand in data["frames"][number]["hands"][:1]
+        ]
+        result["frames"].append({"time_s": both[0]["frames"][number]["time_s"], "hands": hands})
+    return result
+
+
+def test_a_hand_that_leaves_and_comes_back_elsewhere_is_the_same_hand(tmp_path: Path) -> None:
+    data = in_one_picture(VIDEOS[0], "08-headset-palm", 70)
+    for frame in data["frames"][25:45]:
+        del frame["hands"][0]
+    for frame in data["frames"][45:]:
+        points = np.array(frame["hands"][0]["landmarks"]) + [0.1, -0.35, 0.0]
+        frame["hands"][0]["landmarks"] = points.tolist()
+    assert len(capture.read(written(tmp_path, data)).pictures) == 3
+    markers = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
+    assert {name.partition(":")[0] for name in markers.names} == {"left", "right"}
+    wrists = {side: markers.seen[:, markers.names.index(f"{side}:wrist")] for side in ("left", "right")}
+    assert wrists["left"].all()
+    assert wrists["right"].tolist() == [not 25 <= frame < 45 for frame in range(70)]
+    refused = markers.predicted[wrists["right"], markers.names.index("right:wrist")]
+    assert refused.mean() < 0.2, "the landmarks are moved in the picture, which is not quite how a hand is seen there"
+
+
+def test_another_hand_that_comes_where_one_was_is_another(tmp_path: Path) -> None:
+    data, other = document(VIDEOS[0]), document("08-headset-palm")
+    step = data["frames"][1]["time_s"]
+    frames = [*data["frames"][:40], *[{"hands": []}] * 25, *other["frames"][:40]]
+    data["frames"] = [{"time_s": step * number, "hands": frame["hands"]} for number, frame in enumerate(frames)]
+    markers = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
+    found = {name.partition(":")[0] for name in markers.names}
+    assert found == {"left", "right"}
+    seen = {side: markers.seen[:, markers.names.index(f"{side}:wrist")] for side in found}
+    assert seen["right"][:40].all() and not seen["right"][65:].any()
+    assert seen["left"][65:].all() and not seen["left"][:40].any()

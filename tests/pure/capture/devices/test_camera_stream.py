@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader
+from knuckle.capture.devices.raw_take_recorder import Recorder, utc_now
 from knuckle.capture.protocols.camera_stream import CameraParser
 from knuckle.capture.protocols.camera_video import MAX_FRAMES, CameraVideoAssembly
 from knuckle.errors import CaptureError, PacketError
+from knuckle.hand.camera.picture_landmarks import PictureSize
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.normal(0.0, 0.05, (21, 3)).round(6)
@@ -203,3 +206,35 @@ def test_another_version_is_refused(tmp_path):
 
 def test_the_device_opens_a_page_of_this_computer():
     assert [key for key, device in DEVICES.items() if device.opens_page] == ["camera"]
+
+
+def live(time_s: float, *hands: dict[str, Any]) -> bytes:
+    message = {"kind": "live", "time_s": time_s, "width": 1280, "height": 720, "hands": list(hands)}
+    return json.dumps(message).encode()
+
+
+def test_a_live_frame_has_what_was_found_in_the_picture():
+    parser = CameraParser()
+    (seen,) = parser.feed(live(1.0, hand()))
+    assert seen.picture is not None and seen.picture.size == PictureSize(1280, 720)
+    (found,) = seen.picture.hands
+    np.testing.assert_allclose(found.points, 0.5 + POINTS)
+    np.testing.assert_allclose(found.world, POINTS)
+    assert found.claim == "right", "the page's word is for a mirror's picture"
+    (empty,) = parser.feed(live(1.1))
+    assert (empty.names, empty.time) == ((), 1.1)
+    assert empty.picture is not None and empty.picture.hands == (), "a hand that is lost must be noticed"
+
+
+def test_a_raw_take_of_the_camera_has_its_pictures(tmp_path):
+    path = tmp_path / "take.rawtake"
+    recorder = Recorder(path, RawTakeHeader("camera", "take", utc_now()))
+    for number in range(12):
+        found = [] if number in (5, 6) else [hand(move=0.001 * number)]
+        recorder.add(Packet(number / 30, live(number / 30, *found)))
+    recorder.close()
+    markers = capture.read(path)
+    (picture,) = markers.pictures
+    assert picture.size == PictureSize(1280, 720)
+    assert picture.seen.tolist() == [number not in (5, 6) for number in range(12)]
+    np.testing.assert_allclose(picture.points[11], 0.5 + POINTS + [0.011, 0.0, 0.0])

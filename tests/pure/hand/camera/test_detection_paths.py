@@ -39,3 +39,12 @@ def test_a_ghost_of_one_frame_is_left_out_and_misses_are_bridged() -> None:
 
 def test_no_detections_are_no_hands() -> None:
     assert follow_hands([[] for _ in range(FRAMES)], 4) == []
+
+
+def test_a_hand_that_is_lost_for_long_has_two_stretches() -> None:
+    frames = [[] if 8 <= f < 26 else [at(2.0 * f)] for f in range(40)]
+    first, second = follow_hands(frames, 4)
+    assert (np.flatnonzero(first >= 0).tolist(), np.flatnonzero(second >= 0).tolist()) == (
+        list(range(26, 40)),
+        list(range(8)),
+    )

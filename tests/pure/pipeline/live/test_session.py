@@ -23,6 +23,7 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.pipeline import performer
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
+from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.pipeline.live.session import MAX_HANDS, Session
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import MarkersOn, Recipe
@@ -312,7 +313,8 @@ def test_a_hand_of_which_other_points_come_goes_on_without_a_jump():
     fewer = [joint for joint in JOINTS if not joint.startswith("pinky")]
     after = followed(session, held(sent[-1], 90, 2.0 + 20 / 60, fewer))
     rest = [row for row, joint in enumerate(JOINTS) if not joint.startswith("pinky")]
-    assert session.hands()["right"].labels == tuple(f"right:{joint}" for joint in fewer)
+    live = session.hands()["right"]
+    assert isinstance(live, LiveHand) and live.labels == tuple(f"right:{joint}" for joint in fewer)
     assert longest_step(np.concatenate([before, after])[:, rest]) < 0.004
     session.close()
 

@@ -1,0 +1,74 @@
+"""Join the stretches in which a hand was not lost: a hand that leaves the picture and comes back is the same hand.
+
+Where it comes back does not tell which hand it is, but its side does: stretches of one side that do not overlap are of
+one hand. A stretch whose side is hardly told goes to a hand of the other side rather than be one of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..generators import Progress, Steps
+from ..joints import SIDES, Side
+from .camera_fit import CameraSettings, evenly, fit_shape
+from .picture_landmarks import PictureLandmarks
+from .side_costs import SideCosts
+
+Floats = NDArray[np.float64]
+
+SIDE_FRAMES = 60
+"""Most frames of a stretch by which its side is told."""
+MIN_SEEN = 0.05
+"""A hand that is found in less than this share of the frames is none."""
+MAX_BOTH = 2
+"""Frames in which both of two stretches of one hand may be found: a detector may find a hand twice."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FollowedHand:
+    """A hand's landmarks over F frames."""
+
+    landmarks: PictureLandmarks
+    side: Side | None
+    """None if nothing but the landmarks tells."""
+
+
+def side_costs(landmarks: PictureLandmarks, times: Floats, settings: CameraSettings) -> SideCosts:
+    """Try both sides on landmarks at times (F,) s, in some of which the hand was found."""
+    frames = evenly(np.flatnonzero(landmarks.seen), SIDE_FRAMES)
+    some, at = landmarks.select(frames), times[frames]
+    return SideCosts({side: fit_shape(some, at, side, settings)[1] for side in SIDES}, landmarks.claim)
+
+
+def join_stretches(
+    stretches: Sequence[PictureLandmarks], times: Floats, settings: CameraSettings
+) -> Steps[list[FollowedHand]]:
+    """Join stretches over F frames at times (F,) s, the longest first, to hands."""
+    seen = [stretch.seen for stretch in stretches]
+    alone = all(_overlap(seen[i], seen[j]) for j in range(len(seen)) for i in range(j))
+    hands: list[FollowedHand] = []
+    for number, stretch in enumerate(stretches):
+        yield Progress(number / len(stretches), "Telling the hands apart")
+        if alone:
+            hands.append(FollowedHand(stretch, None))
+            continue
+        costs = side_costs(stretch, times, settings)
+        place = next(
+            (i for side in costs.sides for i, hand in enumerate(hands) if _continues(hand, stretch, side)), None
+        )
+        if place is None:
+            hands.append(FollowedHand(stretch, costs.side))
+        else:
+            hands[place] = FollowedHand(hands[place].landmarks.with_frames_of(stretch), hands[place].side)
+    most = max((int(hand.landmarks.seen.sum()) for hand in hands), default=0)
+    return [hand for hand in hands if hand.landmarks.seen.sum() >= min(MIN_SEEN * len(times), most)]
+
+
+def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> bool:
+    return int((first & second).sum()) > MAX_BOTH
+
+
+def _continues(hand: FollowedHand, stretch: PictureLandmarks, side: Side) -> bool:
+    return hand.side == side and not _overlap(hand.landmarks.seen, stretch.seen)

@@ -1,0 +1,45 @@
+"""Tell a left hand's landmarks from a right one's.
+
+The picture alone does not tell a right hand's palm from a left hand's back. The detector's depths do, unless the hand
+is flat and faces the camera: then nothing but the look of skin and nails tells, which the detector has seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..joints import SIDES, Side
+from ..mirror import other_side
+
+UNSURE = 0.2
+"""Difference of the costs of both sides, as a share of their sum, below which the landmarks hardly tell the side."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideCosts:
+    """What it costs to take landmarks for a left and for a right hand's."""
+
+    costs: Mapping[Side, float]
+    claim: Side | None
+    """The side that the source claims; None if that is not known, or may be a mirror's."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether one side costs much more than the other."""
+        low, high = sorted(self.costs.values())
+        return high - low > UNSURE * (high + low)
+
+    @property
+    def told(self) -> bool:
+        """Whether anything tells the side."""
+        return self.sure or self.claim is not None
+
+    @property
+    def side(self) -> Side:
+        """The likelier side: the one that costs less, unless that is not sure and the source claims the other."""
+        cheaper = min(SIDES, key=lambda one: self.costs[one])
+        return cheaper if self.sure or self.claim is None else self.claim
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that are possible, the likelier first."""
+        return (self.side,) if self.sure else (self.side, other_side(self.side))
