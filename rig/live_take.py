@@ -60,7 +60,7 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             binding = replace(keyed.binding, armature=armature.name)
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
-            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose))
+            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose, strains=[]))
     for number, (armature, keyed_hands) in enumerate(armatures.items()):
         begin, end = number / len(armatures), (number + 1) / len(armatures)
         work = key_above_stepwise(armature, keyed_hands, frames, take.name, scene)

@@ -31,6 +31,7 @@ from .played_action import played_action
 from .predicted_keys import mark_predicted
 from .spliced_keys import Blend, played_take, splice_keys
 from .take_report import TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of, store_report
+from .wrist_strain import strain_notes
 
 if TYPE_CHECKING:
     from bpy.types import Action, Collection, Object, Scene
@@ -112,7 +113,8 @@ def write_take(
     for target, keyed in hands:
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
-        notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+        strained = [note for one in keyed for note in strain_notes(one.binding.side, one.strains)]
+        notes = (*notes, *strained, *pushed_note(target, played), *playing_notes(target))
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
     for action, (_, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)
