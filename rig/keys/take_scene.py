@@ -113,6 +113,8 @@ def write_take(
     for target, keyed in hands:
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
+        if take.recipe.align != "off" and not any(one.wrist for one in keyed):
+            notes = (*notes, "the capture was aligned, and only the fingers are driven: drive Wrist or Arm to see that")
         strained = [note for one in keyed for note in strain_notes(one.binding.side, one.strains)]
         notes = (*notes, *strained, *pushed_note(target, played), *playing_notes(target))
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
