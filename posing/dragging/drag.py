@@ -153,7 +153,7 @@ class Drag:
         return self.solver.step(problem, replace(last, pose=pose, objectives=(), followed=None))
 
     def reached(self, step: DragStep, goal: Floats, along: Floats) -> Floats:
-        """The goal (3,) m in the world of a step with any depth, at the dragged point's depth; or that point, if off it."""
+        """The goal (3,) m in the world of a step with any depth, at the dragged point's depth; or that point."""
         point: Floats = joint_position(step.pose, self.joint)[0]
         if step.followed is not None:
             return point
