@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
-    """Solve the capture and key the hand, in a new action or in the take that it plays. Other actions are not changed"""
+    """Solve the capture and key the hand in a new action, or in the take that it plays. No other action changes"""
 
     bl_idname = "knuckle.solve"
     bl_label = "Solve"

@@ -68,7 +68,7 @@ def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
     """
     bones = armature.data.bones
     wrist = bones[found.bones["wrist"]]
-    arm = arm_ending_at(armature, found, wrist)
+    arm = arm_ending_at(armature, found.bones, wrist)
     if arm is None:
         return None
     above = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]

@@ -82,7 +82,7 @@ class CarriedWrist:
 def arm_above_hand(armature: "Object", found: FoundHand) -> ArmAbove | None:
     """Return the arm above a hand, whether keys move it or it follows the wrist's control; None if there is none."""
     bones, wrist = armature.data.bones, found.bones["wrist"]
-    arm = arm_ending_at(armature, found, bones[wrist])
+    arm = arm_ending_at(armature, found.bones, bones[wrist])
     follows = arm is None
     if arm is None:
         arm, wrist = arm_following(armature, found), found.carrier or wrist
