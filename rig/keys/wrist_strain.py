@@ -22,7 +22,10 @@ LEAST_SHORT = 0.005
 """m by which an arm may miss the wrist before it is told."""
 ELBOWS = 36
 """Directions in which an elbow is tried that a rig's own IK places."""
-REMEDY = "align the capture to the character, or drive the fingers only"
+NOT_ALIGNED = "align the capture to the character, or drive the fingers only"
+"""The remedy for a capture that stands where it was recorded,"""
+MOVED_AWAY = "align the capture in another way, or drive the fingers only"
+"""and for one that was placed: performer and character move differently, or do not stand in the same way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +140,7 @@ def _units(vectors: Floats) -> Floats:
     return units
 
 
-def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str = REMEDY) -> tuple[str, ...]:
+def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple[str, ...]:
     """Return a sentence each on frames in which a wrist bends, or an arm should reach, farther than a person's."""
     if not pieces:
         return ()
