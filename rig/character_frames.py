@@ -58,7 +58,7 @@ def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
 
 
 def _place(name: str) -> Floats:
-    obj = bpy.context.scene.objects.get(name)
+    obj: Object | None = bpy.context.scene.objects.get(name)
     if obj is None:
         raise RigError(f"there is no object '{name}' in scene '{bpy.context.scene.name}' to align to")
     return np.array(obj.matrix_world.translation)
