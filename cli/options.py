@@ -11,6 +11,7 @@ from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
 from ..pipeline.capture_transform import CaptureTransform
 from ..pipeline.recipe import (
+    ALIGNS,
     ANGLES,
     DRIVES,
     HANDS,
@@ -215,6 +216,18 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
     )
     parser.add_argument(
+        "--align",
+        choices=ALIGNS,
+        help="place the capture at the rig, with --drive wrist or arm: its hands begin where the rig's are in the "
+        "current pose or at rest, by the forearms if it shows the elbows, or by two points",
+    )
+    parser.add_argument(
+        "--align-points",
+        nargs=2,
+        metavar=("WRIST", "TOWARDS"),
+        help="objects in the rig's file for --align points: where the wrist begins, and where the fingers point",
+    )
+    parser.add_argument(
         "--digits", nargs="+", choices=DIGITS, help="digits to key; unless all are, wrist and arm stay; by default all"
     )
     parser.add_argument(
@@ -330,6 +343,8 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
                 "rig",
                 "armature",
                 "drive",
+                "align",
+                "align_points",
                 "digits",
                 "into",
                 "blend_in",

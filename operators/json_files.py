@@ -189,6 +189,7 @@ class KNUCKLE_OT_forget(bpy.types.Operator):
         items=[
             ("performer", "Performer", "Clear the performer's measurements, and measure the performer on the capture"),
             ("marker_map", "Marker Map", "Clear the marker map, and use the marker set that fits"),
+            ("align", "Align", "Leave the markers where they are when the capture is solved"),
             ("rig_file", "Target", "Clear the recipe's target, and use the one that is chosen in the panel"),
         ],
         options={"SKIP_SAVE"},

@@ -17,6 +17,7 @@ from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
 from ..rig.keys.take_scene import new_hand
+from ..rig.keys.wrist_strain import strain_notes
 from ..rig.posing import apply_pose
 from ..rig.posing.rig_hand import RigHand
 
@@ -95,6 +96,17 @@ class LiveRigs:
     def posed(self) -> dict[str, RigHand]:
         """Return the posed hands by name."""
         return {name: posed for name, posed in self._posed.items() if posed is not None}
+
+    def strains(self) -> list[str]:
+        """Return a sentence on each hand whose wrist is posed as no person's is in the frame that is shown."""
+        movers = [posed.mover for posed in self.posed().values() if posed.mover is not None]
+        remedy = "press Recenter, or drive the fingers only"
+        return [
+            note
+            for mover in movers
+            if mover.strain is not None
+            for note in strain_notes(mover.keyed.binding.side, [mover.strain], remedy)
+        ]
 
     def rest_transform(self, hand: str) -> Floats | None:
         """T_world_wrist (4, 4) at rest of the rig's hand that a hand drives; None if it drives none."""

@@ -3,6 +3,7 @@
 Blender's own presets are Python files that it runs. These are JSON, so that presets of strangers cannot run code.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..errors import KnuckleError, RecipeError
 from ..files import write_json
+from ..pipeline.capture_transform import NO_TRANSFORM
 from ..pipeline.recipe import from_dict, read_json, to_dict
 from .reports import tell
-from .scene_recipe import apply_recipe, recipe_for
+from .scene_recipe import apply_recipe, recipe_for, recipe_of
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -24,8 +26,8 @@ SUBFOLDER = "knuckle"
 SUFFIX = ".json"
 OF_ONE_CAPTURE = {
     *("landmarks", "angle_of_view", "hand_length"),
-    *("capture", "unit", "up", "start", "end", "subject", "mirror", "markers", "performer"),
-    *("rig", "armature", "mappings"),
+    *("capture", "unit", "up", "rate", "animation", "start", "end", "subject", "mirror", "markers", "performer"),
+    *("rig", "armature", "mappings", "transform", "align", "align_points"),
 }
 """The fields of recipes that presets leave as they are."""
 _PUNCTUATION = str.maketrans(dict.fromkeys(" !@#$%^&*(){}:\";'[]<>,.\\/?", "_"))
@@ -45,7 +47,8 @@ def apply_preset(preset: Any, scene: "Scene", where: str) -> None:
     """
     if not isinstance(preset, dict) or OF_ONE_CAPTURE & preset.keys():
         raise RecipeError(f"{where}: not a preset, expected settings saved by Knuckle as one")
-    kept = to_dict(recipe_for(scene, scene.knuckle.capture))
+    placed = recipe_of(scene).transform if scene.knuckle.capture else NO_TRANSFORM
+    kept = to_dict(replace(recipe_for(scene, scene.knuckle.capture), transform=placed))
     own = {name: value for name, value in kept.items() if name in OF_ONE_CAPTURE}
     apply_recipe(from_dict({**preset, **own}, where), scene, where)
     if "fps" not in preset:

@@ -32,7 +32,7 @@ def unit_property() -> Any:
 def up_property() -> Any:
     """Make the property that overrides a file's up axis."""
     return EnumProperty(
-        name="Up",
+        name="Up Axis",
         description="Which axis of the file points up",
         items=[("auto", "Auto", "As the file says; otherwise the usual axis of its format")]
         + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],

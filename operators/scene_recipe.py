@@ -91,6 +91,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         armature=chosen.rig_armature or None,
         mappings=_decoded(chosen.rig_mappings, "rig's mappings"),
         drive=chosen.drive,
+        **_alignment(chosen.align),
         digits=None if chosen.digits == set(DIGITS) else [digit for digit in DIGITS if digit in chosen.digits],
         into=chosen.into,
         blend_in=chosen.blend_in,
@@ -100,6 +101,16 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         keep_scale=chosen.keep_scale,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
+
+
+def _alignment(kept: str) -> dict[str, Any]:
+    """Return the recipe's alignment that a scene keeps until it is solved. Raises RecipeError for other JSON."""
+    data = _decoded(kept, "alignment")
+    if data is None:
+        return {}
+    align, points = data if isinstance(data, list) and len(data) == 2 else (data, None)
+    read = from_dict({"capture": "", "align": align, "align_points": points}, "the scene")
+    return {"align": read.align, "align_points": read.align_points}
 
 
 def performer_of(scene: "Scene") -> Any:
@@ -171,6 +182,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "armature": ("rig_armature", recipe.armature or ""),
         "mappings": ("rig_mappings", _encoded(recipe.mappings)),
         "drive": ("drive", recipe.drive),
+        "align": ("align", "" if recipe.align == "off" else json.dumps([recipe.align, recipe.align_points])),
         "digits": ("digits", set(recipe.digits or DIGITS)),
         "into": ("into", recipe.into),
         "blend_in": ("blend_in", recipe.blend_in),

@@ -281,6 +281,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         description="Hand mappings of that armature, as JSON",
         options=NOT_ANIMATED,
     )
+    align: StringProperty(
+        name="Align",
+        description="How a recipe places the capture at the character when it is solved next, as JSON",
+        options=NOT_ANIMATED,
+    )
     transform: StringProperty(
         name="Transform",
         description="Where a loaded recipe has a capture that is not imported yet, as JSON",

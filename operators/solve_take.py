@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
-    """Solve the capture and key the hand in a new action. Other actions are not changed"""
+    """Solve the capture and key the hand in a new action, or in the take that it plays. No other action changes"""
 
     bl_idname = "knuckle.solve"
     bl_label = "Solve"
@@ -84,6 +84,10 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
             tell(self, "INFO", told)
         shown = markers_of_take(context, take)
+        if take.recipe.align != "off":
+            # The markers stand there now; what is solved next goes with them.
+            markers_object.set_transform(shown, take.recipe.transform, mirror=take.recipe.mirror)
+            scene.knuckle.align = ""
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]

@@ -9,7 +9,7 @@ from ..hand.joints import SIDES
 from ..operators.json_files import result_armature
 from ..operators.preferences import UNITS, preferences
 from ..rig.keys.take_report import report_of
-from .text_format import DIGIT_NAMES, figure, line, pair, paragraph
+from .text_format import DIGIT_NAMES, figure, heading, line, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -110,13 +110,11 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     digits = rig.get("digits") if isinstance(rig, dict) else None
     columns = RIG_COLUMNS.get(rig["keep"] if isinstance(rig, dict) and "keep" in rig else "", HAND_COLUMNS)
     on_rig = isinstance(digits, dict) and columns is not HAND_COLUMNS
-    row = layout.row()
-    row.label(text=f"{side.capitalize()} Hand" + (" of Target" if on_rig else ""), icon="VIEW_PAN")
-    right = row.row()
-    right.alignment = "RIGHT"
-    right.label(text=f"{UNITS[preferences().length_unit][1]}, mean / max")
+    layout.label(text=f"{side.capitalize()} Hand" + (" of Target" if on_rig else ""), icon="VIEW_PAN")
     graded = GRADED[rig["keep"]] if on_rig else None
-    _errors(layout.column(align=True), columns, digits if on_rig else hand["fingers"], graded)
+    table = layout.column(align=True)
+    pair(table, "Mean / Max", UNITS[preferences().length_unit][1])
+    _errors(table, columns, digits if on_rig else hand["fingers"], graded)
     column = layout.column(align=True)
     if hand.get("limited_bones"):
         pair(column, "Bone Limits", f"{hand['limited_bones']} bones")
@@ -135,10 +133,10 @@ def grade(found: Any, columns: tuple[Column, ...], graded: tuple[Column, ...] | 
 
 
 def _errors(
-    layout: "UILayout", columns: tuple[Column, ...], digits: dict[str, Any], graded: tuple[Column, ...] | None
+    layout: "UILayout", columns: tuple[Column, Column], digits: dict[str, Any], graded: tuple[Column, ...] | None
 ) -> None:
     """Draw a row for each digit; graded: see grade."""
-    line(layout, "", *(column.title for column in columns), icon="BLANK1")
+    heading(layout, columns[0].title, columns[1].title)
     for digit, name in DIGIT_NAMES.items():
         found = digits.get(digit)
         texts = [column.text(found.get(column.key) if isinstance(found, dict) else None) for column in columns]

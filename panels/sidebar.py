@@ -178,6 +178,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
                 paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
             if chosen.drive in ("wrist", "arm"):
                 layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
+            if chosen.align:
+                _stored(layout, "Align to Character", "when solved", "align")
             layout.prop(chosen, "keep")
             if chosen.keep != "directions":
                 layout.row().prop(chosen, "keep_scale", expand=True)

@@ -15,6 +15,8 @@ DIGIT_NAMES = {
 }
 
 
+NAMES_WITH_ICON = 0.32
+"""Part of a table's width that names with icons take."""
 MIN_CONFIDENCE = 0.6
 """Confidence below which a digit is marked: another mapping fits nearly as well, or names and shape disagree."""
 
@@ -54,9 +56,18 @@ def figure(figures: Any, name: str, factor: float = 1.0) -> str:
     return f"{factor * value:.2f}" if abs(factor * value) < 9.995 else f"{factor * value:.1f}"
 
 
+def heading(layout: "UILayout", first: str, second: str) -> None:
+    """Draw the titles of two columns of `line` with icons; the first one reaches over the names."""
+    row = layout.split(factor=(1 + NAMES_WITH_ICON) / 2, align=True)
+    for text in (first, second):
+        cell = row.row()
+        cell.alignment = "RIGHT"
+        cell.label(text=text)
+
+
 def line(layout: "UILayout", *cells: str, icon: Any = "NONE") -> None:
     """Draw a row of a table: a name on the left, with an icon if given, and cells of equal width to its right."""
-    row = layout.split(factor=0.24 if icon == "NONE" else 0.32, align=True)
+    row = layout.split(factor=0.24 if icon == "NONE" else NAMES_WITH_ICON, align=True)
     row.label(text=cells[0], icon=icon)
     rest = row.split(factor=1 / len(cells[1:]), align=True)
     for cell in cells[1:]:

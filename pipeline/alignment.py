@@ -1,20 +1,23 @@
 """Place the performer at a character: the transform of the capture that brings its hands to the character's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MarkerMapError
+from ..capture.markers import Markers
+from ..errors import MarkerMapError, RecipeError, RigError
 from ..hand import mirror
 from ..hand import rotations as rot
 from ..hand.joints import Side
 from ..hand.marker_sets import side_in_name
-from .take import SolvedHand, Take
+from ..hand.similarity import factor_and_rotation
+from .capture_transform import CaptureTransform, transform_of
+from .recipe import Recipe
+from .rig_constraints import Frames, Rig
+from .take import SolvedHand
 
 Floats = NDArray[np.float64]
-Frames = dict[Side, Floats]
-"""Side -> a frame (4, 4) of a hand in the scene."""
 
 LEVER = 0.1
 """m, how far from the wrist the points are by which rotations are weighed against distances."""
@@ -36,14 +39,42 @@ def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -
     return rot.fit_rigid(own, theirs, np.ones(len(own)))
 
 
-def wrist_frames(take: Take) -> Frames:
-    """Return T_scene_wrist of each hand in the first frame in which it is seen."""
-    return {hand.side: hand.pose.root[first_seen(hand)] for hand in take.hands}
+def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Rig | None) -> CaptureTransform:
+    """Return the transform of a capture whose hands then begin where a rig's are, as the recipe's `align` says.
+
+    hands: solved where they were recorded; the recipe's scale is kept. Raises RecipeError without a rig, RigError if
+    the rig has none of the hands or not what they are aligned by, and MarkerMapError if no elbow was captured.
+    """
+    if rig is None:
+        raise RecipeError(
+            f"align is '{recipe.align}' and there is no character to align to: choose a rig, or leave it off"
+        )
+    scaled = CaptureTransform(scale=recipe.transform.scale).matrix()
+    captured = captured_frames(recipe, hands, markers, scaled)
+    character = rig.frames_to_align(recipe.align, recipe.align_points, hands)
+    if not captured.keys() & character.keys():
+        raise RigError(
+            f"the rig has no {' and no '.join(captured)} hand to align to: choose that hand, mirror the take, or "
+            "choose another armature"
+        )
+    return transform_of(aligned(captured, character) @ scaled, "the alignment")
 
 
-def forearm_frames(take: Take) -> Frames:
-    """Return the forearms' frames where the wrists' are, see forearm_frame. Raises MarkerMapError as _elbow does."""
-    return {hand.side: forearm_frame(_elbow(take, hand), hand.pose.root[first_seen(hand)]) for hand in take.hands}
+def captured_frames(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, matrix: Floats) -> Frames:
+    """Return what of a capture comes to the character: wrists, or forearms where the wrists are.
+
+    Each is (4, 4) in the first frame in which its hand is seen, of a capture moved by a similarity `matrix` (4, 4).
+    Raises MarkerMapError as _elbow does.
+    """
+    factor, rotation = factor_and_rotation(matrix)
+    frames: Frames = {}
+    for hand in hands:
+        frame = np.array(hand.pose.root[first_seen(hand)])
+        if recipe.align == "forearms":
+            frame = forearm_frame(_elbow(recipe, markers, hand), frame)
+        frame[:3, :3], frame[:3, 3] = rotation @ frame[:3, :3], factor * rotation @ frame[:3, 3] + matrix[:3, 3]
+        frames[hand.side] = frame
+    return frames
 
 
 def forearm_frame(elbow: Floats, wrist: Floats) -> Floats:
@@ -66,21 +97,20 @@ def first_seen(hand: SolvedHand) -> int:
     return int((~hand.predicted[:, 0]).argmax())
 
 
-def _elbow(take: Take, hand: SolvedHand) -> Floats:
-    """Return where the elbow (3,) is in the scene in the first frame of a hand.
+def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
+    """Return where the elbow (3,) was recorded, mirrored if the recipe says so, in the first frame of a hand.
 
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """
-    side, signs = (mirror.other_side(hand.side), mirror.POINT_SIGNS) if take.recipe.mirror else (hand.side, 1.0)
-    for column, name in enumerate(take.markers.names):
-        point = take.markers.positions[first_seen(hand), column]
+    side, signs = (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
+    for column, name in enumerate(markers.names):
+        point = markers.positions[first_seen(hand), column]
         if _is_elbow(name, side) and np.isfinite(point).all():
-            matrix = take.recipe.transform.matrix()
-            placed: Floats = matrix[:3, :3] @ (signs * point) + matrix[:3, 3]
-            return placed
+            elbow: Floats = signs * point
+            return elbow
     raise MarkerMapError(
-        f"{take.markers.source}: no marker at the {side} elbow is seen, expected one whose label says elbow or "
-        "forearm: align by another method"
+        f"{markers.source}: no marker at the {side} elbow is seen, expected one whose label says elbow or forearm: "
+        "align by another method"
     )
 
 

@@ -24,6 +24,7 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
+from .alignment import align
 from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
@@ -103,6 +104,8 @@ class SolveJob:
             solved.append((yield from part_of(begin, end, "", _solve_hand(measured, markers, smoothed, methods))))
         if recipe.mirror:
             solved = [_mirror_hand(hand) for hand in reversed(solved)]
+        if recipe.align != "off":
+            recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
         if recipe.transform != NO_TRANSFORM:
             solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
         for number, hand in enumerate(solved):

@@ -39,6 +39,9 @@ ANGLES: tuple[AnglesChoice, ...] = get_args(AnglesChoice)
 DriveChoice = Literal["auto", "fingers", "wrist", "arm"]
 DRIVES: tuple[DriveChoice, ...] = get_args(DriveChoice)
 
+AlignChoice = Literal["off", "pose", "rest", "forearms", "points"]
+ALIGNS: tuple[AlignChoice, ...] = get_args(AlignChoice)
+
 IntoChoice = Literal["new", "this"]
 INTOS: tuple[IntoChoice, ...] = get_args(IntoChoice)
 
@@ -116,6 +119,11 @@ class Recipe:
     drive: DriveChoice = "auto"
     """What the capture moves: the `fingers` alone, the hand with its `wrist`, or also the `arm`, so that the wrist is
     where it was recorded. `auto` moves the fingers of a hand on an arm, and the wrist of a hand without one."""
+    align: AlignChoice = "off"
+    """Place the capture, by its location and rotation, at the rig: its hands begin where the rig's are in the current
+    `pose` or at `rest`, by the `forearms` if it shows the elbows, or by two `points`."""
+    align_points: list[str] | None = None
+    """Names of two objects in the rig's file: where the wrist begins, and where the fingers point."""
     digits: list[str] | None = None
     """Digits to key, such as `thumb` and `index-finger`; null keys all. Unless all are keyed, wrist and arm stay."""
     into: IntoChoice = "new"
@@ -140,6 +148,12 @@ class Recipe:
         _check_choice("labels", self.labels, LABELS)
         _check_choice("angles", self.angles, ANGLES)
         _check_choice("drive", self.drive, DRIVES)
+        _check_choice("align", self.align, ALIGNS)
+        if (self.align == "points") != (self.align_points is not None) or len(self.align_points or "12") != 2:
+            raise RecipeError(
+                f"align is '{self.align}' and align_points is {self.align_points}, expected the names of two objects "
+                "with 'points', and none without"
+            )
         _check_choice("markers_on", self.markers_on, MARKERS_ON)
         _check_choice("into", self.into, INTOS)
         _check_choice("keep", self.keep, KEEPS)

@@ -1,7 +1,11 @@
 """The rig that a job drives: its limits and proportions, and solved poses retargeted to its hands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..hand import mirror
 from ..hand.generators import Progress, Steps
@@ -12,8 +16,12 @@ from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from .performer import Performer
-from .recipe import Recipe
+from .recipe import AlignChoice, Recipe
 from .retarget import RestHand, RetargetedHand, RetargetMode, build_character, retarget
+from .take import SolvedHand
+
+Frames = dict[Side, NDArray[np.float64]]
+"""Side -> a frame (4, 4) of a hand in the scene."""
 
 
 class Rig(Protocol):
@@ -25,6 +33,10 @@ class Rig(Protocol):
 
     def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return the rig's hand of this side, with or without its own limits; None if it has no such hand."""
+        ...
+
+    def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
+        """Return where the rig's hands or forearms are to which solved hands are aligned; points: names of objects."""
         ...
 
 

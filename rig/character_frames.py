@@ -1,5 +1,6 @@
 """Where the hands and forearms of a character are, to place a performer at them."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import bpy
@@ -8,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand import rotations as rot
-from ..pipeline.alignment import Frames, forearm_frame, pointing
-from ..pipeline.take import Take
+from ..pipeline.alignment import forearm_frame, pointing
+from ..pipeline.rig_constraints import Frames
+from ..pipeline.take import SolvedHand
 from .armature_hands import FoundHand, find_hands
 from .binding import RigBinding
 from .bound_hand import bound_hand
@@ -22,16 +24,16 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def wrists(armature: "Object", take: Take, *, at_rest: bool) -> Frames:
-    """Return T_scene_wrist (4, 4) of a rig's hands that a take has, at rest or as evaluated on the scene's frame."""
-    frames = _resting if at_rest else _posed
-    return {binding.side: frames(armature, binding) for _, binding in _bound(armature, take)}
+def wrist_frame(armature: "Object", solved: SolvedHand, *, at_rest: bool) -> Frames:
+    """Return T_scene_wrist (4, 4) of a rig's hand, at rest or as evaluated on the scene's frame; empty without it."""
+    frame = _resting if at_rest else _posed
+    return {binding.side: frame(armature, binding) for _, binding in _bound(armature, solved)}
 
 
-def forearms(armature: "Object", take: Take) -> Frames:
-    """Return the frames (4, 4) of the forearms above them as evaluated on the scene's frame. Raises RigError."""
+def forearm_frame_of(armature: "Object", solved: SolvedHand) -> Frames:
+    """Return the frame (4, 4) of the forearm above it as evaluated on the scene's frame. Raises RigError."""
     frames: Frames = {}
-    for found, binding in _bound(armature, take):
+    for found, binding in _bound(armature, solved):
         arm = arm_of(armature, found)
         if arm is None:
             raise RigError(
@@ -41,24 +43,30 @@ def forearms(armature: "Object", take: Take) -> Frames:
     return frames
 
 
-def between_points(take: Take, start: "Object", end: "Object") -> Frames:
-    """Return the frame (4, 4) of a wrist at an object that points to another. Raises RigError for two hands."""
-    if len(take.hands) > 1:
+def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
+    """Return the frame (4, 4) of a wrist at an object that points to another.
+
+    names: of both objects. Raises RigError for two hands, and for objects that are not there or in the same place.
+    """
+    if len(hands) > 1:
         raise RigError("two hands are captured, two points align one: choose the hand")
-    first, last = (np.array(obj.matrix_world.translation) for obj in (start, end))
+    first, last = (_place(name) for name in names)
     if np.linalg.norm(last - first) < 1e-6:
-        raise RigError(f"'{start.name}' and '{end.name}' are in the same place, expected two points apart")
-    (hand,) = take.hands
+        raise RigError(f"'{names[0]}' and '{names[1]}' are in the same place, expected two points apart")
+    (hand,) = hands
     return {hand.side: pointing(hand.pose.root[0], first, last - first)}
 
 
-def _bound(armature: "Object", take: Take) -> list[tuple[FoundHand, RigBinding]]:
-    found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
-    return [
-        (found[solved.side], bound_hand(armature, found[solved.side], solved.hand, limited=False))
-        for solved in take.hands
-        if solved.side in found
-    ]
+def _place(name: str) -> Floats:
+    obj: Object | None = bpy.context.scene.objects.get(name)
+    if obj is None:
+        raise RigError(f"there is no object '{name}' in scene '{bpy.context.scene.name}' to align to")
+    return np.array(obj.matrix_world.translation)
+
+
+def _bound(armature: "Object", solved: SolvedHand) -> list[tuple[FoundHand, RigBinding]]:
+    found = [hand for hand in find_hands(armature, [solved.side]) if hand.side == solved.side]
+    return [(hand, bound_hand(armature, hand, solved.hand, limited=False)) for hand in found]
 
 
 def _resting(armature: "Object", binding: RigBinding) -> Floats:

@@ -68,7 +68,7 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             binding = replace(keyed.binding, armature=armature.name)
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
-            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose))
+            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose, strains=[]))
             marks = take.predicted.get(hand, np.zeros(len(times), bool))[before]
             predicted.setdefault(armature, {})[binding.side] = np.repeat(marks[:, None], len(JOINTS), axis=1)
     for number, (armature, keyed_hands) in enumerate(armatures.items()):

@@ -1,5 +1,6 @@
 """A job's interface to the armature that it drives: implements pipeline/rig_constraints.py: Rig."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,14 @@ from ..errors import RigError
 from ..hand.joints import Side
 from ..hand.limits import RigLimits
 from ..hand.model import HandModel
+from ..pipeline.recipe import AlignChoice
 from ..pipeline.retarget import RestHand
+from ..pipeline.rig_constraints import Frames
+from ..pipeline.take import SolvedHand
 from .armature_hands import FoundHand, find_hands, hands_and_problems
 from .binding import RigBinding, joint_points, points_to_world
 from .bound_hand import bound_hand
+from .character_frames import between_points, forearm_frame_of, wrist_frame
 from .keys.keyed_tips import KeyedTips
 from .limits.rig_limits import armature_limits
 from .linked import ObjectName
@@ -44,6 +49,19 @@ class RigQuery:
     def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
         return rest_hand_of_side(self._with_hand(hand.side), hand, limited)
+
+    def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
+        """Return where its hands or forearms are, see pipeline.alignment. Raises RigError as character_frames does."""
+        if points is not None:
+            return between_points(hands, points)
+        frames: Frames = {}
+        for solved in hands:
+            armature = self._with_hand(solved.side)
+            if align == "forearms":
+                frames |= forearm_frame_of(armature, solved)
+            else:
+                frames |= wrist_frame(armature, solved, at_rest=align == "rest")
+        return frames
 
     def _with_hand(self, side: Side) -> "Object":
         """Return the armature that has a hand of this side, the first of all if none has."""

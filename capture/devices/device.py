@@ -13,7 +13,7 @@ class Device:
     """A kind of device or program that streams hands."""
 
     name: str
-    """Display name: 'VMC protocol'."""
+    """Display name: 'VMC Protocol'."""
     about: str
     """A phrase that says which programs and hardware use it."""
     port: int

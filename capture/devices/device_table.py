@@ -18,7 +18,7 @@ from .device import Device
 
 DEVICES: dict[str, Device] = {
     "vmc": Device(
-        name="VMC protocol",
+        name="VMC Protocol",
         about="VTuber and VR programs, and most that follow hands by a webcam",
         port=39539,
         connects=False,
@@ -74,7 +74,7 @@ DEVICES: dict[str, Device] = {
         opens_page=True,
     ),
     "landmarks": Device(
-        name="Camera landmarks",
+        name="Camera Landmarks",
         about="scripts and programs that send MediaPipe's world landmarks as JSON",
         port=9001,
         connects=False,
@@ -101,7 +101,7 @@ DEVICES: dict[str, Device] = {
         sender=QuestTcpSender,
     ),
     "webxr": Device(
-        name="WebXR page",
+        name="WebXR Page",
         about="any headset's browser, on a page that Knuckle serves",
         port=8765,
         connects=False,

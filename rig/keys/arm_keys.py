@@ -58,7 +58,7 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
     effect on it.
     """
     wrist = armature.data.bones[found.bones["wrist"]]
-    if arm := arm_ending_at(armature, found, wrist):
+    if arm := arm_ending_at(armature, found.bones, wrist):
         _check_rotates(armature, wrist, arm)
         return arm
     if not arm_following(armature, found):
@@ -77,14 +77,15 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
 
 def arm_of(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm above a hand, whether keys move it or it follows the wrist's control; None if there is none."""
-    return arm_ending_at(armature, found, armature.data.bones[found.bones["wrist"]]) or arm_following(armature, found)
+    wrist = armature.data.bones[found.bones["wrist"]]
+    return arm_ending_at(armature, found.bones, wrist) or arm_following(armature, found)
 
 
 def arm_following(armature: "Object", found: FoundHand) -> ArmBones | None:
     """Return the arm that follows the wrist's control, as one in IK does; None if there is none."""
     if found.carrier is None or found.carrier == found.bones["wrist"]:
         return None
-    return arm_ending_at(armature, found, armature.data.bones[found.carrier])
+    return arm_ending_at(armature, found.bones, armature.data.bones[found.carrier])
 
 
 def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
@@ -101,17 +102,17 @@ def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
         raise problem
 
 
-def arm_ending_at(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
-    """Return the arm that ends at the bone `wrist`."""
+def arm_ending_at(armature: "Object", hand: Mapping[str, str], wrist: "Bone") -> ArmBones | None:
+    """Return the arm that ends at the bone `wrist`; hand: joint -> its bone."""
     chain = [wrist, *wrist.parent_recursive]
     heads = np.array([bone.head_local for bone in chain])
-    rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in chain])
+    rows = arm_above(heads, _hand_length(armature, hand), [arm_part(bone.name) for bone in chain])
     return ArmBones(chain[rows[1]].name, chain[rows[0]].name) if rows else None
 
 
-def _hand_length(armature: "Object", found: FoundHand) -> float:
+def _hand_length(armature: "Object", hand: Mapping[str, str]) -> float:
     """Return the length from the wrist to the tip of the longest digit, along its joints."""
-    points = joint_points(armature, found.bones)
+    points = joint_points(armature, hand)
     digits = ([JOINT_INDEX["wrist"], *map(JOINT_INDEX.__getitem__, joints)] for joints in DIGIT_JOINTS.values())
     chains = [points[digit][np.isfinite(points[digit]).all(axis=-1)] for digit in digits]
     return max(float(np.linalg.norm(np.diff(chain, axis=0), axis=-1).sum()) for chain in chains)

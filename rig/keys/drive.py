@@ -12,6 +12,7 @@ from ..binding import RigBinding
 from .arm_keys import check_arms, find_arm
 from .forearm_twist import find_forearm
 from .hand_motion import WRIST, KeyedHand
+from .wrist_strain import arm_above_hand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +42,7 @@ def driven(
     does not allow that.
     """
     some = digits is not None and not set(DIGITS) <= set(digits)
+    keyed = keyed if found is None else replace(keyed, above=arm_above_hand(armature, found))
     if drive == "arm" and found is not None and not some:
         return with_forearm(armature, found, with_arm(armature, found, keyed))
     follows = digits_follow_wrist(keyed.binding)

@@ -56,6 +56,8 @@ class ForearmMotion:
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     moved: Floats
     """(F, 4, 4) how what hangs on the chain's last bone moved in armature space against the untouched forearm."""
+    beyond: Floats
+    """(F,) rad by which the hand is turned farther than the forearm follows."""
 
 
 def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
@@ -66,7 +68,7 @@ def find_forearm(armature: "Object", found: FoundHand) -> ForearmBones | None:
     """
     bones = armature.data.bones
     wrist = bones[found.bones["wrist"]]
-    arm = arm_ending_at(armature, found, wrist)
+    arm = arm_ending_at(armature, found.bones, wrist)
     if arm is None:
         return None
     above = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
@@ -109,7 +111,7 @@ def twist_forearm(
     axis = _axis(rest, forearm.chain[0], forearm.chain[-1], forearm.chain[-1])
     goal = rot.transformed(np.asarray(np.linalg.inv(world[..., :3, :3]), float), roots[:, :3, :3])
     turned = np.swapaxes(bare[..., :3, :3], -1, -2) @ goal @ binding.rest_to_bone[0, :3, :3]
-    angle = _followed(_twist(turned, axis), _supination(binding, world))
+    angle, beyond = _followed(_twist(turned, axis), _supination(binding, world))
     bases, shown = dict[str, Floats](), 0.0
     for name in forearm.chain[:-1]:
         share = forearm.shares.get(name, shown)
@@ -123,7 +125,7 @@ def twist_forearm(
         shown = share
     moved = _carried_by(forearm, rest, carried, bases) @ np.linalg.inv(carried[forearm.chain[-1]])
     rotations = {name: rot.continuous(rot.from_matrix(bases[name][..., :3, :3])) for name in forearm.shares}
-    return ForearmMotion(rotations, moved)
+    return ForearmMotion(rotations, moved, beyond)
 
 
 def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) -> dict[str, Floats]:
@@ -183,12 +185,15 @@ def _supination(binding: RigBinding, world: Floats) -> Floats:
     return sign
 
 
-def _followed(angle: Floats, supination: Floats) -> Floats:
-    """Return the angles (F,) rad that a forearm follows of a hand's angles (F,) about it."""
+def _followed(angle: Floats, supination: Floats) -> tuple[Floats, Floats]:
+    """Return the angles (F,) rad that a forearm follows of a hand's angles (F,) about it, and by how much it does not.
+
+    The latter is the way (F,) rad to the nearer end of its range.
+    """
     supinated = (supination * angle + PRONATION) % (2 * np.pi) - PRONATION
     ends = [-PRONATION, SUPINATION, 2 * np.pi - PRONATION]
     followed: Floats = supination * np.interp(supinated, ends, [-PRONATION, SUPINATION, -PRONATION])
-    return followed
+    return followed, np.clip(supinated - SUPINATION, 0.0, ends[-1] - supinated)
 
 
 def _twist_bones(armature: "Object", chain: tuple[str, ...], overridden: set[str]) -> dict[str, str]:

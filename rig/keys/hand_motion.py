@@ -20,6 +20,7 @@ from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
 from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
 from .played_action import playing_no_action
+from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -47,6 +48,10 @@ class KeyedHand:
     """The forearm that takes the hand's pronation; None leaves that to the wrist."""
     wrist: bool = True
     """Whether the wrist is keyed. If not, the digits move relative to the wrist, wherever the character has it."""
+    above: ArmAbove | None = None
+    """The arm on which the hand hangs, whether it is keyed or not; None for a lone hand."""
+    strains: list[WristStrain] = field(default_factory=list)
+    """What the keys ask of the wrist and the arm, in pieces, added as the motion is computed."""
 
     @property
     def joints(self) -> tuple[int, ...]:
@@ -103,7 +108,10 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.standing(present, bones, frames[rows])
-        yield [values for mover in movers for values in mover.values(present, mover.pose(rows), world, rests)]
+        piece = [values for mover in movers for values in mover.values(present, mover.pose(rows), world, rests)]
+        for mover in movers:
+            mover.keyed.strains.extend([mover.strain] if mover.strain else [])
+        yield piece
 
 
 def still_there(armature: DataReference) -> "Object":
@@ -156,6 +164,8 @@ class HandMover:
         self.keyed = replace(keyed, binding=replace(binding, location_keyed=location_keyed, limits=limits))
         self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
+        self.strain: WristStrain | None = None
+        """How the wrist and the arm are posed in the frames that were computed last; None if they are not keyed."""
 
     @property
     def evaluated_bones(self) -> list[str]:
@@ -163,7 +173,8 @@ class HandMover:
         between = [name for pair in self._between.values() for name in pair]
         arm, forearm = self.keyed.arm, self.keyed.forearm
         above = (arm.upper,) if arm else forearm.chain if forearm else ()
-        return [*self._outside.values(), *between, *above]
+        followed = self.keyed.above.evaluated_bones if self.keyed.above and self.keyed.wrist else ()
+        return [*self._outside.values(), *between, *above, *followed]
 
     @property
     def is_carried(self) -> bool:
@@ -183,6 +194,7 @@ class HandMover:
         held_rests = {joint: rests[name] for joint, name in self._outside.items()}
         held_rests |= parent_motion.rests_between(armature, self._between, rests)
         arm_rotations: dict[str, Floats] = {}
+        turned = np.zeros(len(pose))
         if keyed.arm:
             arm = self._move_arm(armature, keyed.arm, pose, world, rests)
             held_rests |= {joint: arm.forearm @ rest for joint, rest in self._on_forearm.items()}
@@ -193,11 +205,18 @@ class HandMover:
             twisted = twist_forearm(armature, keyed.forearm, keyed.binding, pose.root, world=world, carried=rests)
             held_rests |= {joint: twisted.moved @ held_rests[joint] for joint in self._on_forearm}
             arm_rotations |= twisted.rotations
+            turned = twisted.beyond
         yield from (BoneValues(name, rotations) for name, rotations in arm_rotations.items())
         if not keyed.wrist:
             at_rest = np.broadcast_to(resting_wrist(keyed.binding, world), pose.root.shape)
             pose = Pose(pose.hand, at_rest, pose.angles)
         motion = transfer(keyed.binding, keyed.hand, pose, world, held_rests, hierarchy=self._hierarchy)
+        if keyed.wrist and keyed.above:
+            placed = keyed.arm is not None or bool(keyed.binding.location_keyed[WRIST])
+            wrist_rest = held_rests.get(WRIST, keyed.binding.bone_rest()[WRIST])
+            goals, rotations = pose.root[:, :3, 3], motion.rotations[:, WRIST]
+            wrist = CarriedWrist(world, rests, wrist_rest, rotations, goals, turned, placed)
+            self.strain = wrist_strain(keyed.above, keyed.binding, wrist)
         yield from _bone_values(keyed, motion.with_offsets(keyed.offsets))
 
     def _move_arm(

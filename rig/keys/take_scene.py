@@ -12,6 +12,7 @@ from ...hand.joints import JOINTS, SIDES
 from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
+from ...pipeline.capture_transform import NO_TRANSFORM
 from ...pipeline.recipe import IntoChoice
 from ...pipeline.take import SolvedHand, Take
 from ..armature_hands import find_hands, hands_and_problems
@@ -31,6 +32,7 @@ from .played_action import played_action
 from .predicted_keys import mark_predicted
 from .spliced_keys import Blend, played_take, splice_keys
 from .take_report import TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of, store_report
+from .wrist_strain import MOVED_AWAY, NOT_ALIGNED, strain_notes
 
 if TYPE_CHECKING:
     from bpy.types import Action, Collection, Object, Scene
@@ -112,7 +114,11 @@ def write_take(
     for target, keyed in hands:
         played = played_action(target)
         actions.append(_key(target, keyed, frames, take, scene))
-        notes = (*notes, *pushed_note(target, played), *playing_notes(target))
+        if take.recipe.align != "off" and not any(one.wrist for one in keyed):
+            notes = (*notes, "the capture was aligned, and only the fingers are driven: drive Wrist or Arm to see that")
+        remedy = NOT_ALIGNED if take.recipe.transform == NO_TRANSFORM else MOVED_AWAY
+        strained = [note for one in keyed for note in strain_notes(one.binding.side, one.strains, remedy)]
+        notes = (*notes, *strained, *pushed_note(target, played), *playing_notes(target))
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
     for action, (_, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)

@@ -15,6 +15,7 @@ from ..armature_data import expect_current_pose, plain_bones
 from ..armature_hands import FoundHand, find_hands
 from ..detection import Bone as PlainBone
 from ..detection import DetectedHand, detect
+from ..keys.arm_keys import arm_ending_at
 from ..mapping import saved_mapping
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+ELBOW = "elbow"
+"""Where the forearm begins: no joint of a hand, but performers are aligned to characters by it."""
 SAME_AXIS_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine; bones of a digit whose next joints are within 20 degrees of the same local axis point along that axis."""
 TAIL_TOLERANCE = 0.1
@@ -33,7 +36,7 @@ class SourceJoint:
     """A joint of a hand on a bone."""
 
     joint: str
-    """WebXR's name."""
+    """WebXR's name, or ELBOW."""
     bone: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """From the bone's head, in its rest frame and the armature's unit; of a tip that has no bone."""
@@ -115,6 +118,9 @@ def _joints(
             chain = [bones[hand.bones[joint]] for joint in joints]
             x, y, z = _tip_offset(chain, tails_known, _last_share(digit, *joints[-2:])).tolist()
             yield SourceJoint(tip, chain[-1].name, (x, y, z))
+    arm = arm_ending_at(armature, hand.bones, bones[hand.carrier or hand.bones["wrist"]])
+    if arm is not None:
+        yield SourceJoint(ELBOW, arm.fore)
 
 
 def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:

@@ -15,14 +15,16 @@ from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.errors import MarkerMapError
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
-from knuckle.pipeline.alignment import forearm_frames
+from knuckle.pipeline.alignment import captured_frames
 from knuckle.pipeline.capture_transform import CaptureTransform
 from knuckle.pipeline.recipe import Recipe
-from knuckle.rig.character_frames import forearms
+from knuckle.rig.character_frames import forearm_frame_of
 from knuckle.rig.keys.arm_keys import arm_of
+from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.markers_object import is_markers, transform_in_scene
 from knuckle.tests.blender.making import evaluated, find_hand, take
 from knuckle.tests.blender.rigs import RIGS
+from knuckle.tests.resources import Folder
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -131,18 +133,17 @@ def test_a_wrist_begins_at_one_point_and_points_to_another() -> None:
 def test_the_captured_forearm_begins_where_the_characters_is() -> None:
     armature, _ = RIGS["MakeHuman"]()
     solved = take(("right",), frames=3)
-    root = solved.hands[0].pose.root[0]
+    root, recipe = solved.hands[0].pose.root[0], replace(solved.recipe, align="forearms")
     elbow = root[:3, 3] + root[:3, :3] @ [0.05, -0.25, 0.02]
     with pytest.raises(MarkerMapError, match="no marker at the right elbow is seen"):
-        forearm_frames(solved)
+        captured_frames(recipe, solved.hands, solved.markers, np.eye(4))
     markers = solved.markers
     positions = np.concatenate([markers.positions, np.repeat(elbow[None, None], 3, axis=0)], axis=1)
     for label in ("RightForeArm", "R_Elbow", "RELB"):
         seen = Markers((*markers.names, label), markers.times, positions, "a.c3d", markers.rate, "m", "C3D")
-        shown = replace(solved, markers=seen)
-        (frame,) = forearm_frames(shown).values()
+        (frame,) = captured_frames(recipe, solved.hands, seen, np.eye(4)).values()
         assert frame[:3, 1] == pytest.approx((root[:3, 3] - elbow) / np.linalg.norm(root[:3, 3] - elbow), abs=1e-9)
-    (theirs,) = forearms(armature, solved).values()
+    (theirs,) = forearm_frame_of(armature, solved.hands[0]).values()
     bones = armature.data.bones
     along = np.array(bones["wrist.R"].head_local) - np.array(bones["lowerarm01.R"].head_local)
     assert theirs[:3, 1] == pytest.approx(along / np.linalg.norm(along), abs=1e-4)
@@ -174,3 +175,72 @@ def test_a_shell_places_hand_and_markers(tmp_path: Path) -> None:
     point = markers.matrix_world @ markers.data.vertices[0].co
     tips = evaluated(hand)[:, :3, 3]
     assert np.linalg.norm(tips - np.array(point), axis=1).min() < 0.02, "markers lie on the hand"
+
+
+def in_a_shell(tmp_path: Path, *options: str) -> tuple[Any, Any]:
+    """Solve the bundled capture onto MakeHuman in a shell; where the right wrist is on frame 1, and the arm's bones."""
+    rig, out = str(Folder("data/rigs").file("makehuman_default.blend")), str(tmp_path / "o.blend")
+    solved = main(["solve", str(DEMO_CAPTURE), "--out", out, "--force", "--end", "3", "--rig", rig, *options])
+    assert solved == 0
+    bpy.context.scene.frame_set(1)
+    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    return armature, evaluated(armature, {"wrist": "wrist.R"})[0]
+
+
+def test_a_shell_aligns_as_the_panel_does(tmp_path: Path) -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    chosen, placed = imported(armature, "wrist"), {}
+    chosen.last = 3
+    for method in ("REST", "POSE"):
+        bpy.ops.knuckle.align_capture(method=method)
+        placed[method] = transform_in_scene(chosen.markers).matrix()
+    for method, expected in placed.items():
+        aligned, wrist = in_a_shell(tmp_path, "--drive", "wrist", "--align", method.lower(), "--fps", "24")
+        shown = transform_in_scene(next(obj for obj in bpy.context.scene.objects if is_markers(obj)))
+        assert np.abs(shown.matrix() - expected).max() < 1e-5
+        rest = np.array(aligned.data.bones["wrist.R"].matrix_local)
+        assert np.abs(wrist[:3, :3] - rest[:3, :3]).max() < 1e-4, "it begins at rest"
+
+
+def test_a_shell_aligns_by_forearms_and_points_of_the_rigs_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, wrist = in_a_shell(tmp_path, "--drive", "arm", "--align", "forearms")
+    aligned = bpy.context.scene.objects
+    armature = next(obj for obj in aligned if obj.type == "ARMATURE")
+    bones = armature.data.bones
+    along = np.array(bones["wrist.R"].head_local) - np.array(bones["lowerarm01.R"].head_local)
+    assert wrist[:3, 3] == pytest.approx(np.array(bones["wrist.R"].head_local), abs=0.02)
+    shown: Any = next(obj for obj in aligned if is_markers(obj))
+    names = list(shown["knuckle_capture"]["names"])
+    places = [np.array(shown.matrix_world @ shown.data.vertices[names.index(name)].co) for name in names]
+    elbow = places[names.index(next(name for name in names if "elbow" in name.lower()))]
+    seen = wrist[:3, 3] - elbow
+    assert seen / np.linalg.norm(seen) == pytest.approx(along / np.linalg.norm(along), abs=0.05)
+    for missing in (["--align", "points"], ["--align-points", "A", "B"]):
+        assert main(["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "p.blend"), *missing]) != 0
+        assert "expected the names of two objects with 'points'" in capsys.readouterr().err
+    rig = str(Folder("data/rigs").file("makehuman_default.blend"))
+    line = ["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "p.blend"), "--rig", rig, "--drive", "arm"]
+    assert main([*line, "--align", "points", "--align-points", "Cup", "Spoon"]) != 0
+    assert "there is no object 'Cup' in scene" in capsys.readouterr().err
+    assert main([*line[:4], "--align", "rest"]) != 0
+    assert "there is no character to align to" in capsys.readouterr().err
+
+
+def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    scene = bpy.context.scene
+    apply_recipe(Recipe(str(DEMO_CAPTURE), align="rest", drive="wrist", end=3, fps=24.0), scene)
+    assert recipe_of(scene).align == "rest"
+    bpy.ops.knuckle.import_capture(filepath=str(DEMO_CAPTURE))
+    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    bpy.ops.knuckle.solve()
+    first = transform_in_scene(scene.knuckle.markers).matrix()
+    assert np.abs(first - np.eye(4)).max() > 0.1 and recipe_of(scene).align == "off"
+    bpy.ops.knuckle.align_capture(method="REST")
+    assert np.abs(transform_in_scene(scene.knuckle.markers).matrix() - first).max() < 1e-5
+    apply_recipe(Recipe(str(DEMO_CAPTURE), align="rest", drive="fingers", end=3, fps=24.0), scene)
+    bpy.ops.knuckle.solve()
+    report = report_of(armature)
+    assert report is not None and any("was aligned, and only the fingers" in note for note in report["warnings"])

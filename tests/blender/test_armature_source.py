@@ -11,8 +11,10 @@ from knuckle.capture import Markers
 from knuckle.errors import KnuckleError
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINTS
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.keys.frame_times import set_scene_rate
+from knuckle.rig.rig_query import RigQuery
 from knuckle.rig.sources.reading import read_capture
 from knuckle.tests.blender.curled import curl
 from knuckle.tests.blender.exporting import evaluated_heads, read
@@ -233,3 +235,22 @@ def test_rotations_are_those_of_the_bones_in_the_world() -> None:
         seen = np.array((armature.matrix_world @ armature.pose.bones[joint].matrix).to_quaternion())
         found = markers.rotations[-1, markers.names.index(f"right:{joint}")]
         assert abs(abs(float(found @ seen)) - 1.0) < 1e-6
+
+
+def test_a_body_brings_its_elbows_by_which_its_hands_are_aligned_to_it() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    wrist = armature.pose.bones["wrist.R"]
+    for frame, turn in ((1, 0.0), (4, 0.3)):
+        wrist.rotation_mode, wrist.rotation_euler = "XYZ", (turn, 0.0, 0.0)
+        wrist.keyframe_insert("rotation_euler", frame=frame)
+    capture = f"armature:{armature.name}"
+    markers = read(capture)
+    for side in "left", "right":
+        elbow = markers.positions[:, markers.names.index(f"{side}:elbow")]
+        bone = armature.data.bones[f"lowerarm01.{side[0].upper()}"]
+        assert np.abs(elbow - np.array(armature.matrix_world @ bone.head_local)).max() < NEAREST
+    job = SolveJob(Recipe(capture, align="forearms"), RigQuery.of(armature), reader=read_capture)
+    run_to_end(job.steps())
+    assert job.take is not None
+    moved_by = job.take.recipe.transform.matrix()
+    assert np.abs(moved_by - np.eye(4)).max() < 0.05, "the performer stands where the character stands, who is the same"

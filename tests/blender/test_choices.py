@@ -97,11 +97,13 @@ def test_a_preset_brings_back_all_settings_but_those_of_the_capture(folder: Path
     before = preset_of(bpy.context.scene)
     assert bpy.ops.knuckle.add_preset(name="My Glove") == {"FINISHED"}
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    settings().capture, settings().subject = TAP, "Anna"
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    settings().markers.location, settings().subject = (1.0, 2.0, 3.0), "Anna"
     fresh = to_dict(recipe_for(bpy.context.scene, TAP))
     assert bpy.ops.knuckle.load_preset(filepath=str(folder / "My_Glove.json")) == {"FINISHED"}
     assert preset_of(bpy.context.scene) == before
     now = to_dict(recipe_for(bpy.context.scene, TAP))
+    assert tuple(settings().markers.location) == (1.0, 2.0, 3.0), "the capture stays where it was placed"
     assert {name: now.get(name) for name in OF_ONE_CAPTURE} == {name: fresh.get(name) for name in OF_ONE_CAPTURE}
 
 

@@ -124,6 +124,8 @@ def solved(screen: "Screen", walk: "walking.Walk") -> Told:
     before = report(screen)
     yield from scrolled(screen, -40)
     yield from scrolled(screen, 10)
+    # What was pressed before is elsewhere now.
+    walk.marks.clear()
     region = screen.region(screen.area(), "UI")
     top = screen.window.height - region.y - region.height
     middle = (region.x + round(0.36 * region.width), top, round(0.28 * region.width), region.height)
@@ -163,7 +165,6 @@ def turn_hand(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walk.press("Align to Character")
     yield from walk.press("Rest Pose")
     yield 1.0
-    walk.marks.clear()
     yield from solved(screen, walk)
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))

@@ -7,10 +7,11 @@ from knuckle.api import joints
 from knuckle.cli.commands import DEMO_CAPTURE, command_parser
 from knuckle.cli.options import recipe_of
 from knuckle.errors import RecipeError
-from knuckle.pipeline.alignment import Frames, aligned
+from knuckle.pipeline.alignment import aligned
 from knuckle.pipeline.capture_transform import CaptureTransform, transform_of
 from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, from_dict, to_dict
+from knuckle.pipeline.rig_constraints import Frames
 
 SOMEWHERE = CaptureTransform((1.0, -0.5, 2.0), (20.0, -35.0, 140.0), 1.5)
 

@@ -1,5 +1,6 @@
 """Takes that drive the other hand: as if the other hand had been recorded."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from knuckle.hand.limits import RigLimits
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import job as pipeline
 from knuckle.pipeline.job import SolveJob
-from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.recipe import AlignChoice, Recipe
 from knuckle.pipeline.retarget import RestHand
-from knuckle.pipeline.take import Take
+from knuckle.pipeline.rig_constraints import Frames
+from knuckle.pipeline.take import SolvedHand, Take
 
 Floats = NDArray[np.float64]
 M = np.diag([-1.0, 1.0, 1.0])
@@ -103,13 +105,19 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
         def rest_hand(self, hand: HandModel, limited: bool) -> RestHand:
             return RestHand(proportions.rest_frames_in_wrist(proportions.adult(hand.side))[:, :3, 3])
 
-    job = SolveJob(replace(TAP, mirror=True), Rig())
+        def frames_to_align(
+            self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]
+        ) -> Frames:
+            return {hand.side: np.eye(4) for hand in hands}
+
+    job = SolveJob(replace(TAP, mirror=True, align="rest"), Rig())
     for _ in job.steps():
         pass
     assert job.take is not None
     assert [hand.side for hand in asked] == ["left"]
     assert job.take.report["hands"]["left"]["limited_bones"] == 3
     (solved,) = job.take.hands
+    assert np.abs(solved.pose.root[0] - np.eye(4)).max() < 1e-9, "it begins where the rig's left hand is"
     assert solved.retargeted is not None and solved.retargeted.pose.hand.side == "left"
     bend = solved.hand.dof("index-finger-phalanx-proximal", "flexion")
     assert bend is not None

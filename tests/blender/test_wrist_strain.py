@@ -1,0 +1,140 @@
+"""What a capture that does not stand at its character asks of wrist and arm is told; what a person can do is not."""
+
+from dataclasses import replace
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Vector
+from numpy.typing import NDArray
+
+from knuckle.hand import proportions
+from knuckle.hand.kinematics import Pose
+from knuckle.pipeline.recipe import DriveChoice
+from knuckle.pipeline.take import Take
+from knuckle.rig import character_frames
+from knuckle.rig.keys.layered_keys import key_above
+from knuckle.rig.keys.take_report import report_of
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
+from knuckle.rig.keys.wrist_strain import WristStrain, arm_above_hand
+from knuckle.rig.posing import apply_pose
+from knuckle.tests.blender.making import find_hand, take
+from knuckle.tests.blender.rigs import rig_with_arms
+
+Floats = NDArray[np.float64]
+Object = bpy.types.Object
+RIGS = ("MakeHuman", "Rigify generated, IK")
+DRIVES: tuple[DriveChoice, ...] = ("wrist", "arm")
+TURNS = [("X", 0.0), ("X", 60.0), ("X", -50.0), ("X", -140.0), ("Z", 80.0), ("Z", -80.0), ("X", 179.0)]
+"""Axis of the hand and degrees: the third is a usual flexion, the last fold the hand back."""
+BEYOND = [False, False, False, True, True, True, True]
+
+
+def placed(armature: Object, drive: DriveChoice, away: Floats | None = None) -> Take:
+    """A take of the left hand that begins where the character's is, and is turned by TURNS; away (3,): moved by m."""
+    solved = take(("left",), frames=len(TURNS), rate=24.0, drive=drive)
+    (start,) = character_frames.wrist_frame(armature, solved.hands[0], at_rest=False).values()
+    roots = np.tile(start, (len(TURNS), 1, 1))
+    for root, (axis, degrees) in zip(roots, TURNS, strict=True):
+        root[:3, :3] = start[:3, :3] @ np.array(Matrix.Rotation(np.deg2rad(degrees), 3, axis))
+        root[:3, 3] += 0.0 if away is None else away
+    (hand,) = solved.hands
+    return replace(solved, hands=(replace(hand, pose=replace(hand.pose, root=roots)),))
+
+
+def strain_of(armature: Object, made: Take) -> WristStrain:
+    """Key a take on the scene's frames from 1, and return what that asks of the wrist."""
+    hands = bind_hands(armature, made)
+    key_above(armature, hands, np.arange(1.0, len(TURNS) + 1), "Take", bpy.context.scene)
+    (strain,) = hands[0].strains
+    return strain
+
+
+def seen(armature: Object) -> tuple[Floats, Floats]:
+    """(F,) rad between forearm and hand, whose direction is its middle finger's knuckle, and (F, 3) the wrist."""
+    found = find_hand(armature, "left")
+    above = arm_above_hand(armature, found)
+    assert above is not None
+    names = (above.bones.fore, found.carrier or found.bones["wrist"], found.bones["middle-finger-phalanx-proximal"])
+    bends, wrists = [], []
+    for frame in range(1, len(TURNS) + 1):
+        bpy.context.scene.frame_set(frame)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        elbow, wrist, knuckle = (np.array(posed.matrix_world @ posed.pose.bones[name].head) for name in names)
+        forearm, hand = (wrist - elbow) / np.linalg.norm(wrist - elbow), knuckle - wrist
+        bends.append(np.arccos(np.clip(forearm @ hand / np.linalg.norm(hand), -1.0, 1.0)))
+        wrists.append(wrist)
+    return np.array(bends), np.array(wrists)
+
+
+@pytest.mark.parametrize(
+    ("name", "drive"),
+    [
+        ("MakeHuman", "wrist"),
+        ("MakeHuman", "arm"),
+        ("Rigify generated, FK", "wrist"),
+        *((RIGS[1], one) for one in DRIVES),
+    ],
+)
+def test_the_bend_is_that_of_the_bones_and_more_than_a_persons_is_marked(name: str, drive: DriveChoice) -> None:
+    armature = rig_with_arms(name)
+    strain = strain_of(armature, placed(armature, drive))
+    bends, _ = seen(armature)
+    if drive == "arm" and name.endswith("IK"):
+        # With the elbow where the wrist bends least; the rig's IK may choose another.
+        assert (np.rad2deg(strain.bend - bends) < 5.0)[bends < 2.0].all()
+    else:
+        assert np.rad2deg(np.abs(strain.bend - bends)).max() < 4.0
+    assert (strain.beyond > 0).tolist() == BEYOND
+    assert strain.short.max() < 1e-3
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_an_arm_that_does_not_reach_is_told_by_how_much(name: str) -> None:
+    armature = rig_with_arms(name)
+    made = placed(armature, "arm", away=np.array([0.5, 0.0, 0.1]))
+    strain = strain_of(armature, made)
+    _, wrists = seen(armature)
+    goals = made.hands[0].pose.root[:, :3, 3]
+    short = np.linalg.norm(goals - wrists, axis=1)
+    if name.endswith("IK"):  # it stretches the arm
+        above = arm_above_hand(armature, find_hand(armature, "left"))
+        assert above is not None
+        length = np.linalg.norm(np.diff(above.joints, axis=0), axis=1).sum()
+        short = np.linalg.norm(goals - np.array(armature.matrix_world @ Vector(above.joints[0])), axis=1) - length
+    assert strain.short == pytest.approx(short, abs=2e-3)
+    assert short.min() > 0.1
+
+
+def told(armature: Object, made: Take) -> list[str]:
+    """What is told of a take's wrist and arm."""
+    scene = bpy.context.scene
+    scene.render.fps = 24
+    write_take(made, armature, scene, scene.collection, TakeTiming())
+    report = report_of(armature)
+    assert report is not None
+    return [note for note in report["warnings"] if "person" in note or "too short" in note]
+
+
+def test_one_sentence_says_what_and_the_remedy() -> None:
+    armature = rig_with_arms("MakeHuman")
+    (note,) = told(armature, placed(armature, "wrist"))
+    assert note.startswith("the left hand bends up to 162° at the wrist")
+    assert (
+        "more than a person's does, in 4 of 7 frames: align the capture to the character, or drive the fingers only"
+        in note
+    )
+    assert told(armature, placed(armature, "fingers")) == []
+    _, short = told(armature, placed(armature, "arm", away=np.array([0.5, 0.0, 0.0])))
+    assert short.startswith("the left arm is up to ") and "cm too short for the captured wrist, in 7 of 7" in short
+
+
+def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
+    armature = rig_with_arms("MakeHuman")
+    hand = proportions.build(proportions.adult("left"))
+    begun = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
+    roots = placed(armature, "wrist").hands[0].pose.root
+    for root, beyond in zip(roots, BEYOND, strict=True):
+        apply_pose.pose([(begun, Pose(hand, root[None], hand.neutral[None]))])
+        assert begun.mover is not None and begun.mover.strain is not None
+        assert bool(begun.mover.strain.beyond[0] > 0) == beyond
