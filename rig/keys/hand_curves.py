@@ -1,0 +1,283 @@
+"""The F-curves of an armature's hand as samples, to be reduced: of takes and of actions that others have made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.cleaning import runs
+from ...errors import RigError
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, digit_of
+from .. import rotation_channels
+from ..armature_hands import FoundHand
+from ..binding import joint_points
+from . import parent_motion
+from .fcurves import SAME_FRAME, curves_of, key_values
+from .nla_layers import TAKE_PROPERTY
+from .predicted_keys import MARKER_SUFFIX
+from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Bone, FCurve, Object, PoseBone
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Curves = dict[str, "dict[int, FCurve]"]
+"""data path -> index -> curve"""
+
+MAX_SAMPLES = 200_000
+"""Frames of an action that are sampled, at most."""
+LEAST_SPAN = 3
+"""Filler keys in a row that keep those at their ends; fewer go where their neighbours do."""
+WRIST_GROUP = "wrist"
+"""The group of the wrist and of the arm above it."""
+KEPT_TYPES = ("EXTREME", "BREAKDOWN")
+"""Types of keys that an animator gives to those that matter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandCurves:
+    """A hand's F-curves and their samples."""
+
+    hand: SampledHand
+    paths: tuple[tuple[str, ...], ...]
+    """For each of its bones the data paths of the channels that are sampled, in their order."""
+
+
+def read_hand_curves(armature: "Object", found: FoundHand) -> tuple[HandCurves | None, list[str]]:
+    """Return the curves of a hand in the action that its armature plays, and which bones are left as they are.
+
+    None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys. Each note is one
+    sentence. Raises RigError for keys that are no numbers and for an action that is too long.
+    """
+    animation = armature.animation_data
+    curves = _curves(animation.action, animation.action_slot)
+    names = _bones_of(armature, found, curves, is_take=bool(animation.action.get(TAKE_PROPERTY)))
+    paths, notes = list[tuple[str, ...]](), list[str]()
+    for name in names:
+        chosen, note = _paths(armature, name, curves)
+        paths.append(chosen)
+        notes += [note] if note else []
+    keyed = [curve for chosen in paths for path in chosen for curve in curves[path].values()]
+    frames = _frames(armature, keyed)
+    if len(frames) < 2:
+        return None, notes
+    bones = list(_sampled(armature, found, names, paths, curves, frames))
+    hand = SampledHand(
+        frames=frames,
+        bones=tuple(bones),
+        points=tuple(_points(armature, found, names, bones)),
+        to_world=np.array(armature.matrix_world, float)[:3, :3],
+        wrist=names.index(found.bones["wrist"]),
+        key_counts=tuple(
+            max((len(curve.keyframe_points) for path in chosen for curve in curves[path].values()), default=0)
+            for chosen in paths
+        ),
+        kept=_kept(armature.animation_data.action, bones, paths, curves, frames),
+    )
+    return HandCurves(hand, tuple(paths)), notes
+
+
+def _curves(action: "Action", slot: object) -> Curves:
+    found: Curves = {}
+    for curve in curves_of(action, slot):
+        found.setdefault(curve.data_path, {})[curve.array_index] = curve
+    return found
+
+
+def _prefix(bone: str) -> str:
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
+
+
+def _bones_of(armature: "Object", found: FoundHand, curves: Curves, *, is_take: bool) -> list[str]:
+    """Return the bones of a hand and, of a take, those that it keys above the wrist and beside the arm, parents first."""
+    bones, own = armature.data.bones, set(found.bones.values())
+    wrist = bones[found.bones["wrist"]]
+    above = {bone.name for bone in wrist.parent_recursive}
+    if is_take:
+        keyed = {bone.name for bone in bones if any(path.startswith(_prefix(bone.name)) for path in curves)}
+        own |= {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in above)}
+    depth = {name: len(bones[name].parent_recursive) for name in own}
+    # The wrist may be a control beside the digits, which follow it by constraints.
+    return sorted(own, key=lambda name: (name not in above and name != wrist.name, depth[name], name))
+
+
+def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ...], str]:
+    """Return the data paths of a bone's channels whose keys can be reduced, and why others cannot."""
+    mode = armature.pose.bones[name].rotation_mode
+    chosen, notes = list[str](), list[str]()
+    for channel in (rotation_channels.channel(mode), "location"):
+        path = _prefix(name) + channel
+        of_path = curves.get(path, {})
+        if not of_path or max(len(curve.keyframe_points) for curve in of_path.values()) < 2:
+            continue
+        _check_finite(armature, name, of_path)
+        reason = _unreducible(of_path, 4 if channel in ("rotation_quaternion", "rotation_axis_angle") else 3)
+        if reason:
+            notes.append(f"bone '{name}' keeps the keys of its {channel.replace('_', ' ')}: {reason}")
+        else:
+            chosen.append(path)
+    return tuple(chosen), "; ".join(notes)
+
+
+def _check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
+    for curve in curves.values():
+        values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            key = int(bad[0]) % (2 * len(curve.keyframe_points)) // 2
+            raise RigError(
+                f"armature '{armature.name}': key {key + 1} of {curve.data_path}[{curve.array_index}] is not a number, "
+                "delete it first"
+            )
+
+
+def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
+    """Return why the keys of a property with `count` channels stay as they are; empty if they can be reduced."""
+    constant = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["CONSTANT"].value
+    if set(curves) != set(range(count)) or not all(len(curve.keyframe_points) for curve in curves.values()):
+        return f"only {len(curves)} of {count} channels have keys, key all"
+    if any(not modifier.mute for curve in curves.values() for modifier in curve.modifiers):
+        return "it has modifiers, bake or remove them"
+    if any(curve.mute for curve in curves.values()):
+        return "it has muted channels, unmute them"
+    if any(curve.extrapolation != "CONSTANT" for curve in curves.values()):
+        return "it goes on with a slope beyond its keys, choose Constant Extrapolation"
+    for curve in curves.values():
+        kinds = np.empty(len(curve.keyframe_points), np.int32)
+        curve.keyframe_points.foreach_get("interpolation", kinds)
+        if (kinds[:-1] == constant).any():
+            return "it has stepped keys, choose another interpolation"
+    return ""
+
+
+def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
+    """Return the frames (F,) that are measured: those of the keys, and the whole ones between them."""
+    keyed = np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)])
+    if not len(keyed):
+        return keyed
+    if np.ptp(keyed) > MAX_SAMPLES:
+        raise RigError(
+            f"armature '{armature.name}' has keys from frame {keyed.min():.0f} to {keyed.max():.0f}, expected at most "
+            f"{MAX_SAMPLES} frames"
+        )
+    frames = np.sort(np.concatenate([keyed, np.arange(np.ceil(keyed.min()), keyed.max() + 1e-6)]))
+    return frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+
+
+def _sampled(
+    armature: "Object",
+    found: FoundHand,
+    names: list[str],
+    paths: "list[tuple[str, ...]]",
+    curves: Curves,
+    frames: Floats,
+) -> "Iterator[SampledBone]":
+    """Yield the bones with the values of their channels on frames (F,)."""
+    digits = {name: digit_of(joint) for joint, name in found.bones.items()}
+    _, rests = parent_motion.standing_now(armature, names)
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    for name, chosen in zip(names, paths, strict=True):
+        bone, values = armature.pose.bones[name], {path: _values(curves[path], frames) for path in chosen}
+        rotation, location = (_prefix(name) + kind for kind in (rotation_channels.channel(bone.rotation_mode), "location"))
+        parent = _parent(armature, found, name, names)
+        relation = rests.get(name, np.array(bone.bone.matrix_local, float))
+        if parent >= 0:
+            relation = np.linalg.inv(np.array(posed[names[parent]].matrix.normalized(), float)) @ relation
+        yield SampledBone(
+            name=name,
+            group=digits.get(name) or WRIST_GROUP,
+            parent=parent,
+            relation=relation,
+            mode=bone.rotation_mode,
+            rotation=_continuous(values[rotation], bone.rotation_mode)
+            if rotation in values
+            else _shown(bone, rotation_channels.channel(bone.rotation_mode)),
+            location=values[location] if location in values else _shown(bone, "location"),
+            location_axes=_location_axes(bone.bone),
+        )
+
+
+def _values(curves: "dict[int, FCurve]", frames: Floats) -> Floats:
+    """Return the values (F, C) of a property."""
+    columns = [[curves[index].evaluate(frame) for frame in frames.tolist()] for index in range(len(curves))]
+    return np.array(columns, float).T
+
+
+def _shown(bone: "PoseBone", channel: str) -> Floats:
+    """Return the values (1, C) that a bone has."""
+    return np.array(getattr(bone, channel), float)[None]
+
+
+def _continuous(values: Floats, mode: str) -> Floats:
+    """Return channel values (F, C) of the same rotations that go the short way from frame to frame."""
+    if mode in ("QUATERNION", "AXIS_ANGLE"):
+        return rotation_channels.channel_values(rotation_channels.rotations(values, mode), mode)
+    return np.unwrap(values, axis=0)
+
+
+def _parent(armature: "Object", found: FoundHand, name: str, names: list[str]) -> int:
+    """Return the row of the bone that moves a bone; what hangs on the hand's carrier moves with the wrist."""
+    for bone in armature.data.bones[name].parent_recursive:
+        if bone.name in names:
+            return names.index(bone.name)
+        if bone.name == found.carrier:
+            return names.index(found.bones["wrist"])
+    return -1
+
+
+def _location_axes(bone: "Bone") -> Floats:
+    if bone.use_local_location:
+        return np.eye(3)
+    basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
+    axes: Floats = np.array(bone.matrix_local, float)[:3, :3].T @ basis
+    return axes
+
+
+def _points(
+    armature: "Object", found: FoundHand, names: list[str], bones: "list[SampledBone]"
+) -> "Iterator[MeasuredPoint]":
+    """Yield the fingertips, and the heads of bones whose location is keyed."""
+    tips = joint_points(armature, found.bones)
+    for digit, joints in DIGIT_JOINTS.items():
+        mapped = [found.bones[joint] for joint in joints if joint in found.bones]
+        if mapped:
+            rest = np.linalg.inv(np.array(armature.data.bones[mapped[-1]].matrix_local, float))
+            point = rest @ np.append(tips[JOINT_INDEX[joints[-1]]], 1.0)
+            yield MeasuredPoint(names.index(mapped[-1]), point[:3], digit)
+    yield from (MeasuredPoint(row, np.zeros(3)) for row, bone in enumerate(bones) if len(bone.location) > 1)
+
+
+def _kept(
+    action: "Action", bones: "list[SampledBone]", paths: "list[tuple[str, ...]]", curves: Curves, frames: Floats
+) -> dict[str, Bools]:
+    """Return group -> where (F,) keys stay: of kinds that matter, at the ends of filler keys, on an animator's markers."""
+    marked = [marker.frame for marker in action.pose_markers if MARKER_SUFFIX not in marker.name]
+    kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
+    kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
+    for mask in kept.values():
+        _keep(mask, frames, np.array([frame for frame in marked if frames[0] <= frame <= frames[-1]], float))
+    for bone, chosen in zip(bones, paths, strict=True):
+        for path in chosen:
+            at, types = key_types(curves[path][0])
+            _keep(kept[bone.group], frames, at[np.isin(types, [kinds[kind].value for kind in KEPT_TYPES])])
+            _, starts, stops = runs((types == kinds["JITTER"].value)[:, None])
+            long = stops - starts >= LEAST_SPAN
+            _keep(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
+    return kept
+
+
+def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
+    """Return the frames (N,) of a curve's keys and their types (N,), as numbers."""
+    types = np.empty(len(curve.keyframe_points), np.int32)
+    curve.keyframe_points.foreach_get("type", types)
+    return key_values(curve, "co")[::2].astype(float), types.astype(np.int64)
+
+
+def _keep(mask: Bools, frames: Floats, at: Floats) -> None:
+    """Set a mask (F,) on the samples nearest to frames."""
+    mask[np.minimum(np.searchsorted(frames, at - SAME_FRAME), len(frames) - 1)] = True
