@@ -48,6 +48,23 @@ class HandCurves:
     """For each of its bones the data paths of the channels that are sampled, in their order."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """Bones of an armature, and the curves of theirs that are sampled."""
+
+    armature: "Object"
+    found: FoundHand
+    names: list[str]
+    """The bones, parents first."""
+    paths: list[tuple[str, ...]]
+    """Of each bone, see HandCurves."""
+    curves: Curves
+
+    def of_bone(self, row: int) -> "list[FCurve]":
+        """Return the curves of a bone."""
+        return [curve for path in self.paths[row] for curve in self.curves[path].values()]
+
+
 def read_hand_curves(armature: "Object", found: FoundHand) -> tuple[HandCurves | None, list[str]]:
     """Return the curves of a hand in the action that its armature plays, and which bones are left as they are.
 
@@ -57,29 +74,24 @@ def read_hand_curves(armature: "Object", found: FoundHand) -> tuple[HandCurves |
     animation = armature.animation_data
     curves = _curves(animation.action, animation.action_slot)
     names = _bones_of(armature, found, curves, is_take=bool(animation.action.get(TAKE_PROPERTY)))
-    paths, notes = list[tuple[str, ...]](), list[str]()
-    for name in names:
-        chosen, note = _paths(armature, name, curves)
-        paths.append(chosen)
-        notes += [note] if note else []
-    keyed = [curve for chosen in paths for path in chosen for curve in curves[path].values()]
-    frames = _frames(armature, keyed)
+    chosen = [_paths(armature, name, curves) for name in names]
+    notes = [note for _, note in chosen if note]
+    source = _Source(armature, found, names, [paths for paths, _ in chosen], curves)
+    rows = range(len(names))
+    frames = _frames(armature, [curve for row in rows for curve in source.of_bone(row)])
     if len(frames) < 2:
         return None, notes
-    bones = list(_sampled(armature, found, names, paths, curves, frames))
+    bones = tuple(_sampled(source, frames))
     hand = SampledHand(
         frames=frames,
-        bones=tuple(bones),
-        points=tuple(_points(armature, found, names, bones)),
+        bones=bones,
+        points=tuple(_points(source, bones)),
         to_world=np.array(armature.matrix_world, float)[:3, :3],
         wrist=names.index(found.bones["wrist"]),
-        key_counts=tuple(
-            max((len(curve.keyframe_points) for path in chosen for curve in curves[path].values()), default=0)
-            for chosen in paths
-        ),
-        kept=_kept(armature.animation_data.action, bones, paths, curves, frames),
+        key_counts=tuple(max((len(c.keyframe_points) for c in source.of_bone(row)), default=0) for row in rows),
+        kept=_kept(source, bones, frames),
     )
-    return HandCurves(hand, tuple(paths)), notes
+    return HandCurves(hand, tuple(source.paths)), notes
 
 
 def _curves(action: "Action", slot: object) -> Curves:
@@ -94,7 +106,7 @@ def _prefix(bone: str) -> str:
 
 
 def _bones_of(armature: "Object", found: FoundHand, curves: Curves, *, is_take: bool) -> list[str]:
-    """Return the bones of a hand and, of a take, those that it keys above the wrist and beside the arm, parents first."""
+    """Return the bones of a hand, parents first, and of a take those of the arm that it keys."""
     bones, own = armature.data.bones, set(found.bones.values())
     wrist = bones[found.bones["wrist"]]
     above = {bone.name for bone in wrist.parent_recursive}
@@ -169,35 +181,28 @@ def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
     return frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
 
 
-def _sampled(
-    armature: "Object",
-    found: FoundHand,
-    names: list[str],
-    paths: "list[tuple[str, ...]]",
-    curves: Curves,
-    frames: Floats,
-) -> "Iterator[SampledBone]":
+def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
     """Yield the bones with the values of their channels on frames (F,)."""
-    digits = {name: digit_of(joint) for joint, name in found.bones.items()}
+    digits = {name: digit_of(joint) for joint, name in source.found.bones.items()}
+    armature, names = source.armature, source.names
     _, rests = parent_motion.standing_now(armature, names)
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
-    for name, chosen in zip(names, paths, strict=True):
-        bone, values = armature.pose.bones[name], {path: _values(curves[path], frames) for path in chosen}
-        rotation, location = (_prefix(name) + kind for kind in (rotation_channels.channel(bone.rotation_mode), "location"))
-        parent = _parent(armature, found, name, names)
+    for name, chosen in zip(names, source.paths, strict=True):
+        bone = armature.pose.bones[name]
+        values = {path.rpartition(".")[2]: _values(source.curves[path], frames) for path in chosen}
+        channel, parent = rotation_channels.channel(bone.rotation_mode), _parent(source, name)
         relation = rests.get(name, np.array(bone.bone.matrix_local, float))
         if parent >= 0:
             relation = np.linalg.inv(np.array(posed[names[parent]].matrix.normalized(), float)) @ relation
+        rotation = values.get(channel, _shown(bone, channel))
         yield SampledBone(
             name=name,
             group=digits.get(name) or WRIST_GROUP,
             parent=parent,
             relation=relation,
             mode=bone.rotation_mode,
-            rotation=_continuous(values[rotation], bone.rotation_mode)
-            if rotation in values
-            else _shown(bone, rotation_channels.channel(bone.rotation_mode)),
-            location=values[location] if location in values else _shown(bone, "location"),
+            rotation=_continuous(rotation, bone.rotation_mode) if channel in values else rotation,
+            location=values.get("location", _shown(bone, "location")),
             location_axes=_location_axes(bone.bone),
         )
 
@@ -220,13 +225,13 @@ def _continuous(values: Floats, mode: str) -> Floats:
     return np.unwrap(values, axis=0)
 
 
-def _parent(armature: "Object", found: FoundHand, name: str, names: list[str]) -> int:
+def _parent(source: _Source, name: str) -> int:
     """Return the row of the bone that moves a bone; what hangs on the hand's carrier moves with the wrist."""
-    for bone in armature.data.bones[name].parent_recursive:
-        if bone.name in names:
-            return names.index(bone.name)
-        if bone.name == found.carrier:
-            return names.index(found.bones["wrist"])
+    for bone in source.armature.data.bones[name].parent_recursive:
+        if bone.name in source.names:
+            return source.names.index(bone.name)
+        if bone.name == source.found.carrier:
+            return source.names.index(source.found.bones["wrist"])
     return -1
 
 
@@ -238,32 +243,30 @@ def _location_axes(bone: "Bone") -> Floats:
     return axes
 
 
-def _points(
-    armature: "Object", found: FoundHand, names: list[str], bones: "list[SampledBone]"
-) -> "Iterator[MeasuredPoint]":
+def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[MeasuredPoint]":
     """Yield the fingertips, and the heads of bones whose location is keyed."""
-    tips = joint_points(armature, found.bones)
+    found = source.found.bones
+    tips = joint_points(source.armature, found)
     for digit, joints in DIGIT_JOINTS.items():
-        mapped = [found.bones[joint] for joint in joints if joint in found.bones]
+        mapped = [found[joint] for joint in joints if joint in found]
         if mapped:
-            rest = np.linalg.inv(np.array(armature.data.bones[mapped[-1]].matrix_local, float))
+            rest = np.linalg.inv(np.array(source.armature.data.bones[mapped[-1]].matrix_local, float))
             point = rest @ np.append(tips[JOINT_INDEX[joints[-1]]], 1.0)
-            yield MeasuredPoint(names.index(mapped[-1]), point[:3], digit)
+            yield MeasuredPoint(source.names.index(mapped[-1]), point[:3], digit)
     yield from (MeasuredPoint(row, np.zeros(3)) for row, bone in enumerate(bones) if len(bone.location) > 1)
 
 
-def _kept(
-    action: "Action", bones: "list[SampledBone]", paths: "list[tuple[str, ...]]", curves: Curves, frames: Floats
-) -> dict[str, Bools]:
-    """Return group -> where (F,) keys stay: of kinds that matter, at the ends of filler keys, on an animator's markers."""
-    marked = [marker.frame for marker in action.pose_markers if MARKER_SUFFIX not in marker.name]
+def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
+    """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
+    markers = source.armature.animation_data.action.pose_markers
+    marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
     kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
     for mask in kept.values():
-        _keep(mask, frames, np.array([frame for frame in marked if frames[0] <= frame <= frames[-1]], float))
-    for bone, chosen in zip(bones, paths, strict=True):
+        _keep(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
+    for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
-            at, types = key_types(curves[path][0])
+            at, types = key_types(source.curves[path][0])
             _keep(kept[bone.group], frames, at[np.isin(types, [kinds[kind].value for kind in KEPT_TYPES])])
             _, starts, stops = runs((types == kinds["JITTER"].value)[:, None])
             long = stops - starts >= LEAST_SPAN

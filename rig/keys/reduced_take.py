@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from math import degrees
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...hand.generators import Steps, part_of, run_to_end
-from ..armature_hands import FoundHand, find_hands
+from ..armature_hands import find_hands
 from ..data_reference import DataReference
 from .fcurves import SAME_FRAME, curves_of
 from .hand_curves import HandCurves, key_types, read_hand_curves
@@ -31,6 +31,8 @@ DENSE_PROPERTY = "knuckle_dense"
 KEYS_PROPERTY = "knuckle_keys"
 """Custom property of a reduced action: a KeyFigures, as JSON."""
 SUFFIX = " Reduced"
+MAX_FIGURE = 1e12
+"""A larger one is damage."""
 STILL = 1e-6
 """Of a channel's value, and per frame of its slope: what is less does not move."""
 
@@ -91,11 +93,16 @@ class ReducedAction:
         angle = max(reduced.angle for _, reduced in self.hands)
         return KeyFigures(before, after, 1000 * distance, degrees(angle))
 
-    def write(self) -> tuple[str, ...]:
-        """Let the armature play a copy with these keys. Return the notes. Raises RigError if either is gone."""
+    def check(self) -> "tuple[Object, Action]":
+        """Return the armature and the action. Raises RigError unless the one still plays the other."""
         armature, dense = self.armature.among(bpy.data.objects), self.action.among(bpy.data.actions)
         if armature is None or dense is None or played_action(armature) != dense:
             raise RigError(f"armature '{self.armature.name}' plays another action meanwhile: nothing was changed")
+        return armature, dense
+
+    def write(self) -> tuple[str, ...]:
+        """Let the armature play a copy with these keys. Return the notes. Raises RigError as check does."""
+        armature, dense = self.check()
         slot = armature.animation_data.action_slot
         action = dense.copy()
         action.name = dense.name.removesuffix(SUFFIX) + SUFFIX
@@ -145,6 +152,38 @@ def check_reducible(armature: "Object") -> "Action":
     return action
 
 
+def dense_action(armature: "Object | None") -> "Action | None":
+    """Return the action of which the one that an armature plays was reduced; None if it was not, or that is gone."""
+    action = None if armature is None else played_action(armature)
+    dense = None if action is None else action.get(DENSE_PROPERTY)
+    return dense if isinstance(dense, bpy.types.Action) else None
+
+
+def restore_dense(armature: "Object") -> None:
+    """Let an armature play its dense action again; the reduced one is kept. Raises RigError."""
+    check_changeable(armature)
+    dense, slot = dense_action(armature), armature.animation_data.action_slot
+    own = next((one for one in dense.slots if one.identifier == slot.identifier), None) if dense and slot else None
+    if dense is None or own is None:
+        raise RigError(f"armature '{armature.name}' has no dense action any more, expected the one that was reduced")
+    play(armature, dense, own)
+
+
+def key_figures(armature: "Object | None") -> KeyFigures | None:
+    """Return what the reduction of the action that an armature plays did; None if it was not reduced, or is damaged."""
+    action = None if armature is None else played_action(armature)
+    text = None if action is None else action.get(KEYS_PROPERTY)
+    try:
+        told = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    names = {field.name for field in fields(KeyFigures)}
+    is_whole = isinstance(told, dict) and set(told) == names
+    if not is_whole or not all(isinstance(value, int | float) and abs(value) < MAX_FIGURE for value in told.values()):
+        return None
+    return KeyFigures(int(told["before"]), int(told["after"]), float(told["distance_mm"]), float(told["angle_deg"]))
+
+
 def _nothing(action: "Action", notes: Sequence[str], was_tried: bool) -> str:
     if was_tried:
         return f"the action '{action.name}' cannot do with fewer keys within this distance and angle"
@@ -175,7 +214,11 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
     points.add(len(frames))
     handles = {"handle_left": -np.append(reach[:1], reach), "handle_right": np.append(reach, reach[-1:])}
     points.foreach_set("co", _pairs(frames, values))
-    for setting, kind in (("interpolation", "BEZIER"), ("handle_left_type", "ALIGNED"), ("handle_right_type", "ALIGNED")):
+    for setting, kind in (
+        ("interpolation", "BEZIER"),
+        ("handle_left_type", "ALIGNED"),
+        ("handle_right_type", "ALIGNED"),
+    ):
         points.foreach_set(setting, np.full(len(frames), _number(setting, kind), np.int32))
     points.foreach_set("type", types.astype(np.int32))
     for setting, before in handles.items():

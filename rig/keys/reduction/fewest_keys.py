@@ -1,4 +1,4 @@
-"""The fewest frames for keys with which a spline keeps an error within 1: keys are put in where it does not, then taken out.
+"""Few keys with which a spline keeps an error within 1: keys are put in where it does not, then taken out.
 
 Every trial is one least-squares fit of values and slopes to all samples, so that a key taken out is made up for by its
 neighbours. Keys far from each other are tried at once.
@@ -65,9 +65,7 @@ def _spread(kept: Bools) -> Ints:
     """Return rows of keys: those that are kept, and others evenly between them."""
     at = np.flatnonzero(kept)
     counts = np.maximum(np.diff(at) // FIRST_SPACING, 1)
-    between = [
-        np.round(np.linspace(a, b, n + 1))[:-1] for a, b, n in zip(at[:-1], at[1:], counts, strict=True)
-    ]
+    between = [np.round(np.linspace(a, b, n + 1))[:-1] for a, b, n in zip(at[:-1], at[1:], counts, strict=True)]
     return np.concatenate([*between, at[-1:]]).astype(np.int64)
 
 

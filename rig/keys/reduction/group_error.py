@@ -19,7 +19,6 @@ from .keyed_hand import (
     points_on,
 )
 
-
 Floats = NDArray[np.float64]
 
 CARRIER_SHARE = 0.4

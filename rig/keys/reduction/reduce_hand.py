@@ -1,7 +1,7 @@
 """Fewest keys for all bones of a hand: group by group, those first that carry others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class ReducedHand:
 class Reduction:
     """How keys are reduced."""
 
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     shared: bool = True
     """Whether all bones of a digit have their keys on the same frames. If not, each has only those that it needs."""
 

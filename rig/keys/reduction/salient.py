@@ -18,7 +18,7 @@ CONTACT_ENDS = 0.025
 
 
 def extremes(path: Floats, prominence: float) -> Ints:
-    """Return the rows (E,) where a path (F, N) turns back along its main direction by more than `prominence` (same unit).
+    """Return the rows (E,) where a path (F, N) turns back along its main direction by more than `prominence`.
 
     Between two of them the path goes one way, up to turns that are less (Halit and Capin, Multiscale motion saliency,
     2011, take extremes along the principal components, too).

@@ -1,8 +1,8 @@
 """Cubic splines with slopes, which Bézier F-curves are whose handles end a third of the way to the next key.
 
 There a curve's frame is linear in the Bézier's parameter, so its value is a cubic polynomial of the frame: the values v
-and slopes s at its two ends decide it (Farin, Curves and Surfaces for CAGD, ch. 7: cubic Hermite form), and the least-squares fit of
-both to samples is a linear system of 2 x 2 blocks along the diagonal.
+and slopes s at its two ends decide it (Farin, Curves and Surfaces for CAGD, ch. 7: cubic Hermite form), and the
+least-squares fit of both to samples is a linear system of 2 x 2 blocks along the diagonal.
 """
 
 from dataclasses import dataclass
@@ -60,8 +60,8 @@ def _basis(part: Floats, length: Floats) -> Floats:
 def fit(frames: Floats, samples: Floats, weights: Floats, keys: Ints, pinned: Bools) -> Spline:
     """Fit a spline to samples (F, C) on frames (F,) with weights (F,) 0..1, by least squares.
 
-    keys: (K,) the rows of the samples on which it has keys, the first and the last among them. pinned: (F,) the rows whose
-    samples a key keeps.
+    keys: (K,) the rows of the samples on which it has keys, the first and the last among them. pinned: (F,) the rows
+    whose samples a key keeps.
     """
     at = frames[keys]
     length = np.diff(at)
