@@ -47,8 +47,8 @@ def reduction_shared_property() -> Any:
     """Make the property that keys bones on shared frames."""
     return BoolProperty(
         name="Shared Frames",
-        description="Key all bones of a digit on the same frames, so that each key is a pose of the whole digit; "
-        "otherwise each bone has only the keys that it needs, on some of these frames",
+        description="Key all bones of a digit on each of its frames, so that each key is a pose of the whole digit. "
+        "Otherwise each bone has only the keys that it needs, on some of these frames",
         default=_DEFAULTS.reduce_shared,
         options=set(),
     )

@@ -135,8 +135,8 @@ class Recipe:
     """Most that reducing keys may move a fingertip, in m."""
     reduce_angle: float = 1.0
     """Most that reducing keys may turn a joint, in degrees."""
-    reduce_shared: bool = True
-    """Key all bones of a digit on the same frames; if not, each has only the keys that it needs."""
+    reduce_shared: bool = False
+    """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"

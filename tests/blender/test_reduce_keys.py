@@ -287,6 +287,8 @@ def test_an_armature_without_an_action_is_refused():
 
 
 def test_quaternions_that_change_sign_go_the_short_way():
+    """From key to key, which are on whole frames here: between them nothing is seen of the long way."""
+    bpy.context.scene.render.fps = 60
     armature = keyed_rig()
     before = evaluated_frames(armature)
     for curve in curves_on(armature):

@@ -19,6 +19,10 @@ Bools = NDArray[np.bool_]
 
 FIRST_SPACING = 12
 """Samples between the keys with which the search begins."""
+WEIGHT_STEP = (0.5, 2.0)
+"""Factors by which a weight may change at once."""
+WEIGHTS = (0.01, 100.0)
+"""Weights of samples, beside that of a key which keeps one."""
 APART = 3
 """Keys that are tried at once are at least so many keys from each other: a fit hardly changes beyond."""
 
@@ -48,6 +52,8 @@ class Keys:
     spline: Spline
     errors: Floats
     """(F,)"""
+    weights: Floats
+    """(F,) of the samples in the fit"""
 
 
 def fewest_keys(problem: KeyProblem) -> Steps[Keys]:
@@ -56,9 +62,27 @@ def fewest_keys(problem: KeyProblem) -> Steps[Keys]:
     return (yield from thinned(problem, keys))
 
 
-def _fitted(problem: KeyProblem, rows: Ints, pinned: Bools) -> Keys:
-    spline = fit(problem.frames, problem.samples, np.ones(len(problem.frames)), rows, pinned)
-    return Keys(rows, pinned, spline, problem.error(spline.at(problem.frames)))
+def _fitted(problem: KeyProblem, rows: Ints, pinned: Bools, weights: Floats) -> Keys:
+    """Fit a spline; where its error is too large once more, with weights that follow the error.
+
+    Least squares lets errors pile up where a motion bends most; weights that grow with the error spread them (Lawson's
+    algorithm, one step of it).
+    """
+    keys = _fitted_once(problem, rows, pinned, weights)
+    bad = np.flatnonzero(keys.errors > 1.0)
+    if not len(bad):
+        return keys
+    segment = np.searchsorted(rows, bad, side="right") - 1
+    near = np.zeros(len(weights) + 1, np.int64)
+    np.add.at(near, rows[np.maximum(segment - 1, 0)], 1)
+    np.add.at(near, rows[np.minimum(segment + 2, len(rows) - 1)] + 1, -1)
+    following = np.clip(weights * np.clip(keys.errors, *WEIGHT_STEP), *WEIGHTS)
+    return _fitted_once(problem, rows, pinned, np.where(np.cumsum(near[:-1]) > 0, following, weights))
+
+
+def _fitted_once(problem: KeyProblem, rows: Ints, pinned: Bools, weights: Floats) -> Keys:
+    spline = fit(problem.frames, problem.samples, weights, rows, pinned)
+    return Keys(rows, pinned, spline, problem.error(spline.at(problem.frames)), weights)
 
 
 def _spread(kept: Bools) -> Ints:
@@ -71,8 +95,9 @@ def _spread(kept: Bools) -> Ints:
 
 def _within(problem: KeyProblem, rows: Ints, pinned: Bools) -> Steps[Keys]:
     """Put keys in where the error is too large: on the worst row of each segment; a key that errs keeps its sample."""
+    weights = np.ones(len(problem.frames))
     while True:
-        keys = _fitted(problem, rows, pinned)
+        keys = _fitted_once(problem, rows, pinned, weights)
         bad = keys.errors > 1.0
         if not bad.any():
             return keys
@@ -143,7 +168,7 @@ def _without(problem: KeyProblem, keys: Keys, chosen: Ints) -> Keys:
         rows = np.setdiff1d(keys.rows, out)
         pinned = keys.pinned.copy()
         pinned[out] = False
-        trial = _fitted(problem, rows, pinned)
+        trial = _fitted(problem, rows, pinned, keys.weights)
         bad = np.flatnonzero(trial.errors > 1.0)
         if not len(bad):
             return trial

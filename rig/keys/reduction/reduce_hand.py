@@ -41,8 +41,8 @@ class Reduction:
     """How keys are reduced."""
 
     tolerance: Tolerance = field(default_factory=Tolerance)
-    shared: bool = True
-    """Whether all bones of a digit have their keys on the same frames. If not, each has only those that it needs."""
+    shared: bool = False
+    """Whether all bones of a digit have keys on each of its frames. If not, each has only those that it needs."""
 
 
 def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
@@ -89,7 +89,7 @@ def _reduce_group(
 
 def _columns(keys: Keys, part: slice) -> Keys:
     spline = Spline(keys.spline.frames, keys.spline.values[:, part], keys.spline.slopes[:, part])
-    return Keys(keys.rows, keys.pinned, spline, keys.errors)
+    return Keys(keys.rows, keys.pinned, spline, keys.errors, keys.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 BENDING = 1e-5
 """Weight of bending per frame, beside the samples': decides slopes where there are too few samples to do it."""
 PINNED = 1e7
-"""Weight of a sample that a key keeps, beside others of at most 1."""
+"""Weight of a sample that a key keeps, beside others of about 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,7 @@ def _basis(part: Floats, length: Floats) -> Floats:
 
 
 def fit(frames: Floats, samples: Floats, weights: Floats, keys: Ints, pinned: Bools) -> Spline:
-    """Fit a spline to samples (F, C) on frames (F,) with weights (F,) 0..1, by least squares.
+    """Fit a spline to samples (F, C) on frames (F,) with weights (F,), by least squares.
 
     keys: (K,) the rows of the samples on which it has keys, the first and the last among them. pinned: (F,) the rows
     whose samples a key keeps.
