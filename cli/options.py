@@ -215,7 +215,7 @@ def add_reduction(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reduce-shared",
         action=argparse.BooleanOptionalAction,
-        help="key all bones of a digit on each of its frames, or each bone on those of them that it needs (the default)",
+        help="key all bones of a digit on each of its frames; by default each bone has only the keys that it needs",
     )
 
 

@@ -1,8 +1,8 @@
-"""Keys that remain within 1 mm at the fingertips and 1 degree at the joints: Reduce Keys beside Blender's own operators.
+"""Keys that remain within 1 mm at fingertips and 1 degree at joints: Reduce Keys beside Blender's own operators.
 
     python tools/benchmarks/keys.py [--write]
 
-Blender's *Decimate* (by ratio, and by allowed change) and *Clean Keyframes* know curves, not hands: for each the setting
+Blender's *Decimate* (by ratio, and by allowed change) and *Clean Keyframes* know curves, not hands: of each the setting
 with the fewest keys is sought, by bisection, with which the same dense take keeps within the same distance and angle on
 the same frames. Errors are measured by the rig's forward kinematics from the curves' own evaluation
 (rig/keys/reduction/keyed_hand.py), which tests/blender/test_reduce_keys.py compares with Blender's evaluation of the
@@ -41,7 +41,17 @@ TAKES = {
 }
 TOLERANCE = Tolerance()
 HALVINGS = 12
-HEAD = ("capture", "Hz", "dense keys", "Reduce Keys", "Shared Frames", "Decimate, change", "Decimate, ratio", "Clean", "s")
+HEAD = (
+    "capture",
+    "Hz",
+    "dense keys",
+    "Reduce Keys",
+    "Shared Frames",
+    "Decimate, change",
+    "Decimate, ratio",
+    "Clean",
+    "s",
+)
 
 Settings = dict[str, Any]
 

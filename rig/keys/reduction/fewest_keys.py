@@ -144,7 +144,8 @@ def _candidates(problem: KeyProblem, keys: Keys, tried: set[int]) -> Ints:
         if not taken[k : k + 2 * APART + 1].any():
             taken[k + APART] = True
             chosen.append(k)
-    return keys.rows[np.sort(chosen)]
+    rows: Ints = keys.rows[np.sort(chosen)]
+    return rows
 
 
 def _costs(problem: KeyProblem, keys: Keys) -> Floats:

@@ -114,4 +114,5 @@ def _solved(products: Floats, sides: Floats) -> Floats:
 
 def _inverse(matrix: Floats) -> Floats:
     (a, b), (c, d) = matrix.tolist()
-    return np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+    inverse: Floats = np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+    return inverse

@@ -1,4 +1,7 @@
-"""A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen. Its keys are reduced."""
+"""A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen.
+
+Then the keys of the take are reduced.
+"""
 
 import importlib
 from collections.abc import Generator
@@ -71,7 +74,7 @@ def keys_reduced(screen: "Screen") -> "Steps":
     yield from keys_seen(screen, "keys_dense")
     screen.click(*place)
     yield from screen.wait_until(lambda: key_count(screen) < counts[0], 60)
-    yield 1.0
+    yield 2.0
     counts.append(key_count(screen))
     screen.picture("keys_panel")
     yield from keys_seen(screen, "keys_reduced")
@@ -84,7 +87,9 @@ def keys_reduced(screen: "Screen") -> "Steps":
 
 def key_count(screen: "Screen") -> int:
     """The keys of the action that the solved hand plays."""
-    curves = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.fcurves").curves_on(screen.scene.knuckle.result)
+    curves = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.fcurves").curves_on(
+        screen.scene.knuckle.result
+    )
     return sum(len(curve.keyframe_points) for curve in curves)
 
 
@@ -95,6 +100,7 @@ def keys_seen(screen: "Screen", name: str) -> "Steps":
     area.spaces.active.show_region_ui = False  # type: ignore[union-attr]
     yield 1.0
     with bpy.context.temp_override(window=screen.window, area=area, region=screen.region(area)):
+        bpy.ops.anim.channels_expand(all=True)
         bpy.ops.action.view_all()
     yield 1.0
     screen.picture(name)
