@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+SAME_VALUES = 0.05
+"""Channel values that differ by less are the same rotation, written the same way."""
 BISECTIONS = 50
 """Enough for the precision of numbers."""
 KEY_SETTINGS = {
@@ -95,7 +97,10 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
     elif not values.static:
         old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)
         mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
-        _replace(curves, frames, _near(mixed, mode, old[0]))
+        near = _near(mixed, mode, old[0])
+        # Where the old keys count alone they stay as they are: those of a quaternion need not be of unit length.
+        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < SAME_VALUES)
+        _replace(curves, frames, np.where(kept[:, None], old, near))
     if values.locations is None:
         return
     curves = _curves(bag, path + "location", 3)

@@ -54,23 +54,32 @@ HEAD = (
 )
 
 Settings = dict[str, Any]
+Peer = tuple[Callable[[float], Settings], Any]
+PEERS: tuple[Peer, ...] = (
+    (lambda share: {"mode": "ERROR", "remove_error_margin": share}, bpy.ops.graph.decimate),
+    (lambda share: {"mode": "RATIO", "factor": share**0.5}, bpy.ops.graph.decimate),
+    (lambda share: {"threshold": share}, bpy.ops.graph.clean),
+)
+"""What is sought, 0..1 -> the settings of an operator of Blender's."""
 
 
 def main() -> None:
     """Print the table, or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="fill the table of docs/how-to/keys.md")
+    parser.add_argument("--take", choices=TAKES, nargs="+", default=list(TAKES), help="takes to measure")
+    parser.add_argument("--alone", action="store_true", help="leave Blender's own operators out, which take minutes")
     options = parser.parse_args()
     lines = [f"| {' | '.join(HEAD)} |", "|---|" + "--:|" * (len(HEAD) - 1)]
-    for name, file in TAKES.items():
-        for row in rows(name, DATA / file):
+    for name in options.take:
+        for row in rows(name, DATA / TAKES[name], alone=options.alone):
             lines.append(f"| {' | '.join(row)} |")
             print(lines[-1], flush=True)
     if options.write:
         fill(ROOT / "docs" / "how-to" / "keys.md", {"keys that remain": "\n".join(lines)})
 
 
-def rows(name: str, file: Path) -> Iterator[list[str]]:
+def rows(name: str, file: Path, *, alone: bool) -> Iterator[list[str]]:
     """Yield a row for each hand of a capture."""
     take = job.run(Recipe(str(file)))
     armatures = new_scene_with_take(take).armatures
@@ -86,14 +95,12 @@ def rows(name: str, file: Path) -> Iterator[list[str]]:
         reduce_keys(armature, Reduction(TOLERANCE, shared=True))
         counts.append(keys_of(armature))
         play(armature, dense, slot)
-        counts += [
-            fewest(armature, lambda share: {"mode": "ERROR", "remove_error_margin": share}, bpy.ops.graph.decimate),
-            fewest(armature, lambda share: {"mode": "RATIO", "factor": share**0.5}, bpy.ops.graph.decimate),
-            fewest(armature, lambda share: {"threshold": share}, bpy.ops.graph.clean),
-        ]
+        peers = () if alone else PEERS
+        counts += [fewest(armature, settings, operator) for settings, operator in peers]
         label = name if len(armatures) == 1 else f"{name}, {armature_name.split()[0].lower()}"
         shares = [f"{count / before:.1%}".replace("%", " %") for count in counts]
-        yield [label, f"{take.markers.rate:.0f}", f"{before}", *shares, f"{seconds:.1f}"]
+        blank = ["–"] * (len(PEERS) - len(peers))
+        yield [label, f"{take.markers.rate:.0f}", f"{before}", *shares, *blank, f"{seconds:.1f}"]
 
 
 def play(armature: Any, action: Any, slot: Any) -> None:
