@@ -178,7 +178,8 @@ def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
             f"{MAX_SAMPLES} frames"
         )
     frames = np.sort(np.concatenate([keyed, np.arange(np.ceil(keyed.min()), keyed.max() + 1e-6)]))
-    return frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+    return distinct
 
 
 def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":

@@ -163,8 +163,8 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     co = _read(points, "co", 2, np.float32)
     co[count:] = new
     settings["interpolation"][count:] = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
-    for name, side in (("handle_left", -1.0), ("handle_right", 1.0)):
-        settings[name][count:] = new + np.array([side / 3, 0.0], np.float32)
+    for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
+        settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
     for row, side in ((count, "left"), (len(co) - 1, "right")):
         before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
         if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:

@@ -118,7 +118,7 @@ def test_all_bones_of_a_digit_share_frames_unless_each_has_those_that_it_needs()
         armature.animation_data.action = dense
         reduce_keys(armature, Reduction(shared=shared))
         counts[shared] = count(armature)
-        frames = {}
+        frames: dict[str, set[tuple[float, ...]]] = {}
         for curve in curves_on(armature):
             if "index" in curve.data_path and len(curve.keyframe_points) > 1:
                 frames.setdefault(curve.data_path, set()).add(tuple(key.co[0] for key in curve.keyframe_points))

@@ -5,6 +5,7 @@ Then the keys of the take are reduced.
 
 import importlib
 from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ def play(screen: "Screen") -> "Steps":
     return {"visited": visited, "back": back, "marked": marked, "unmarked": unmarked, "sidebar": frame, "keys": keys}
 
 
-def keys_reduced(screen: "Screen") -> "Steps":
+def keys_reduced(screen: "Screen") -> Generator[float, None, list[int]]:
     """The keys are reduced by the panel's button, undone, and reduced again: how many there are each time."""
     place = yield from screen.button("knuckle.reduce_keys")
     counts = [key_count(screen)]
@@ -93,11 +94,11 @@ def key_count(screen: "Screen") -> int:
     return sum(len(curve.keyframe_points) for curve in curves)
 
 
-def keys_seen(screen: "Screen", name: str) -> "Steps":
+def keys_seen(screen: "Screen", name: str) -> Iterator[float]:
     """A picture of the keys in a Dope Sheet in the viewport's place."""
     area = screen.area()
     area.ui_type = "DOPESHEET"
-    area.spaces.active.show_region_ui = False  # type: ignore[union-attr]
+    area.spaces.active.show_region_ui = False
     yield 1.0
     with bpy.context.temp_override(window=screen.window, area=area, region=screen.region(area)):
         # The reduced action has the channels as open as the dense one.
