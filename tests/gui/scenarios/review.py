@@ -4,7 +4,6 @@ Then the keys of the take are reduced.
 """
 
 import importlib
-from collections.abc import Generator
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +54,7 @@ def play(screen: "Screen") -> "Steps":
     region = screen.region(screen.area(), "UI")
     frame = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
     unmarked = sorted(problems().seen_problems(screen.scene.knuckle.result))
+    keys = yield from keys_reduced(screen)
     return {
         "visited": visited,
         "back": back,
@@ -63,9 +63,8 @@ def play(screen: "Screen") -> "Steps":
         "sidebar": frame,
         "strips": strips,
         "page": page,
+        "keys": keys,
     }
-    keys = yield from keys_reduced(screen)
-    return {"visited": visited, "back": back, "marked": marked, "unmarked": unmarked, "sidebar": frame, "keys": keys}
 
 
 def keys_reduced(screen: "Screen") -> Generator[float, None, list[int]]:
