@@ -200,6 +200,26 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reduction(parser: argparse.ArgumentParser) -> None:
+    """Add how keys are reduced."""
+    parser.add_argument(
+        "--reduce",
+        action=argparse.BooleanOptionalAction,
+        help="reduce the keys of a new take to few with handles, and keep the dense take beside it",
+    )
+    parser.add_argument(
+        "--reduce-distance", type=float, metavar="M", help="most that this may move a fingertip, in m; by default 0.001"
+    )
+    parser.add_argument(
+        "--reduce-angle", type=float, metavar="DEG", help="most that it may turn a joint, in degrees; by default 1"
+    )
+    parser.add_argument(
+        "--reduce-shared",
+        action=argparse.BooleanOptionalAction,
+        help="key all bones of a digit on each of its frames; by default each bone has only the keys that it needs",
+    )
+
+
 def add_solve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `solve`."""
     add_reading(parser)
@@ -240,6 +260,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         ("--blend-out", "the new go over to them"),
     ):
         parser.add_argument(option, type=int, metavar="N", help=f"frames over which {way}; 5 by default")
+    add_reduction(parser)
     parser.add_argument(
         "--location",
         type=float,
@@ -349,6 +370,10 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
                 "into",
                 "blend_in",
                 "blend_out",
+                "reduce",
+                "reduce_distance",
+                "reduce_angle",
+                "reduce_shared",
                 "rig_limits",
                 "keep",
                 "keep_scale",

@@ -8,6 +8,7 @@ ROOT = Path(__file__).parents[1]
 
 PAGES = {
     "how-to/gloves": ("ops.knuckle.capture_armature", "types.knucklesettings.source"),
+    "how-to/keys": ("ops.knuckle.reduce_keys", "ops.knuckle.restore_dense_keys", "types.knucklesettings.reduce*"),
     "how-to/solve": (
         "ops.knuckle.align_capture",
         "ops.knuckle.import_capture", "ops.knuckle.solve", "ops.knuckle.fit_range", "ops.knuckle.export_report",

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
-from math import radians
+from math import degrees, radians
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -96,6 +96,10 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         into=chosen.into,
         blend_in=chosen.blend_in,
         blend_out=chosen.blend_out,
+        reduce=chosen.reduce and chosen.into == "new",
+        reduce_distance=plain(chosen.reduce_distance) / UNITS["m"].factor,
+        reduce_angle=plain(degrees(chosen.reduce_angle)),
+        reduce_shared=chosen.reduce_shared,
         rig_limits=chosen.rig_limits,
         keep=chosen.keep,
         keep_scale=chosen.keep_scale,
@@ -187,6 +191,10 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "into": ("into", recipe.into),
         "blend_in": ("blend_in", recipe.blend_in),
         "blend_out": ("blend_out", recipe.blend_out),
+        "reduce": ("reduce", recipe.reduce),
+        "reduce_distance": ("reduce_distance", UNITS["m"].factor * recipe.reduce_distance),
+        "reduce_angle": ("reduce_angle", radians(recipe.reduce_angle)),
+        "reduce_shared": ("reduce_shared", recipe.reduce_shared),
         "rig_limits": ("rig_limits", recipe.rig_limits),
         "keep": ("keep", recipe.keep),
         "keep_scale": ("keep_scale", recipe.keep_scale),

@@ -21,6 +21,11 @@ from .reading_properties import (
     unit_property,
     up_property,
 )
+from .reduction_properties import (
+    reduction_angle_property,
+    reduction_distance_property,
+    reduction_shared_property,
+)
 from .setting_choices import (
     DRIVE_ITEMS,
     HAND_ITEMS,
@@ -254,6 +259,14 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     blend_out: blend_property(
         "Blend Out", "Frames over which the new keys go over to this take's", Recipe("").blend_out
     )
+    reduce: BoolProperty(
+        name="Reduce Keys",
+        description="Reduce the keys of a new take to few with handles, and keep the dense take beside it",
+        options=NOT_ANIMATED,
+    )
+    reduce_distance: reduction_distance_property()
+    reduce_angle: reduction_angle_property()
+    reduce_shared: reduction_shared_property()
     rig_limits: BoolProperty(
         name="Use Bone Limits",
         description="Respect the armature's Limit Rotation constraints, locked channels and IK limits",

@@ -50,6 +50,8 @@ ENTRIES = (
         Entry("knuckle.assign_markers", "Assign Hand Markers", "EYEDROPPER"),
         SOLVE,
         Entry("knuckle.calibrate", "Calibrate Performer's Hand", "DRIVER_DISTANCE"),
+        Entry("knuckle.reduce_keys", "Reduce Keys of Hand", "IPO_BEZIER"),
+        Entry("knuckle.restore_dense_keys", "Restore Dense Keys of Hand", "LOOP_BACK"),
         Entry("knuckle.fit_range", "Set Scene Frame Range to Hand Take", "PREVIEW_RANGE"),
         Entry("knuckle.export_report", "Export Report of Hand Take...", "EXPORT"),
         Entry("knuckle.export_report_page", "Export Report Page of Hand Take...", "URL"),

@@ -241,6 +241,8 @@ def _take(layout: "UILayout", chosen: Any) -> None:
         column = layout.column(align=True)
         column.prop(chosen, "blend_in")
         column.prop(chosen, "blend_out")
+    else:
+        layout.prop(chosen, "reduce")
     layout.column(align=True).prop(chosen, "digits", expand=True)
 
 

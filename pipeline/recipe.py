@@ -48,6 +48,11 @@ INTOS: tuple[IntoChoice, ...] = get_args(IntoChoice)
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
 
+MIN_REDUCE_DISTANCE, MAX_REDUCE_DISTANCE = 1e-5, 1.0
+"""m"""
+MIN_REDUCE_ANGLE, MAX_REDUCE_ANGLE = 0.01, 90.0
+"""Degrees."""
+
 MAX_BLEND = 10_000
 """The most frames that blending may take."""
 
@@ -132,6 +137,14 @@ class Recipe:
     """Frames of the scene over which this take's keys go over to the new ones."""
     blend_out: int = 5
     """Frames of the scene over which the new keys go over to this take's."""
+    reduce: bool = False
+    """Reduce the keys of a new take to few with handles; the dense take is kept beside it."""
+    reduce_distance: float = 0.001
+    """Most that reducing keys may move a fingertip, in m."""
+    reduce_angle: float = 1.0
+    """Most that reducing keys may turn a joint, in degrees."""
+    reduce_shared: bool = False
+    """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
@@ -174,6 +187,10 @@ class Recipe:
         for name, frames in (("blend_in", self.blend_in), ("blend_out", self.blend_out)):
             if not 0 <= frames <= MAX_BLEND:
                 raise RecipeError(f"{name} is {frames}, expected 0 to {MAX_BLEND} frames")
+        _check_range("reduce_distance", self.reduce_distance, MIN_REDUCE_DISTANCE, MAX_REDUCE_DISTANCE, "m")
+        _check_range("reduce_angle", self.reduce_angle, MIN_REDUCE_ANGLE, MAX_REDUCE_ANGLE, "degrees")
+        if self.reduce and self.into != "new":
+            raise RecipeError(f"reduce is on and into is '{self.into}', expected 'new': only a new take is reduced")
         if self.digits is not None and not self.digits:
             raise RecipeError(f"digits is empty, expected some of {', '.join(DIGITS)}")
         for digit in self.digits or ():

@@ -36,6 +36,8 @@ def main() -> None:
     write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:878, :1066])
     write_png(DOCS / "heat-strips.png", read_png(GUI / "review_zoomed.png")[565:878, :1066])
     (DOCS / "report-page.png").write_bytes((GUI / "report_page.png").read_bytes())
+    keys = [read_png(GUI / f"keys_{which}.png")[55:700, :1066] for which in ("dense", "reduced")]
+    write_png(DOCS / "keys.png", np.vstack(keys))
     (DOCS / "camera-page.png").write_bytes((GUI / "camera_page.png").read_bytes())
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+SAME_VALUES = 0.05
+"""Channel values that differ by less are the same rotation, written the same way."""
+BISECTIONS = 50
+"""Enough for the precision of numbers."""
 KEY_SETTINGS = {
     "handle_left": (2, np.float32),
     "handle_right": (2, np.float32),
@@ -93,7 +97,10 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
     elif not values.static:
         old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)
         mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
-        _replace(curves, frames, _near(mixed, mode, old[0]))
+        near = _near(mixed, mode, old[0])
+        # Where the old keys count alone they stay as they are: those of a quaternion need not be of unit length.
+        kept = (weights == 0) & (np.abs(near - old).max(axis=1) < SAME_VALUES)
+        _replace(curves, frames, np.where(kept[:, None], old, near))
     if values.locations is None:
         return
     curves = _curves(bag, path + "location", 3)
@@ -143,7 +150,12 @@ def _replace(curves: "list[FCurve]", frames: Floats, values: Floats) -> None:
 
 
 def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
-    """Replace the keys of a curve in the range of new ones (N, 2), which are linear."""
+    """Replace the keys of a curve in the range of new ones (N, 2), which are linear.
+
+    What the curve does beyond the range stays, also where it has no keys at the range's ends, as one with few keys.
+    """
+    for frame in new[[0, -1], 0].tolist():
+        _split(curve, frame)
     points, count = curve.keyframe_points, len(curve.keyframe_points)
     # Added before anything is read, so that they come with the settings of new keys.
     points.add(len(new))
@@ -151,8 +163,12 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     co = _read(points, "co", 2, np.float32)
     co[count:] = new
     settings["interpolation"][count:] = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
-    for name, side in (("handle_left", -1.0), ("handle_right", 1.0)):
-        settings[name][count:] = new + np.array([side / 3, 0.0], np.float32)
+    for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
+        settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
+    for row, side in ((count, "left"), (len(co) - 1, "right")):
+        before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
+        if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:
+            _keep_handle(settings, co[row] - co[before], (before, row), side)
     outside = (co[:count, 0] < new[0, 0] - SAME_FRAME) | (co[:count, 0] > new[-1, 0] + SAME_FRAME)
     rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
     rows = rows[np.argsort(co[rows, 0], kind="stable")]
@@ -162,6 +178,57 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     for name, values in settings.items():
         points.foreach_set(name, values[rows].ravel())
     curve.update()
+
+
+def _split(curve: "FCurve", frame: float) -> None:
+    """Add a key where a curve has none between two others; its shape stays."""
+    keyed = key_values(curve, "co")[::2]
+    if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < SAME_FRAME:
+        return
+    before = curve.keyframe_points[int(np.searchsorted(keyed, frame)) - 1]
+    after = curve.keyframe_points[int(np.searchsorted(keyed, frame))]
+    if before.interpolation != "BEZIER":
+        curve.keyframe_points.insert(frame, curve.evaluate(frame)).interpolation = before.interpolation
+        return
+    left, right = subdivided(np.array([before.co, before.handle_right, after.handle_left, after.co], float), frame)
+    key = curve.keyframe_points.insert(frame, left[3, 1], options={"FAST"})
+    key.interpolation = "BEZIER"
+    key.handle_left_type = key.handle_right_type = "FREE"
+    key.handle_left, key.handle_right = left[2], right[1]
+    row = int(np.searchsorted(keyed, frame))
+    # The neighbours are asked for again: a new key moves them in memory.
+    curve.keyframe_points[row - 1].handle_right = left[1]
+    curve.keyframe_points[row + 1].handle_left = right[2]
+
+
+def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:
+    """Return the corners (4, 2) of a Bézier curve (4, 2) up to a frame and from it on, by de Casteljau's construction.
+
+    Each corner is frame and value. The curve's parameter is found by bisection, as its frames increase.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        part = (low + high) / 2
+        levels = [corners]
+        while len(levels[-1]) > 1:
+            levels.append(levels[-1][:-1] + part * np.diff(levels[-1], axis=0))
+        low, high = (part, high) if levels[-1][0, 0] < frame else (low, part)
+    return np.stack([level[0] for level in levels]), np.stack([level[-1] for level in reversed(levels)])
+
+
+def _keep_handle(
+    settings: dict[str, NDArray[Any]], moved: NDArray[np.float32], rows: tuple[int, int], side: str
+) -> None:
+    """Give a new key the handle that leads out of the range, of the key that it replaces; rows: of the old and the new.
+
+    moved: (2,) from the old key to the new one.
+    """
+    before, row = rows
+    free = bpy.types.Keyframe.bl_rna.properties[f"handle_{side}_type"].enum_items["FREE"].value
+    settings[f"handle_{side}"][row] = settings[f"handle_{side}"][before] + moved
+    settings[f"handle_{side}_type"][row] = free
+    if side == "right":
+        settings["interpolation"][row] = settings["interpolation"][before]
 
 
 def _read(points: Any, name: str, width: int, kind: Any) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
 from dataclasses import dataclass, replace
+from math import radians
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.capture_transform import NO_TRANSFORM
-from ...pipeline.recipe import IntoChoice
+from ...pipeline.recipe import IntoChoice, Recipe
 from ...pipeline.take import SolvedHand, Take
 from ..armature_hands import find_hands, hands_and_problems
 from ..binding import RigBinding, default_binding, is_armature
@@ -30,6 +31,9 @@ from .layered_keys import key_above
 from .parent_motion import is_evaluated
 from .played_action import played_action
 from .predicted_keys import mark_predicted
+from .reduced_take import reduce_keys
+from .reduction.keyed_hand import Tolerance
+from .reduction.reduce_hand import Reduction
 from .spliced_keys import Blend, played_take, splice_keys
 from .take_report import TIMECODE_PROPERTY, TIMING_PROPERTY, play_same_take, report_of, store_report
 from .wrist_strain import MOVED_AWAY, NOT_ALIGNED, strain_notes
@@ -122,6 +126,10 @@ def write_take(
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
     for action, (_, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)
+    if take.recipe.reduce:
+        for target, _ in hands:
+            notes = (*notes, *_reduced(target, take.recipe))
+            actions.append(target.animation_data.action)
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for action in actions:
         store_report(action, report, take, frames)
@@ -138,6 +146,16 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
     if recipe.into == "this":
         return splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
     return key_above(target, hands, frames, take_name(take), scene)
+
+
+def _reduced(target: "Object", recipe: Recipe) -> tuple[str, ...]:
+    """Reduce the keys of the take that an armature plays, and return what was done."""
+    tolerance = Tolerance(recipe.reduce_distance, radians(recipe.reduce_angle))
+    try:
+        figures, notes = reduce_keys(target, Reduction(tolerance, recipe.reduce_shared))
+    except RigError as error:
+        return (f"the keys were not reduced: {error}",)
+    return (f"armature '{target.name}': {figures.sentence()}", *notes)
 
 
 def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene") -> "tuple[Object, ...]":

@@ -24,6 +24,7 @@ from knuckle.pipeline.live import dropout_blend
 from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
+from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.tests.blender.making import forearm_bones
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
@@ -170,6 +171,14 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
     assert armature.pose.bones["spine01"].rotation_quaternion.angle == pytest.approx(1.0, abs=1e-4)
     raw = capture.read(next(tmp_path.glob("*.rawtake")))
     assert len(raw.times) > 90 and raw.rate == pytest.approx(60.0, abs=0.1)
+    scene.frame_set(40)
+    shown = directions(armature, ["finger2-1.L", "finger2-3.L"])
+    bpy.context.view_layer.objects.active = armature
+    assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
+    assert dense_action(armature) == take
+    scene.frame_set(40)
+    # Three joints of at most a degree each.
+    assert apart(directions(armature, ["finger2-1.L", "finger2-3.L"]), shown) < 3.0
 
 
 def test_a_take_is_keyed_without_posing_what_is_shown_on_each_of_its_frames(followed, makehuman, port, monkeypatch):

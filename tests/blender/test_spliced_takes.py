@@ -14,6 +14,8 @@ from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.reduced_take import reduce_keys
+from knuckle.rig.keys.reduction.reduce_hand import Reduction
 from knuckle.rig.keys.spliced_keys import KEY_SETTINGS
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import take
@@ -113,6 +115,19 @@ def test_only_the_range_of_frames_is_replaced_and_blended(mode: str, blends: tup
         middle = FIRST + 2
         apart = np.abs(new[middle] - old[middle]).max(), np.abs(new[middle] - alone[3]).max()
         assert min(apart) > 0.01, "it is between both"
+
+
+def test_few_keys_go_on_outside_the_range_as_they_did() -> None:
+    armature, _ = RIGS["MakeHuman"]()
+    fingers = fingers_of(armature)
+    written(armature)
+    reduce_keys(armature, Reduction())
+    old = rotations(armature, fingers)
+    part(armature)
+    new = rotations(armature, fingers)
+    assert np.abs(new[FIRST + 8] - old[FIRST + 8]).max() > 0.01
+    for frame in [*range(1, FIRST + 1), *range(LAST, max(old) + 1)]:
+        assert np.abs(new[frame] - old[frame]).max() < 1e-4, frame
 
 
 def wanted(armature: Object, mode: str) -> dict[int, Floats]:

@@ -46,3 +46,6 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
     page = (ROOT / "build" / "gui" / "review_page.html").read_text(encoding="utf-8")
     assert page.count("data:image/jpeg;base64,") == 4, "two problems from two sides"
     assert seen["page"]["before"] == seen["page"]["after"]
+    dense, reduced, undone = seen["keys"]
+    assert reduced < 0.4 * dense
+    assert undone == dense, "one undo brings the dense keys back"

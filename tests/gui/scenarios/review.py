@@ -1,7 +1,10 @@
-"""A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen."""
+"""A recording with two fingertips astray is solved; Next and Previous Problem go through it; one is marked as seen.
+
+Then the keys of the take are reduced.
+"""
 
 import importlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +54,7 @@ def play(screen: "Screen") -> "Steps":
     region = screen.region(screen.area(), "UI")
     frame = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
     unmarked = sorted(problems().seen_problems(screen.scene.knuckle.result))
+    keys = yield from keys_reduced(screen)
     return {
         "visited": visited,
         "back": back,
@@ -59,7 +63,51 @@ def play(screen: "Screen") -> "Steps":
         "sidebar": frame,
         "strips": strips,
         "page": page,
+        "keys": keys,
     }
+
+
+def keys_reduced(screen: "Screen") -> Generator[float, None, list[int]]:
+    """The keys are reduced by the panel's button, undone, and reduced again: how many there are each time."""
+    place = yield from screen.button("knuckle.reduce_keys")
+    counts = [key_count(screen)]
+    yield from keys_seen(screen, "keys_dense")
+    screen.click(*place)
+    yield from screen.wait_until(lambda: key_count(screen) < counts[0], 60)
+    yield 2.0
+    counts.append(key_count(screen))
+    screen.picture("keys_panel")
+    yield from keys_seen(screen, "keys_reduced")
+    screen.move(*screen.view_middle())
+    screen.key("ctrl+z")
+    yield from screen.wait_until(lambda: key_count(screen) == counts[0], 30)
+    counts.append(key_count(screen))
+    return counts
+
+
+def key_count(screen: "Screen") -> int:
+    """The keys of the action that the solved hand plays."""
+    curves = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.fcurves").curves_on(
+        screen.scene.knuckle.result
+    )
+    return sum(len(curve.keyframe_points) for curve in curves)
+
+
+def keys_seen(screen: "Screen", name: str) -> Iterator[float]:
+    """A picture of the keys in a Dope Sheet in the viewport's place."""
+    area = screen.area()
+    area.ui_type = "DOPESHEET"
+    area.spaces.active.show_region_ui = False
+    yield 1.0
+    with bpy.context.temp_override(window=screen.window, area=area, region=screen.region(area)):
+        # The reduced action has the channels as open as the dense one.
+        if name == "keys_dense":
+            bpy.ops.anim.channels_expand(all=True)
+        bpy.ops.action.view_all()
+    yield 1.0
+    screen.picture(name)
+    area.ui_type = "VIEW_3D"
+    yield 1.0
 
 
 def solved(screen: "Screen") -> "Steps":
@@ -68,7 +116,7 @@ def solved(screen: "Screen") -> "Steps":
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     bpy.ops.ed.undo_push()
     status = bpy.context.window_manager.knuckle
-    screen.open_panels("KNUCKLE_PT_solve", "KNUCKLE_PT_review")
+    screen.open_panels("KNUCKLE_PT_solve", "KNUCKLE_PT_review", "KNUCKLE_PT_keys")
     yield from screen.show_sidebar("Knuckle")
     yield from screen.widen_sidebar(120)
     yield from screen.drop(Path("/tmp/out/spoilt_tap.json"), *screen.view_middle())

@@ -1,0 +1,144 @@
+"""Reduce the keys of an armature's hands, and play the dense action again."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..errors import KnuckleError, RigError
+from ..hand.generators import Progress, part_of
+from ..rig.binding import is_armature
+from ..rig.data_reference import DataReference
+from ..rig.keys.played_action import played_action
+from ..rig.keys.reduced_take import (
+    ReducedAction,
+    check_reducible,
+    dense_action,
+    key_figures,
+    reduced_stepwise,
+    restore_dense,
+)
+from ..rig.keys.take_problems import playing_with
+from .job import JobOperator, no_job_runs
+from .json_files import result_armature
+from .reduction_properties import (
+    reduction_angle_property,
+    reduction_distance_property,
+    reduction_of,
+    reduction_shared_property,
+)
+from .reports import tell
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Event, Object
+
+
+def keyed_armature(context: "Context") -> "Object | None":
+    """Return the armature whose keys are shown: the active one if it plays an action, else that of the result."""
+    active: Object | None = context.active_object
+    if is_armature(active) and played_action(active) is not None:
+        return active
+    return result_armature(context)
+
+
+class _OnKeys:
+    """Mixin of the operators on the action that an armature plays."""
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with an armature that plays an action, and no other job."""
+        armature = keyed_armature(context)
+        if context.mode not in ("OBJECT", "POSE"):
+            cls.poll_message_set("Keys are reduced in Object Mode and Pose Mode")
+        elif armature is None or played_action(armature) is None:
+            cls.poll_message_set("There is no armature with an action: solve a capture, or select one")
+        else:
+            return no_job_runs(cls, context)
+        return False
+
+
+class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
+    """Reduce the keys of the hands to few with handles, in a copy of the action. The dense action is kept"""
+
+    bl_idname = "knuckle.reduce_keys"
+    bl_label = "Reduce Keys"
+    bl_options = {"REGISTER", "UNDO"}
+
+    distance: reduction_distance_property()
+    angle: reduction_angle_property()
+    shared: reduction_shared_property()
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Begin with the scene's settings, unless others are given."""
+        chosen = context.scene.knuckle
+        for name in ("distance", "angle", "shared"):
+            if not self.properties.is_property_set(name):
+                setattr(self, name, getattr(chosen, f"reduce_{name}"))
+        return self.begin(context)
+
+    def steps(self, context: "Context") -> Iterator[Progress]:
+        """Find the keys of all armatures that play the take."""
+        armature = keyed_armature(context)
+        assert armature is not None, "poll"
+        reduction = reduction_of(self.distance, self.angle, shared=self.shared)
+        own = playing_with(armature, context.scene)
+        for one in own:
+            check_reducible(one)
+        references = [DataReference.of(one) for one in own]
+        self._reduced = list[ReducedAction]()
+        for number, reference in enumerate(references):
+            present = reference.among(bpy.data.objects)
+            if present is None:
+                raise RigError(f"armature '{reference.name}' is gone, no keys were reduced")
+            begin, end = number / len(references), (number + 1) / len(references)
+            work = reduced_stepwise(present, reduction)
+            self._reduced.append((yield from part_of(begin, end, "Reducing keys", work)))
+
+    def finish(self, context: "Context") -> None:
+        """Write the keys, and tell how many remain."""
+        for reduced in self._reduced:
+            reduced.check()
+        for reduced in self._reduced:
+            notes = reduced.write()
+            tell(self, "INFO", f"{reduced.armature.name}: {reduced.figures.sentence()}")
+            if notes:
+                tell(self, "WARNING", "; ".join(notes))
+
+
+class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):
+    """Play the dense action again, of which the keys were reduced. The reduced action is kept"""
+
+    bl_idname = "knuckle.restore_dense_keys"
+    bl_label = "Restore Dense Keys"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available if the action was reduced and its dense one is still there."""
+        if not super().poll(context):
+            return False
+        if dense_action(keyed_armature(context)) is None:
+            played = key_figures(keyed_armature(context)) is not None
+            cls.poll_message_set("The dense action was deleted" if played else "These keys were not reduced")
+            return False
+        return True
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Let all armatures of the take play their dense actions."""
+        armature = keyed_armature(context)
+        assert armature is not None, "poll"
+        try:
+            for one in playing_with(armature, context.scene):
+                if dense_action(one) is not None:
+                    restore_dense(one)
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_reduce_keys,
+    KNUCKLE_OT_restore_dense_keys,
+)

@@ -1,0 +1,287 @@
+"""The F-curves of an armature's hand as samples, to be reduced: of takes and of actions that others have made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.cleaning import runs
+from ...errors import RigError
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, digit_of
+from .. import rotation_channels
+from ..armature_hands import FoundHand
+from ..binding import joint_points
+from . import parent_motion
+from .fcurves import SAME_FRAME, curves_of, key_values
+from .nla_layers import TAKE_PROPERTY
+from .predicted_keys import MARKER_SUFFIX
+from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Bone, FCurve, Object, PoseBone
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Curves = dict[str, "dict[int, FCurve]"]
+"""data path -> index -> curve"""
+
+MAX_SAMPLES = 200_000
+"""Frames of an action that are sampled, at most."""
+LEAST_SPAN = 3
+"""Filler keys in a row that keep those at their ends; fewer go where their neighbours do."""
+WRIST_GROUP = "wrist"
+"""The group of the wrist and of the arm above it."""
+KEPT_TYPES = ("EXTREME", "BREAKDOWN")
+"""Types of keys that an animator gives to those that matter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandCurves:
+    """A hand's F-curves and their samples."""
+
+    hand: SampledHand
+    paths: tuple[tuple[str, ...], ...]
+    """For each of its bones the data paths of the channels that are sampled, in their order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """Bones of an armature, and the curves of theirs that are sampled."""
+
+    armature: "Object"
+    found: FoundHand
+    names: list[str]
+    """The bones, parents first."""
+    paths: list[tuple[str, ...]]
+    """Of each bone, see HandCurves."""
+    curves: Curves
+
+    def of_bone(self, row: int) -> "list[FCurve]":
+        """Return the curves of a bone."""
+        return [curve for path in self.paths[row] for curve in self.curves[path].values()]
+
+
+def read_hand_curves(armature: "Object", found: FoundHand) -> tuple[HandCurves | None, list[str]]:
+    """Return the curves of a hand in the action that its armature plays, and which bones are left as they are.
+
+    None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys. Each note is one
+    sentence. Raises RigError for keys that are no numbers and for an action that is too long.
+    """
+    animation = armature.animation_data
+    curves = _curves(animation.action, animation.action_slot)
+    names = _bones_of(armature, found, curves, is_take=bool(animation.action.get(TAKE_PROPERTY)))
+    chosen = [_paths(armature, name, curves) for name in names]
+    notes = [note for _, note in chosen if note]
+    source = _Source(armature, found, names, [paths for paths, _ in chosen], curves)
+    rows = range(len(names))
+    frames = _frames(armature, [curve for row in rows for curve in source.of_bone(row)])
+    if len(frames) < 2:
+        return None, notes
+    bones = tuple(_sampled(source, frames))
+    hand = SampledHand(
+        frames=frames,
+        bones=bones,
+        points=tuple(_points(source, bones)),
+        to_world=np.array(armature.matrix_world, float)[:3, :3],
+        wrist=names.index(found.bones["wrist"]),
+        key_counts=tuple(max((len(c.keyframe_points) for c in source.of_bone(row)), default=0) for row in rows),
+        kept=_kept(source, bones, frames),
+    )
+    return HandCurves(hand, tuple(source.paths)), notes
+
+
+def _curves(action: "Action", slot: object) -> Curves:
+    found: Curves = {}
+    for curve in curves_of(action, slot):
+        found.setdefault(curve.data_path, {})[curve.array_index] = curve
+    return found
+
+
+def _prefix(bone: str) -> str:
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
+
+
+def _bones_of(armature: "Object", found: FoundHand, curves: Curves, *, is_take: bool) -> list[str]:
+    """Return the bones of a hand, parents first, and of a take those of the arm that it keys."""
+    bones, own = armature.data.bones, set(found.bones.values())
+    wrist = bones[found.bones["wrist"]]
+    above = {bone.name for bone in wrist.parent_recursive}
+    if is_take:
+        keyed = {bone.name for bone in bones if any(path.startswith(_prefix(bone.name)) for path in curves)}
+        own |= {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in above)}
+    depth = {name: len(bones[name].parent_recursive) for name in own}
+    # The wrist may be a control beside the digits, which follow it by constraints.
+    return sorted(own, key=lambda name: (name not in above and name != wrist.name, depth[name], name))
+
+
+def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ...], str]:
+    """Return the data paths of a bone's channels whose keys can be reduced, and why others cannot."""
+    mode = armature.pose.bones[name].rotation_mode
+    chosen, notes = list[str](), list[str]()
+    for channel in (rotation_channels.channel(mode), "location"):
+        path = _prefix(name) + channel
+        of_path = curves.get(path, {})
+        if not of_path or max(len(curve.keyframe_points) for curve in of_path.values()) < 2:
+            continue
+        _check_finite(armature, name, of_path)
+        reason = _unreducible(of_path, 4 if channel in ("rotation_quaternion", "rotation_axis_angle") else 3)
+        if reason:
+            notes.append(f"bone '{name}' keeps the keys of its {channel.replace('_', ' ')}: {reason}")
+        else:
+            chosen.append(path)
+    return tuple(chosen), "; ".join(notes)
+
+
+def _check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
+    for curve in curves.values():
+        values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            key = int(bad[0]) % (2 * len(curve.keyframe_points)) // 2
+            raise RigError(
+                f"armature '{armature.name}': key {key + 1} of {curve.data_path}[{curve.array_index}] is not a number, "
+                "delete it first"
+            )
+
+
+def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
+    """Return why the keys of a property with `count` channels stay as they are; empty if they can be reduced."""
+    constant = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["CONSTANT"].value
+    if set(curves) != set(range(count)) or not all(len(curve.keyframe_points) for curve in curves.values()):
+        return f"only {len(curves)} of {count} channels have keys, key all"
+    if any(not modifier.mute for curve in curves.values() for modifier in curve.modifiers):
+        return "it has modifiers, bake or remove them"
+    if any(curve.mute for curve in curves.values()):
+        return "it has muted channels, unmute them"
+    if any(curve.extrapolation != "CONSTANT" for curve in curves.values()):
+        return "it goes on with a slope beyond its keys, choose Constant Extrapolation"
+    for curve in curves.values():
+        kinds = np.empty(len(curve.keyframe_points), np.int32)
+        curve.keyframe_points.foreach_get("interpolation", kinds)
+        if (kinds[:-1] == constant).any():
+            return "it has stepped keys, choose another interpolation"
+    return ""
+
+
+def _frames(armature: "Object", curves: "list[FCurve]") -> Floats:
+    """Return the frames (F,) that are measured: those of the keys, and the whole ones between them."""
+    keyed = np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)])
+    if not len(keyed):
+        return keyed
+    if np.ptp(keyed) > MAX_SAMPLES:
+        raise RigError(
+            f"armature '{armature.name}' has keys from frame {keyed.min():.0f} to {keyed.max():.0f}, expected at most "
+            f"{MAX_SAMPLES} frames"
+        )
+    frames = np.sort(np.concatenate([keyed, np.arange(np.ceil(keyed.min()), keyed.max() + 1e-6)]))
+    distinct: Floats = frames[np.concatenate([[True], np.diff(frames) > SAME_FRAME])]
+    return distinct
+
+
+def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
+    """Yield the bones with the values of their channels on frames (F,)."""
+    digits = {name: digit_of(joint) for joint, name in source.found.bones.items()}
+    armature, names = source.armature, source.names
+    _, rests = parent_motion.standing_now(armature, names)
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    for name, chosen in zip(names, source.paths, strict=True):
+        bone = armature.pose.bones[name]
+        values = {path.rpartition(".")[2]: _values(source.curves[path], frames) for path in chosen}
+        channel, parent = rotation_channels.channel(bone.rotation_mode), _parent(source, name)
+        relation = rests.get(name, np.array(bone.bone.matrix_local, float))
+        if parent >= 0:
+            relation = np.linalg.inv(np.array(posed[names[parent]].matrix.normalized(), float)) @ relation
+        rotation = values.get(channel, _shown(bone, channel))
+        yield SampledBone(
+            name=name,
+            group=digits.get(name) or WRIST_GROUP,
+            parent=parent,
+            relation=relation,
+            mode=bone.rotation_mode,
+            rotation=_continuous(rotation, bone.rotation_mode) if channel in values else rotation,
+            location=values.get("location", _shown(bone, "location")),
+            location_axes=_location_axes(bone.bone),
+        )
+
+
+def _values(curves: "dict[int, FCurve]", frames: Floats) -> Floats:
+    """Return the values (F, C) of a property."""
+    columns = [[curves[index].evaluate(frame) for frame in frames.tolist()] for index in range(len(curves))]
+    return np.array(columns, float).T
+
+
+def _shown(bone: "PoseBone", channel: str) -> Floats:
+    """Return the values (1, C) that a bone has."""
+    return np.array(getattr(bone, channel), float)[None]
+
+
+def _continuous(values: Floats, mode: str) -> Floats:
+    """Return channel values (F, C) of the same rotations that go the short way from frame to frame."""
+    if mode in ("QUATERNION", "AXIS_ANGLE"):
+        return rotation_channels.channel_values(rotation_channels.rotations(values, mode), mode)
+    return np.unwrap(values, axis=0)
+
+
+def _parent(source: _Source, name: str) -> int:
+    """Return the row of the bone that moves a bone; what hangs on the hand's carrier moves with the wrist."""
+    for bone in source.armature.data.bones[name].parent_recursive:
+        if bone.name in source.names:
+            return source.names.index(bone.name)
+        if bone.name == source.found.carrier:
+            return source.names.index(source.found.bones["wrist"])
+    return -1
+
+
+def _location_axes(bone: "Bone") -> Floats:
+    if bone.use_local_location:
+        return np.eye(3)
+    basis = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
+    axes: Floats = np.array(bone.matrix_local, float)[:3, :3].T @ basis
+    return axes
+
+
+def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[MeasuredPoint]":
+    """Yield the fingertips, and the heads of bones whose location is keyed."""
+    found = source.found.bones
+    tips = joint_points(source.armature, found)
+    for digit, joints in DIGIT_JOINTS.items():
+        mapped = [found[joint] for joint in joints if joint in found]
+        if mapped:
+            rest = np.linalg.inv(np.array(source.armature.data.bones[mapped[-1]].matrix_local, float))
+            point = rest @ np.append(tips[JOINT_INDEX[joints[-1]]], 1.0)
+            yield MeasuredPoint(source.names.index(mapped[-1]), point[:3], digit)
+    yield from (MeasuredPoint(row, np.zeros(3)) for row, bone in enumerate(bones) if len(bone.location) > 1)
+
+
+def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
+    """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
+    markers = source.armature.animation_data.action.pose_markers
+    marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
+    kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
+    kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
+    for mask in kept.values():
+        _keep(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
+    for bone, chosen in zip(bones, source.paths, strict=True):
+        for path in chosen:
+            at, types = key_types(source.curves[path][0])
+            _keep(kept[bone.group], frames, at[np.isin(types, [kinds[kind].value for kind in KEPT_TYPES])])
+            _, starts, stops = runs((types == kinds["JITTER"].value)[:, None])
+            long = stops - starts >= LEAST_SPAN
+            _keep(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
+    return kept
+
+
+def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
+    """Return the frames (N,) of a curve's keys and their types (N,), as numbers."""
+    types = np.empty(len(curve.keyframe_points), np.int32)
+    curve.keyframe_points.foreach_get("type", types)
+    return key_values(curve, "co")[::2].astype(float), types.astype(np.int64)
+
+
+def _keep(mask: Bools, frames: Floats, at: Floats) -> None:
+    """Set a mask (F,) on the samples nearest to frames."""
+    mask[np.minimum(np.searchsorted(frames, at - SAME_FRAME), len(frames) - 1)] = True

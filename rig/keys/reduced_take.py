@@ -1,0 +1,236 @@
+"""Reduce Keys: an armature plays a copy of its action in which its hands have fewer keys; the dense action stays."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from math import degrees
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand.generators import Steps, part_of, run_to_end
+from ..armature_hands import find_hands
+from ..data_reference import DataReference
+from .fcurves import SAME_FRAME, curves_of
+from .hand_curves import HandCurves, key_types, read_hand_curves
+from .keyframes import check_changeable
+from .played_action import play, played_action
+from .reduction.reduce_hand import ReducedHand, Reduction, reduce_hand
+from .reduction.spline import Spline
+
+if TYPE_CHECKING:
+    from bpy.types import Action, FCurve, Object
+
+Floats = NDArray[np.float64]
+
+DENSE_PROPERTY = "knuckle_dense"
+"""Custom property of a reduced action: the action that it was made of."""
+KEYS_PROPERTY = "knuckle_keys"
+"""Custom property of a reduced action: a KeyFigures, as JSON."""
+SUFFIX = " Reduced"
+MAX_FIGURE = 1e12
+"""A larger one is damage."""
+STILL = 1e-6
+"""Of a channel's value, and per frame of its slope: what is less does not move."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """What a reduction did."""
+
+    before: int
+    """Keys of all curves of the hands."""
+    after: int
+    distance_mm: float
+    """The most of a fingertip on any frame."""
+    angle_deg: float
+    """The most of a joint on any frame."""
+
+    def sentence(self) -> str:
+        """Return it in words."""
+        share = self.after / max(self.before, 1)
+        return (
+            f"{self.after} of {self.before} keys remain ({share:.1%}), fingertips within {self.distance_mm:.2f} mm and "
+            f"joints within {self.angle_deg:.2f} degrees"
+        )
+
+
+def reduce_keys(armature: "Object", reduction: Reduction) -> tuple[KeyFigures, tuple[str, ...]]:
+    """Let an armature play a copy of its action with fewer keys of its hands.
+
+    Return what was done, and notes on bones that were left as they are. Raises RigError; then nothing has changed.
+    """
+    reduced = run_to_end(reduced_stepwise(armature, reduction))
+    return reduced.figures, reduced.write()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReducedAction:
+    """An action and the fewer keys of its hands, not written yet."""
+
+    armature: DataReference
+    action: DataReference
+    hands: tuple[tuple[HandCurves, ReducedHand], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def figures(self) -> KeyFigures:
+        """Return what the reduction does."""
+        before = after = 0
+        for curves, reduced in self.hands:
+            for row, bone in enumerate(curves.hand.bones):
+                width = bone.channels().shape[1]
+                before += width * curves.hand.key_counts[row]
+                spline = reduced.splines.get(row)
+                if spline is None:
+                    after += width * curves.hand.key_counts[row]
+                else:
+                    after += sum(part.values.size for _, part in _by_property(curves, row, spline))
+        distance = max(reduced.distance for _, reduced in self.hands)
+        angle = max(reduced.angle for _, reduced in self.hands)
+        return KeyFigures(before, after, 1000 * distance, degrees(angle))
+
+    def check(self) -> "tuple[Object, Action]":
+        """Return the armature and the action. Raises RigError unless the one still plays the other."""
+        armature, dense = self.armature.among(bpy.data.objects), self.action.among(bpy.data.actions)
+        if armature is None or dense is None or played_action(armature) != dense:
+            raise RigError(f"armature '{self.armature.name}' plays another action meanwhile: nothing was changed")
+        return armature, dense
+
+    def write(self) -> tuple[str, ...]:
+        """Let the armature play a copy with these keys. Return the notes. Raises RigError as check does."""
+        armature, dense = self.check()
+        slot = armature.animation_data.action_slot
+        action = dense.copy()
+        action.name = dense.name.removesuffix(SUFFIX) + SUFFIX
+        # The dense action is not only kept by whoever plays it.
+        dense.use_fake_user = True
+        action.use_fake_user = False
+        action[DENSE_PROPERTY] = dense
+        action[KEYS_PROPERTY] = json.dumps(asdict(self.figures))
+        own = next(one for one in action.slots if one.identifier == slot.identifier)
+        curves = {(curve.data_path, curve.array_index): curve for curve in curves_of(action, own)}
+        for hand_curves, reduced in self.hands:
+            for row, spline in reduced.splines.items():
+                for path, part in _by_property(hand_curves, row, spline):
+                    for column in range(part.values.shape[1]):
+                        _write_curve(curves[path, column], part, column)
+        play(armature, action, own)
+        return self.notes
+
+
+def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[ReducedAction]":
+    """Return fewer keys for the action that an armature plays, piece by piece. Raises RigError; nothing changes."""
+    action = check_reducible(armature)
+    hands, notes = list[tuple[HandCurves, ReducedHand]](), list[str]()
+    found = find_hands(armature)
+    for number, hand in enumerate(found):
+        curves, of_hand = read_hand_curves(armature, hand)
+        notes += of_hand
+        if curves is not None:
+            work = reduce_hand(curves.hand, reduction)
+            reduced = yield from part_of(number / len(found), (number + 1) / len(found), "Reducing keys", work)
+            hands.append((curves, reduced))
+    if not any(reduced.splines for _, reduced in hands):
+        raise RigError(_nothing(action, notes, bool(hands)))
+    return ReducedAction(DataReference.of(armature), DataReference.of(action), tuple(hands), tuple(notes))
+
+
+def check_reducible(armature: "Object") -> "Action":
+    """Return the action whose keys can be reduced. Raises RigError."""
+    check_changeable(armature)
+    action = played_action(armature)
+    if action is None or armature.animation_data.action_slot is None:
+        raise RigError(f"armature '{armature.name}' plays no action, expected one with keys of its hands")
+    if not action.is_editable:
+        raise RigError(
+            f"the action '{action.name}' of armature '{armature.name}' is linked: make it local to reduce its keys"
+        )
+    return action
+
+
+def dense_action(armature: "Object | None") -> "Action | None":
+    """Return the action of which the one that an armature plays was reduced; None if it was not, or that is gone."""
+    action = None if armature is None else played_action(armature)
+    dense = None if action is None else action.get(DENSE_PROPERTY)
+    return dense if isinstance(dense, bpy.types.Action) else None
+
+
+def restore_dense(armature: "Object") -> None:
+    """Let an armature play its dense action again; the reduced one is kept. Raises RigError."""
+    check_changeable(armature)
+    dense, slot = dense_action(armature), armature.animation_data.action_slot
+    own = next((one for one in dense.slots if one.identifier == slot.identifier), None) if dense and slot else None
+    if dense is None or own is None:
+        raise RigError(f"armature '{armature.name}' has no dense action any more, expected the one that was reduced")
+    play(armature, dense, own)
+
+
+def key_figures(armature: "Object | None") -> KeyFigures | None:
+    """Return what the reduction of the action that an armature plays did; None if it was not reduced, or is damaged."""
+    action = None if armature is None else played_action(armature)
+    text = None if action is None else action.get(KEYS_PROPERTY)
+    try:
+        told = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    names = {field.name for field in fields(KeyFigures)}
+    is_whole = isinstance(told, dict) and set(told) == names
+    if not is_whole or not all(isinstance(value, int | float) and abs(value) < MAX_FIGURE for value in told.values()):
+        return None
+    return KeyFigures(int(told["before"]), int(told["after"]), float(told["distance_mm"]), float(told["angle_deg"]))
+
+
+def _nothing(action: "Action", notes: Sequence[str], was_tried: bool) -> str:
+    if was_tried:
+        return f"the action '{action.name}' cannot do with fewer keys within this distance and angle"
+    reason = f" ({notes[0]})" if notes else ""
+    return f"the action '{action.name}' has no keys of a hand that can be reduced{reason}"
+
+
+def _by_property(curves: HandCurves, row: int, spline: Spline) -> "Iterator[tuple[str, Spline]]":
+    """Yield data paths of a bone and their part of its spline; what does not move has a single key."""
+    start = 0
+    for path in curves.paths[row]:
+        stop = start + (4 if path.endswith(("quaternion", "axis_angle")) else 3)
+        part = Spline(spline.frames, spline.values[:, start:stop], spline.slopes[:, start:stop])
+        still = np.ptp(part.values, axis=0).max() < STILL and np.abs(part.slopes).max() < STILL
+        yield path, Spline(part.frames[:1], part.values[:1], part.slopes[:1]) if still else part
+        start = stop
+
+
+def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
+    """Replace a curve's keys by those of a channel of a spline: Bézier keys whose handles are in line."""
+    frames, values = spline.frames, spline.values[:, column]
+    keyed, kinds = key_types(curve)
+    nearest = np.clip(np.searchsorted(keyed, frames - SAME_FRAME), 0, len(keyed) - 1)
+    types = np.where(np.abs(keyed[nearest] - frames) < SAME_FRAME, kinds[nearest], _number("type", "KEYFRAME"))
+    reach = np.diff(frames) / 3 if len(frames) > 1 else np.empty(0)
+    points = curve.keyframe_points
+    points.clear()
+    points.add(len(frames))
+    handles = {"handle_left": -np.append(reach[:1], reach), "handle_right": np.append(reach, reach[-1:])}
+    points.foreach_set("co", _pairs(frames, values))
+    for setting, kind in (
+        ("interpolation", "BEZIER"),
+        ("handle_left_type", "ALIGNED"),
+        ("handle_right_type", "ALIGNED"),
+    ):
+        points.foreach_set(setting, np.full(len(frames), _number(setting, kind), np.int32))
+    points.foreach_set("type", types.astype(np.int32))
+    for setting, before in handles.items():
+        ends = before if len(frames) > 1 else np.array([-1.0 if setting == "handle_left" else 1.0])
+        points.foreach_set(setting, _pairs(frames + ends, values + spline.slopes[:, column] * ends))
+    curve.update()
+
+
+def _pairs(frames: Floats, values: Floats) -> NDArray[np.float32]:
+    return np.stack([frames, values], axis=-1).ravel().astype(np.float32)
+
+
+def _number(setting: str, kind: str) -> int:
+    enum: Any = bpy.types.Keyframe.bl_rna.properties[setting]
+    return int(enum.enum_items[kind].value)

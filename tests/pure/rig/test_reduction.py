@@ -1,0 +1,121 @@
+"""Fewer keys: the spline that is fitted, the frames that are chosen, and those that stay."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knuckle.hand.generators import run_to_end
+from knuckle.rig.keys.reduction.fewest_keys import KeyProblem, fewest_keys
+from knuckle.rig.keys.reduction.salient import contacts, turning_rows
+from knuckle.rig.keys.reduction.spline import Spline, fit
+
+
+def path(seed, frames=200, channels=3):
+    """A smooth motion, (F, C)."""
+    rng = np.random.default_rng(seed)
+    at = np.arange(frames)[:, None]
+    waves = (
+        rng.normal() * np.sin(at * rng.uniform(0.01, 0.2, channels) + rng.uniform(0, 6, channels)) for _ in range(4)
+    )
+    return sum(waves)
+
+
+def kept(frames, *rows):
+    mask = np.zeros(frames, bool)
+    mask[[0, -1, *rows]] = True
+    return mask
+
+
+def problem(samples, tolerance, *rows):
+    def error(values):
+        return np.abs(values - samples).max(axis=1) / tolerance
+
+    return KeyProblem(np.arange(len(samples), dtype=float), samples, error, kept(len(samples), *rows))
+
+
+def bezier(spline, frame):
+    """A Bézier curve whose handles end a third of the way, by de Casteljau's construction and bisection in time."""
+    right = int(np.clip(np.searchsorted(spline.frames, frame, side="right"), 1, len(spline.frames) - 1))
+    (a, b), (va, vb) = spline.frames[right - 1 : right + 1], spline.values[right - 1 : right + 1]
+    reach, (sa, sb) = (b - a) / 3, spline.slopes[right - 1 : right + 1]
+    corners = [
+        np.append(a, va),
+        np.append(a + reach, va + reach * sa),
+        np.append(b - reach, vb - reach * sb),
+        np.append(b, vb),
+    ]
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        part, points = (low + high) / 2, corners
+        while len(points) > 1:
+            points = [p + part * (q - p) for p, q in pairwise(points)]
+        low, high = (part, high) if points[0][0] < frame else (low, part)
+    return points[0][1:]
+
+
+def test_a_spline_is_the_bezier_curve_with_handles_of_a_third():
+    rng = np.random.default_rng(1)
+    spline = Spline(np.array([0.0, 3, 10, 11]), rng.normal(size=(4, 2)), rng.normal(size=(4, 2)))
+    for frame in (0.5, 3.0, 7.25, 10.5):
+        np.testing.assert_allclose(spline.at(np.array([frame]))[0], bezier(spline, frame), atol=1e-9)
+
+
+def test_a_fit_is_the_least_squares_solution():
+    samples, keys, frames = path(2, 80), np.array([0, 7, 8, 30, 79]), np.arange(80.0)
+    fitted = fit(frames, samples, np.ones(80), keys, np.zeros(80, bool)).at(frames)
+    units = np.eye(2 * len(keys)).reshape(-1, len(keys), 2)
+    design = np.stack([Spline(frames[keys], one[:, :1], one[:, 1:]).at(frames)[:, 0] for one in units], axis=1)
+    best = design @ np.linalg.lstsq(design, samples, rcond=None)[0]
+    assert np.abs(fitted - best).max() < 1e-4 * np.abs(samples).max()
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.3, 0.03, 1e-5]))
+def test_every_frame_is_within_the_error_and_kept_frames_keep_their_samples(seed, tolerance):
+    samples = path(seed, 120)
+    keys = run_to_end(fewest_keys(problem(samples, tolerance, 50, 51)))
+    values = keys.spline.at(np.arange(120.0))
+    assert np.abs(values - samples).max() <= tolerance
+    assert {0, 50, 51, 119} <= set(keys.rows.tolist())
+    np.testing.assert_allclose(values[[0, 50, 51, 119]], samples[[0, 50, 51, 119]], atol=1e-4 * np.abs(samples).max())
+
+
+def test_a_larger_error_takes_fewer_keys():
+    counts = [len(run_to_end(fewest_keys(problem(path(3), tolerance))).rows) for tolerance in (1e-3, 1e-2, 1e-1)]
+    assert counts[0] > counts[1] > counts[2]
+
+
+def test_a_spline_is_found_again_with_hardly_more_keys_than_it_has():
+    rng = np.random.default_rng(4)
+    at = np.array([0.0, 25, 40, 80, 110, 150, 199])
+    samples = Spline(at, rng.normal(size=(7, 4)), rng.normal(size=(7, 4)) / 20).at(np.arange(200.0))
+    assert len(run_to_end(fewest_keys(problem(samples, 0.01))).rows) <= 10
+
+
+def test_what_stands_still_has_two_keys():
+    assert run_to_end(fewest_keys(problem(np.ones((100, 2)), 1e-3))).rows.tolist() == [0, 99]
+
+
+@pytest.mark.parametrize("frames", [2, 3, 4])
+def test_few_frames_are_kept(frames):
+    rows = run_to_end(fewest_keys(problem(path(5, frames) * 100, 1e-9))).rows
+    assert rows[0] == 0 and rows[-1] == frames - 1
+
+
+def test_turns_are_found_at_their_extremes_and_noise_is_none():
+    at = np.arange(400)
+    signal = np.cos(at * np.pi / 50)
+    assert turning_rows(signal, 0.5).tolist() == [50, 100, 150, 200, 250, 300, 350]
+    noisy = signal + np.random.default_rng(6).uniform(-0.1, 0.1, 400)
+    assert len(turning_rows(noisy, 0.5)) == 7
+    assert turning_rows(0.1 * signal, 0.5).size == 0
+
+
+def test_a_contact_keeps_its_begin_its_nearest_frame_and_its_end():
+    tip = np.zeros((100, 3))
+    tip[:, 0] = 0.01 + 0.002 * np.abs(np.arange(100) - 50)
+    touching, rows = contacts(np.zeros((100, 3)), tip)
+    assert rows.tolist() == [46, 50, 54]
+    assert np.flatnonzero(touching).tolist() == list(range(46, 55))
