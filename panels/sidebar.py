@@ -171,26 +171,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             layout.row().prop(chosen, "angles", expand=True)
         if advanced:
             layout.prop(chosen, "smoothing")
-        layout.prop(chosen, "rig")
-        if chosen.rig == "ARMATURE":
-            layout.prop(chosen, "armature")
-            if chosen.armature and (library := library_of(chosen.armature)):
-                paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
-            if chosen.drive in ("wrist", "arm"):
-                layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
-            if chosen.align:
-                _stored(layout, "Align to Character", "when solved", "align")
-            layout.prop(chosen, "keep")
-            if chosen.keep != "directions":
-                layout.row().prop(chosen, "keep_scale", expand=True)
-            layout.prop(chosen, "rig_limits")
-            row = layout.row(align=True)
-            row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
-            row.operator("knuckle.remove_limits", text="", icon="X")
-        if chosen.rig_file:
-            _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
-            if chosen.rig == "NEW":
-                paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
+        _target(layout, context, chosen)
         for what in REGISTRIES if advanced else ():
             _settings(layout, chosen, what)
         header, body = layout.panel("knuckle_frames", default_closed=True)
@@ -216,6 +197,30 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         row.scale_y = 1.4
         row.operator("knuckle.solve", icon="VIEW_PAN")
         row.menu("KNUCKLE_MT_recipe", text="", icon="DOWNARROW_HLT")
+
+
+def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
+    """Draw what is keyed, and what a rig keeps of the capture."""
+    layout.prop(chosen, "rig")
+    if chosen.rig == "ARMATURE":
+        layout.prop(chosen, "armature")
+        if chosen.armature and (library := library_of(chosen.armature)):
+            paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
+        if chosen.drive in ("wrist", "arm"):
+            layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
+        if chosen.align:
+            _stored(layout, "Align to Character", "when solved", "align")
+        layout.prop(chosen, "keep")
+        if chosen.keep != "directions":
+            layout.row().prop(chosen, "keep_scale", expand=True)
+        layout.prop(chosen, "rig_limits")
+        row = layout.row(align=True)
+        row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
+        row.operator("knuckle.remove_limits", text="", icon="X")
+    if chosen.rig_file:
+        _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
+        if chosen.rig == "NEW":
+            paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
 
 
 def _settings(layout: "UILayout", chosen: Any, what: str) -> None:

@@ -102,12 +102,7 @@ class SolveJob:
         for number, measured in enumerate(performer.hands.values()):
             begin, end = (0.2 + 0.8 * count / len(performer.hands) for count in (number, number + 1))
             solved.append((yield from part_of(begin, end, "", _solve_hand(measured, markers, smoothed, methods))))
-        if recipe.mirror:
-            solved = [_mirror_hand(hand) for hand in reversed(solved)]
-        if recipe.align != "off":
-            recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
-        if recipe.transform != NO_TRANSFORM:
-            solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
+        recipe, solved = self._place(recipe, solved, markers)
         for number, hand in enumerate(solved):
             if self.rig is not None:
                 yield Progress(1.0, f"Retargeting to the rig's {hand.side} hand")
@@ -122,6 +117,16 @@ class SolveJob:
         report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
         _add_notes(report, rig_hands, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report)
+
+    def _place(self, recipe: Recipe, solved: list[SolvedHand], markers: Markers) -> tuple[Recipe, list[SolvedHand]]:
+        """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found."""
+        if recipe.mirror:
+            solved = [_mirror_hand(hand) for hand in reversed(solved)]
+        if recipe.align != "off":
+            recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
+        if recipe.transform != NO_TRANSFORM:
+            solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
+        return recipe, solved
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:
