@@ -33,7 +33,9 @@ def main() -> int:
         told = play_scenario("mixed_use", str(seconds), seconds=seconds + 600)
     rounds = told["rounds"]
     rows = [rounds[0]]
-    rows += [one for one in rounds[1:] if one["minutes"] >= rows[-1]["minutes"] + EACH or one is rounds[-1]]
+    for one in rounds[1:]:
+        if one["minutes"] >= rows[-1]["minutes"] + EACH or one is rounds[-1]:
+            rows.append(one)
     text = table(rows[0], [map(str, row.values()) for row in rows])
     print(f"{text}\n\n{len(rounds)} rounds, {told['done']}, faults: {told['faults']}")
     if options.write:
