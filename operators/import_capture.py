@@ -28,7 +28,7 @@ from .reading_properties import (
     up_property,
 )
 from .reports import tell
-from .scene_recipe import recipe_for
+from .scene_recipe import kept_transform, recipe_for
 from .setting_properties import plain
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class CaptureJob(JobOperator):
         """Read a capture, see `read_capture`, and find its hands; `reading` replaces fields of the recipe."""
         self._path = path
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
+        kept_transform(context.scene)  # tells what is wrong with it before anything is shown
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
         self._found = yield from part_of(0.5, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
 

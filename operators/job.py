@@ -110,9 +110,13 @@ class JobOperator:
         return False
 
     def cancel(self, context: "Context") -> None:
-        """Stop the job. Also called by Blender when a file is loaded while the job runs."""
-        self._work.close()
-        self._clean_up(context)
+        """Stop the job, if it has begun.
+
+        Blender calls this, too, when a file is loaded while the job runs, and when its file browser is cancelled.
+        """
+        if "_work" in vars(self):
+            self._work.close()
+            self._clean_up(context)
         release(self)
 
     def _show_progress(self, context: "Context", progress: Progress) -> None:

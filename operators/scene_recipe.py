@@ -34,7 +34,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         raise RecipeError("there is no capture yet, import one")
     recipe = recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
     shown = _markers_of(scene, recipe.capture)
-    transform = _kept_transform(scene) if shown is None else transform_in_scene(shown)
+    transform = kept_transform(scene) if shown is None else transform_in_scene(shown)
     return replace(recipe, transform=transform)
 
 
@@ -44,8 +44,8 @@ def _markers_of(scene: "Scene", capture: str) -> "Object | None":
     return shown if shown is not None and is_markers(shown) and shown[CAPTURE_PROPERTY].get("path") == capture else None
 
 
-def _kept_transform(scene: "Scene") -> CaptureTransform:
-    """Return the transform that a loaded recipe has for a capture that is not imported yet."""
+def kept_transform(scene: "Scene") -> CaptureTransform:
+    """Return the transform that a loaded recipe has for a capture that is not imported yet. Raises RecipeError."""
     data = _decoded(scene.knuckle.transform, "transform")
     return NO_TRANSFORM if data is None else from_dict({"capture": "", "transform": data}, "the scene").transform
 
@@ -53,7 +53,7 @@ def _kept_transform(scene: "Scene") -> CaptureTransform:
 def place_capture(scene: "Scene", shown: "Object") -> None:
     """Place the markers of a capture that was imported where a loaded recipe has it, if one was."""
     if scene.knuckle.transform:
-        set_transform(shown, _kept_transform(scene), mirror=scene.knuckle.mirror)
+        set_transform(shown, kept_transform(scene), mirror=scene.knuckle.mirror)
         scene.knuckle.transform = ""
 
 

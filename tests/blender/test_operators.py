@@ -56,6 +56,16 @@ def test_a_hand_is_added_where_there_is_no_view_to_align_with(monkeypatch: pytes
     np.testing.assert_array_equal(bpy.context.active_object.matrix_world, np.eye(4))
 
 
+def test_a_damaged_placement_of_a_capture_is_told_before_its_markers_are_shown() -> None:
+    """As `make fuzz OF=scene` found: a scene's kept transform that is not JSON, seed 1, number 5."""
+    scene = bpy.context.scene
+    scene.knuckle.transform = "\n}"
+    before = everything(scene)
+    with pytest.raises(RuntimeError, match="the transform of this scene"):
+        bpy.ops.knuckle.import_capture(filepath=TAP)
+    assert everything(scene) == before and not scene.knuckle.capture
+
+
 def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
     for _ in range(2):
         assert bpy.ops.knuckle.import_capture(filepath=TAP) == {"FINISHED"}
