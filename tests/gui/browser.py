@@ -109,6 +109,8 @@ def opened(url: str, flags: Sequence[str] = ()) -> Iterator[Page]:
         connect(_debugger(port), max_size=None, ping_interval=None) as connection,
     ):
         page = Page(connection)
+        # The browser's start page leads there, and would lead away from `url` if it came later.
+        page.wait_for("location.href == 'about:blank'")
         page.call("Page.navigate", url=url)
         yield page
 

@@ -203,11 +203,11 @@ def test_of_two_browsers_one_is_followed_and_the_other_told(
     page_and_receiver: tuple[Page, Receiver], film: str, rendered: tuple[Path, Any]
 ) -> None:
     page, receiver = page_and_receiver
-    drop(page, f"await made.numbered({STEADY})")
-    page.wait_for_text("count", "Frame 2")
-    before = receiver.stats.frames
     with opened(page.evaluate("location.href"), (*FAKE_CAMERA, film)) as other:
         other.wait_for_text("said", "Ready")
+        drop(page, f"await made.numbered({STEADY})")
+        page.wait_for_text("count", "Frame 2")
+        before = receiver.stats.frames
         other.evaluate("document.getElementById('start').click()")
         page.wait_for_text("said", "follows another page: save the landmarks here")
         wait_for(lambda: receiver.stats.frames > before)
