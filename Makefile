@@ -26,12 +26,13 @@ test: rigs ## test all features within minutes, on the newest Python found: with
 
 # All is tried on the newest Python; on the others what is quick, but for numbers alone, and in Blender one case of each
 # slower test, up to seconds, with fewer examples.
+NUMBERS = $(foreach room,hand posing solvers,--ignore tests/pure/$(room))
 test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@failed=0; for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
 	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS) || failed=1; else \
 	    $$env/bin/python $(PYTEST) tests/blender --hypothesis-profile few -m "not further" $(ARGS) || failed=1; \
-	    $$env/bin/python $(PYTEST) tests/pure --ignore tests/pure/solvers --ignore tests/pure/posing --hypothesis-profile few -m "not slow" $(ARGS) || failed=1; \
+	    $$env/bin/python $(PYTEST) tests/pure $(NUMBERS) --hypothesis-profile few -m "not slow" $(ARGS) || failed=1; \
 	  fi; \
 	done; exit $$failed
 
