@@ -30,7 +30,7 @@ SURPRISE, LOOSER = 1.5, 4.0
 """How many times as far as usual the landmarks must be from the hand for its motion to have changed suddenly, and by
 how much what was predicted is then less certain."""
 MAX_REFUSED = 0.3
-"""s for which frames are refused one after the other."""
+"""s for which frames are refused one after the other; one frame is, however long ago the last one was."""
 MAX_PREDICTED = 0.2
 """s for which a pose is predicted. It is held from then on."""
 
@@ -44,11 +44,8 @@ class TrackerState:
     """s, the last frame that was not predicted."""
     usual: float = USUAL_MISS
     """Standard deviations by which its landmarks usually miss it."""
-
-    @property
-    def predicted(self) -> bool:
-        """Whether the last frame was predicted."""
-        return self.filter.time > self.seen_at
+    predicted: bool = False
+    """Whether the last frame was predicted, or the pose held."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +80,7 @@ class CameraTracker:
             if other_cost < cost:
                 after, miss = other, _miss(other_residuals)
         if miss > doubtful:
-            if time - state.seen_at <= MAX_REFUSED:
+            if time - state.seen_at <= MAX_REFUSED or not state.predicted:
                 return self._without(time, state)
             return replace(self.start(time, size, found), usual=max(state.usual, miss / FALSE_FRAME))
         return TrackerState(after, time, state.usual + USUAL_SHARE * (miss - state.usual))
@@ -97,8 +94,9 @@ class CameraTracker:
     def _without(self, time: float, state: TrackerState) -> TrackerState:
         """Predict for as long as that means something, then hold."""
         if time - state.seen_at > MAX_PREDICTED:
-            return replace(state, filter=replace(state.filter, velocity=np.zeros_like(state.filter.velocity)))
-        return replace(state, filter=predict(state.filter, time, self.limits))
+            held = replace(state.filter, velocity=np.zeros_like(state.filter.velocity))
+            return replace(state, filter=held, predicted=True)
+        return replace(state, filter=predict(state.filter, time, self.limits), predicted=True)
 
     @property
     def _mirror(self) -> Floats:

@@ -127,6 +127,21 @@ def test_a_leap_to_something_else_is_refused() -> None:
     assert local_mm(joints_of(one, states), joints)[20] < 20
 
 
+@pytest.mark.parametrize("rate", [30.0, 4.0, 1.0])
+def test_a_false_frame_is_refused_and_one_without_the_hand_predicted_at_any_rate(rate: float) -> None:
+    landmarks, _, joints = take("right", "palm")
+    one, hand = tracker(), found(landmarks)[20]
+    assert hand is not None
+    points = hand.points.copy()
+    points[:, :2] = points[::-1, :2] + 0.05
+    frames = [hand] * 20 + [replace(hand, points=points), hand, None, hand]
+    states = followed(one, frames, np.arange(len(frames)) / rate)
+    assert [frame for frame, state in enumerate(states) if state.predicted] == [20, 22]
+    wrist = joints_of(one, states)[:, 0]
+    assert np.linalg.norm(wrist[20:] - wrist[19], axis=-1).max() < 0.01
+    assert local_mm(joints_of(one, states), joints[20:21])[20:].max() < 20
+
+
 def test_a_hand_that_moved_meanwhile_is_found_again() -> None:
     """What is refused for long is where the hand is."""
     landmarks, times, joints = take("right", "palm")
