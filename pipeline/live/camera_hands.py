@@ -174,7 +174,7 @@ class CameraHands:
     def measure_again(self) -> None:
         """Measure each hand again on the next frames. Until then it is followed with its current bones."""
         for track in self._tracks:
-            track.frames = FoundFrames(self._size)
+            track.frames, track.pending = FoundFrames(self._size), None
 
     def _restart(self) -> None:
         """Follow the hands by a clock that begins anew."""
@@ -236,6 +236,7 @@ class CameraHands:
 
     def _finish(self, track: _Track, frames: FoundFrames, done: "Future[Measured]", arrival: float) -> None:
         """Use a hand that has been measured, go on collecting frames if they tell too little, or note a problem."""
+        again = False
         try:
             measured = done.result()
             if not measured.first.costs.told and not frames.enough(MIN_FRAMES, MAX_SECONDS):
@@ -246,7 +247,8 @@ class CameraHands:
                 self._tracks.remove(track if track.live is None else earlier)
             if earlier is not None and track.live is None:
                 earlier.detection, earlier.found_at, earlier.missed = track.detection, track.found_at, track.missed
-                track = earlier
+                track, again = earlier, earlier.frames is not None
+                track.pending = None
             else:
                 live = measured.live
                 if live is None or live.side != side:
@@ -256,7 +258,7 @@ class CameraHands:
             track.problem = ""
         except KnuckleError as error:
             track.problem = str(error)
-        track.frames = None
+        track.frames = FoundFrames(self._size) if again else None
 
     def _of(self, side: Side, besides: _Track) -> _Track | None:
         """Return the hand of a side that is known."""

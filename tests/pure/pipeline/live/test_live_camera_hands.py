@@ -17,7 +17,7 @@ from knuckle.hand.camera.picture_landmarks import FoundHand, PictureFrame, Pictu
 from knuckle.hand.limits import RigLimits
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult
-from knuckle.pipeline.live.camera_hands import CameraHands
+from knuckle.pipeline.live.camera_hands import CameraHands, Submit
 from knuckle.pipeline.live.displayed_hand import DisplayedHand, DrivenHand, RigOf, no_rig
 from knuckle.pipeline.live.session import Session
 from knuckle.pipeline.performer import Performer, to_dict
@@ -51,8 +51,8 @@ def at_once(work: Any) -> Any:
 class Followed:
     """What is displayed while frames of hands come."""
 
-    def __init__(self, recipe: Recipe = Recipe("camera"), rig: RigOf = no_rig) -> None:  # noqa: B008
-        self.hands = CameraHands(recipe, rig, at_once)
+    def __init__(self, recipe: Recipe = Recipe("camera"), rig: RigOf = no_rig, submit: Submit = at_once) -> None:  # noqa: B008
+        self.hands = CameraHands(recipe, rig, submit)
         self.shown: list[dict[str, DisplayedHand]] = []
 
     def feed(self, *frames: tuple[FoundHand, ...]) -> "Followed":
@@ -200,6 +200,41 @@ def test_hands_that_are_measured_again_go_on_meanwhile() -> None:
     assert all(list(shown) == ["right"] and not shown["right"].predicted for shown in one.shown[40:])
     steps = np.linalg.norm(np.diff([shown["right"].pose.root[0, :3, 3] for shown in one.shown[40:]], axis=0), axis=1)
     assert steps.max() < 0.03
+
+
+def test_a_hand_that_is_away_is_measured_again_when_it_comes_back() -> None:
+    one = Followed().feed(*alone(RIGHT, 0, 40), *NOBODY * 30)
+    before = one.hands.hands()["right"]
+    one.hands.measure_again()
+    one.feed(*alone(RIGHT, 20, 79))
+    assert one.hands.hands()["right"] is not before
+
+
+def test_measuring_that_is_asked_for_during_a_measurement_comes_after_it() -> None:
+    waiting: list[tuple[Future[Any], Any]] = []
+
+    def later(work: Any) -> Any:
+        waiting.append((Future(), work))
+        return waiting[-1][0]
+
+    def measured() -> None:
+        done, work = waiting.pop()
+        done.set_result(work())
+
+    one = Followed(submit=later).feed(*alone(RIGHT, 0, 32))
+    measured()
+    one.feed(*alone(RIGHT, 32, 33))
+    before = one.hands.hands()["right"]
+    one.hands.measure_again()
+    one.feed(*alone(RIGHT, 33, 64))
+    assert len(waiting) == 1
+    one.hands.measure_again()
+    measured()
+    one.feed(*alone(RIGHT, 25, 64)[::-1])
+    assert one.hands.hands()["right"] is before, "what was measured is of frames before the request"
+    measured()
+    one.feed(*alone(RIGHT, 25, 26))
+    assert one.hands.hands()["right"] is not before
 
 
 def test_a_clock_that_begins_anew_keeps_the_hand() -> None:
