@@ -184,10 +184,10 @@ class Receiver:
     def _handle(self, incoming: Incoming, arrival: float) -> None:
         self._last_packet = arrival
         with self._lock:
-            self._record(incoming.content, arrival)
             try:
                 frames = list(self._parser.feed(incoming.content))
             except PacketError as error:
+                self._record(incoming.content, arrival)
                 self.stats.malformed += 1
                 self.stats.problem = str(error)
                 incoming.hang_up()
@@ -195,6 +195,7 @@ class Receiver:
             if told := self._parser.answer():
                 incoming.answer(told)
                 return
+            self._record(incoming.content, arrival)
             incoming.keep()
             if self.senders.heard(incoming.sender, arrival):
                 # Another device counts its frames in another way.

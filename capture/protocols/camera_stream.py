@@ -3,12 +3,14 @@
     {"kind": "live", "time_s": 1.25, "width": 1280, "height": 720, "hands": [{"handedness": "Left", "score": 0.98,
      "landmarks": [[x, y, z] * 21], "world_landmarks": [[x, y, z] * 21]}]}
     {"kind": "note", "text": what is wrong with camera or picture, in a sentence; empty if nothing is}
-    {"kind": "start"}, when a person starts the camera
+    {"kind": "start"}, when a person starts the camera, and when Knuckle is back while it is on
+    {"kind": "leave"}, when the page is closed or loaded anew
 
 and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is gone through.
 
 Each message has the name of its page, "page": "k3x9", since several browsers may send at once. The page that was
-started last is followed, with its camera or its video; another that sends is told {"kind": "unfollowed"}.
+started last is followed, with its camera or its video; another that sends is told {"kind": "unfollowed"}. A note alone
+has no page followed: it may be of a page that waits beside the one whose camera is on.
 """
 
 import json
@@ -47,7 +49,7 @@ class CameraParser(Parser):
         self._video = CameraVideoAssembly()
         self._note = ""
         self._page: str | None = None
-        """The page that is followed; None before its first message."""
+        """The page that is followed; None before its first message other than a note, and when it has gone."""
         self._answer = ""
         self._size = PictureSize(1, 1)
         """Of the video's pictures."""
@@ -60,6 +62,8 @@ class CameraParser(Parser):
         message = message if isinstance(message, dict) else {}
         page, self._answer = _page_of(message), ""
         before = self._page, self._video, self._note
+        if self._page is None and message.get("kind") == "note":
+            return self._read(message)
         if page != self._page:
             if self._page is not None and message.get("kind") not in ("start", "video"):
                 self._answer = UNFOLLOWED
@@ -86,6 +90,8 @@ class CameraParser(Parser):
                 self._size = PictureSize(*picture_size(message))
             elif kind == "frame":
                 return self._frame(message, self._size)
+        elif kind == "leave":
+            self._page, self._video, self._note = None, CameraVideoAssembly(), ""
         elif kind != "start":
             raise PacketError("JSON without a kind, expected what Knuckle's camera page sends")
         return []

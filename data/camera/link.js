@@ -14,6 +14,7 @@ export class Link {
     this.#changed = changed;
     this.#unfollowed = unfollowed;
     this.#connect();
+    addEventListener("pagehide", () => this.offer({ kind: "leave" }));
   }
 
   get isOpen() {

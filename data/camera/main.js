@@ -51,6 +51,7 @@ function showLink(isOpen) {
   clearTimeout(leaving);
   leaving = 0;
   notes.be(false);
+  if (camera.isOpen) link.offer({ kind: "start" });
   goOn();
 }
 
@@ -203,6 +204,7 @@ async function track(video) {
 async function goThrough(video) {
   const { name, width, height, times } = video;
   going.sent = await link.send({ kind: "video", source: name, width, height, rate: video.rate, frames: times.length });
+  notes.be(false); // not earlier: the note of a page that is not followed would be answered
   const frames = [];
   for await (const { picture, time } of video.frames(part("drawn"))) {
     if (going.paused) await new Promise(then => { going.go = then; });

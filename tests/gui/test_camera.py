@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from websockets.sync.client import connect
 
 import knuckle
 from knuckle import capture
@@ -30,7 +31,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.tests.gui.browser import FAKE_CAMERA, ROOT, Page, bring_browser, opened
 from knuckle.tests.gui.conftest import OUT
-from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
+from knuckle.tests.pure.capture.devices.sockets import free_address, listening, wait_for
 
 TAP = ROOT / "data" / "leap_finger_tap.json"
 FRAMES = 8
@@ -216,6 +217,7 @@ def test_of_two_browsers_one_is_followed_and_the_other_told(
         other.wait_for_text("said", "Another page of Knuckle was started")
         page.wait_for_text("said", "a hand in")
         assert [json.loads(content)["source"] for _, content in receiver.take_captures()] == ["tap.mp4"]
+        wait_for(lambda: receiver.state().startswith("No camera was found"))
 
 
 def drop(page: Page, file: str) -> None:
@@ -335,6 +337,12 @@ def test_whatever_interrupts_a_camera_is_told_in_the_panel_and_it_goes_on_by_its
         again.start()
         goes_on(again)
         again.stop()
+        with listening("camera", address) as last, connect(f"ws://{address}/") as other:
+            other.send(json.dumps({"page": "other", "kind": "start"}))
+            goes_on(last)
+            live.call("Page.reload")
+            live.wait_for_text("said", "Ready")
+            wait_for(lambda: "press Start camera there" in last.state())
 
 
 def goes_on(receiver: Receiver) -> None:

@@ -1,6 +1,8 @@
 """What the camera page sends: live frames, notes, and videos that become captures."""
 
 import json
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,15 @@ from hypothesis import strategies as st
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Packet, RawTakeHeader
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, read_header, read_packets
 from knuckle.capture.devices.raw_take_recorder import Recorder, utc_now
+from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.camera_stream import CameraParser
 from knuckle.capture.protocols.camera_video import MAX_FRAMES, CameraVideoAssembly
 from knuckle.errors import CaptureError, PacketError
 from knuckle.hand.camera.picture_landmarks import PictureSize
+
+from .sockets import listening, wait_for
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.normal(0.0, 0.05, (21, 3)).round(6)
@@ -151,6 +156,24 @@ def test_of_two_pages_the_one_started_last_is_followed_and_the_other_told():
     assert heard(parser, live_b) == unfollowed
 
 
+def test_a_page_that_waits_is_not_followed_for_its_note():
+    waits = {"kind": "note", "text": "The camera page is open and waits."}
+    parser = CameraParser()
+    assert heard(parser, of("idle", waits)[0]) == (0, "") and parser.note() == waits["text"]
+    assert heard(parser, of("b", LIVE)[0]) == (1, "") and parser.note() == ""
+    assert heard(parser, of("idle", waits)[0]) == (0, "unfollowed") and parser.note() == ""
+
+
+def test_the_next_page_is_followed_after_one_that_has_gone():
+    told, leave = {"kind": "note", "text": "It is dark."}, {"kind": "leave"}
+    parser = CameraParser()
+    assert heard(parser, of("a", LIVE)[0]) == (1, "")
+    assert heard(parser, of("b", leave)[0]) == (0, "unfollowed") and heard(parser, of("a", LIVE)[0]) == (1, "")
+    assert [heard(parser, message) for message in of("a", told, leave)] == [(0, "")] * 2 and parser.note() == ""
+    assert heard(parser, of("b", told)[0]) == (0, "") and parser.note() == "It is dark."
+    assert heard(parser, of("b", LIVE)[0]) == (1, "")
+
+
 @given(st.permutations([0] * 5 + [1] * 5))
 def test_two_videos_at_once_are_never_mixed(order):
     """Whatever the order in which the messages of two pages come."""
@@ -224,6 +247,23 @@ def test_a_live_frame_has_what_was_found_in_the_picture():
     (empty,) = parser.feed(live(1.1))
     assert (empty.names, empty.time) == ((), 1.1)
     assert empty.picture is not None and empty.picture.hands == (), "a hand that is lost must be noticed"
+
+
+def test_of_two_pages_a_raw_take_has_the_one_that_is_followed(address: Address, tmp_path: Path) -> None:
+    from websockets.sync.client import connect
+
+    path, followed = tmp_path / "take.rawtake", of("a", {"kind": "start"}, LIVE, LIVE | {"time_s": 1.1})
+    with listening("camera", address) as receiver, connect(f"ws://{address}/") as page:
+        receiver.record(path)
+        for message in (followed[0], *of("b", LIVE, {"kind": "note", "text": "It is dark."}), *followed[1:]):
+            page.send(json.dumps(message))
+        page.send("no JSON")
+        wait_for(lambda: receiver.stats.malformed == 1 and receiver.stats.frames == 2)
+        recorder = receiver.end_recording()
+        assert recorder is not None
+    file = BytesIO(path.read_bytes())
+    packets = [packet.content for packet in read_packets(file, read_header(file, "take")[1])]
+    assert packets == [*(json.dumps(message).encode() for message in followed), b"no JSON"]
 
 
 def test_a_raw_take_of_the_camera_has_its_pictures(tmp_path):
