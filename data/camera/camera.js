@@ -66,7 +66,7 @@ export class Camera {
     preview.srcObject = stream;
     await preview.play();
     if (window.MediaStreamTrackProcessor) this.#read(track);
-    else this.#watch(preview);
+    else this.#watch(preview, opening);
     return track.getSettings().deviceId;
   }
 
@@ -108,10 +108,11 @@ export class Camera {
     }
   }
 
-  #watch(preview) {
+  // What is asked for before a camera is closed may come with the first frame of the next.
+  #watch(preview, opening) {
     preview.requestVideoFrameCallback((now, { captureTime, width, height }) => {
-      if (!this.#stream) return;
-      this.#watch(preview);
+      if (opening !== this.#opening) return;
+      this.#watch(preview, opening);
       this.#offer({ source: preview, width, height, time: (captureTime ?? now) / 1000, close() {} });
     });
   }

@@ -39,12 +39,13 @@ export class Seeker {
   // Seeks; the time of the frame that is shown, null if none is.
   #show(time) {
     return new Promise(then => {
-      const waits = setInterval(() => document.hidden || then(null), PATIENCE);
-      this.#player.onerror = () => then(null);
-      this.#player.requestVideoFrameCallback((_, { mediaTime }) => {
+      const end = shown => {
         clearInterval(waits);
-        then(mediaTime);
-      });
+        then(shown);
+      };
+      const waits = setInterval(() => document.hidden || end(null), PATIENCE);
+      this.#player.onerror = () => end(null);
+      this.#player.requestVideoFrameCallback((_, { mediaTime }) => end(mediaTime));
       this.#player.currentTime = time;
     });
   }

@@ -158,7 +158,7 @@ class Session:
         return [*unmeasured, *([] if self._camera is None else self._camera.unmeasured())]
 
     def measure_again(self) -> None:
-        """Measurement each hand again on the next frames. Until then it is solved with its current measurements."""
+        """Measure each hand again on the next frames. Until then it is solved with its current measurements."""
         for hand in self._hands.values():
             hand.buffer = MeasuringBuffer(hand.labels)
         if self._camera is not None:

@@ -114,6 +114,58 @@ def test_without_webcodecs_turned_and_bad_videos_are_told_too(without_webcodecs:
     assert said.startswith("cut.mp4 is damaged or cut off: ")
 
 
+def test_a_player_that_fails_leaves_no_timer(page: Page) -> None:
+    assert page.evaluate("""(async () => {
+      const { setInterval: set, clearInterval: clear } = window;
+      const timers = new Set();
+      window.setInterval = (...how) => { const timer = set(...how); timers.add(timer); return timer; };
+      window.clearInterval = timer => { timers.delete(timer); clear(timer); };
+      const seeker = new (await import("./seeking.js")).Seeker(new File(["no video"], "notes.mp4"));
+      const drawn = seeker.draw(null, 0, 0.04, 64, 64);
+      const before = timers.size;
+      document.querySelector("#stage video").dispatchEvent(new Event("error"));
+      const seen = [before, await drawn, timers.size];
+      Object.assign(window, { setInterval: set, clearInterval: clear });
+      seeker.close();
+      return seen;
+    })()""") == [1, False, 0]
+
+
+def test_a_camera_that_was_opened_again_gives_each_picture_once(page: Page) -> None:
+    """In browsers that present a camera's frames in a video: what was asked of the first camera comes with the next."""
+    assert (
+        page.evaluate("""(async () => {
+      const { MediaStreamTrackProcessor: processor } = window;
+      const devices = navigator.mediaDevices;
+      const track = { stop() {}, getSettings: () => ({ deviceId: "a" }) };
+      const stream = { getTracks: () => [track], getVideoTracks: () => [track] };
+      devices.getUserMedia = async () => stream;
+      window.MediaStreamTrackProcessor = undefined;
+      let asked = [];
+      let worked = 0;
+      const preview = { play: async () => {}, requestVideoFrameCallback: call => asked.push(call) };
+      const camera = new (await import("./camera.js")).Camera(async () => { worked += 1; }, () => {});
+      const seen = [];
+      for (const time of [1, 2, 3]) {
+        await camera.open("a", preview, () => {});
+        const calls = asked;
+        asked = [];
+        worked = 0;
+        for (const call of calls) {
+          call(time, { captureTime: time, width: 1, height: 1 });
+          await new Promise(then => setTimeout(then, 5));
+        }
+        seen.push([worked, asked.length]);
+        camera.close(preview);
+      }
+      window.MediaStreamTrackProcessor = processor;
+      delete devices.getUserMedia;
+      return seen;
+    })()""")
+        == [[1, 1]] * 3
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [
