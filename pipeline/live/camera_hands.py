@@ -68,7 +68,7 @@ class _Track:
     """None while its side is not known."""
     blend: DropoutBlend | None = None
     state: TrackerState | None = None
-    """None if what was known is of an earlier clock."""
+    """None while its side is not known."""
     problem: str = ""
     """A sentence why it is not followed, or not measured."""
 
@@ -83,14 +83,10 @@ class _Track:
 
     def follow(self, time: float, size: PictureSize, found: FoundHand | None) -> bool:
         """Follow the hand to a frame. Returns whether it was found, and what was found is this hand."""
-        if self.live is None:
+        if self.live is None or self.state is None:
             return found is not None
-        tracker = self.live.tracker
-        if self.state is not None:
-            self.state = tracker.follow(time, size, found, self.state)
-        elif found is not None:
-            self.state = tracker.start(time, size, found)
-        return self.state is not None and not self.state.predicted
+        self.state = self.live.tracker.follow(time, size, found, self.state)
+        return not self.state.predicted
 
     def measured(self, live: LiveCameraHand, arrival: float) -> None:
         """Follow the hand with new measurements. One that was displayed before blends to them."""
@@ -126,11 +122,7 @@ class CameraHands:
         self._time, self._size = -np.inf, PictureSize(1, 1)
 
     def feed(self, picture: PictureFrame, time: float, arrival: float) -> None:
-        """Follow the hands of a picture at a time in s on the camera's clock, which arrived at `arrival` s."""
-        if time == self._time:
-            return
-        if time < self._time:
-            self._restart()
+        """Follow the hands of a picture that arrived at `arrival` s; time: s on the camera's clock, which increases."""
         self._time, self._size = time, picture.size
         found = self._assign(picture, time)
         for track in self._tracks:
@@ -175,13 +167,6 @@ class CameraHands:
         """Measure each hand again on the next frames. Until then it is followed with its current bones."""
         for track in self._tracks:
             track.frames, track.pending = FoundFrames(self._size), None
-
-    def _restart(self) -> None:
-        """Follow the hands by a clock that begins anew."""
-        self._tracks = [track for track in self._tracks if track.live is not None]
-        for track in self._tracks:
-            track.state, track.found_at, track.missed = None, -np.inf, MISSED_FRAMES + 1
-            track.frames = track.frames and FoundFrames(self._size)
 
     def _assign(self, picture: PictureFrame, time: float) -> dict[int, Detection]:
         """Return the detection of each track that is found, by the track's id; begin tracks for the others.

@@ -39,8 +39,8 @@ class FoundFrames:
     hands: list[FoundHand] = field(default_factory=list)
 
     def add(self, time: float, size: PictureSize, hand: FoundHand) -> None:
-        """Add a frame; those of pictures of another size, or of an earlier clock, are forgotten."""
-        if size != self.size or (self.times and time <= self.times[-1]):
+        """Add a frame; those of pictures of another size are forgotten."""
+        if size != self.size:
             self.size, self.times, self.hands = size, [], []
         self.times.append(time)
         self.hands.append(hand)

@@ -237,13 +237,6 @@ def test_measuring_that_is_asked_for_during_a_measurement_comes_after_it() -> No
     assert one.hands.hands()["right"] is not before
 
 
-def test_a_clock_that_begins_anew_keeps_the_hand() -> None:
-    one = Followed().feed(*alone(RIGHT, 0, 40))
-    before, one.shown = one.hands.hands()["right"], []
-    one.feed(*alone(RIGHT, 40, 60))
-    assert one.hands.hands()["right"] is before and not one.shown[-1]["right"].predicted
-
-
 def message(at: float, *hands: FoundHand) -> bytes:
     told = [
         {"handedness": "Left", "score": 0.9, "landmarks": hand.points.tolist(), "world_landmarks": hand.world.tolist()}
