@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from ..hand.camera.detection_paths import follow_hands
 from ..hand.camera.picture_landmarks import PictureFrame, PictureLandmarks
@@ -10,19 +13,37 @@ MAX_STRETCHES = 64
 """Most stretches of a take in which a hand is followed without being lost; those seen longest are taken."""
 
 
-def follow_pictures(frames: Sequence[PictureFrame | None]) -> tuple[PictureLandmarks, ...]:
+@dataclass(frozen=True, slots=True, eq=False)
+class FollowedPictures:
+    """The hands of F frames."""
+
+    stretches: tuple[PictureLandmarks, ...] = ()
+    """For each stretch in which a hand is not lost, its landmarks over the F frames, the longest first."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about hands that were left out."""
+
+
+def follow_pictures(frames: Sequence[PictureFrame | None]) -> FollowedPictures:
     """Follow the hands of F frames, None where nothing is known: those of each stretch in which one is not lost.
 
-    A hand that is lost and found again elsewhere has several stretches, which do not overlap. Pictures of another size
-    than most show no hands.
+    A hand that is lost and found again elsewhere has several stretches, which do not overlap. Hands in pictures of
+    another size than most are left out.
     """
     sizes = Counter(frame.size for frame in frames if frame is not None and frame.hands)
     if not sizes:
-        return ()
-    ((size, _),) = sizes.most_common(1)
+        return FollowedPictures()
+    ((size, count),) = sizes.most_common(1)
     found = [frame.hands if frame is not None and frame.size == size else () for frame in frames]
     pixels = [[hand.points[:, :2] * [size.width, size.height] for hand in hands] for hands in found]
-    return tuple(
+    paths = follow_hands(pixels, MAX_STRETCHES)
+    followed = (np.array(paths) >= 0).any(axis=0).sum() if len(paths) == MAX_STRETCHES else count
+    stretches = [
         PictureLandmarks.of(size, [found[frame][index] if index >= 0 else None for frame, index in enumerate(path)])
-        for path in follow_hands(pixels, MAX_STRETCHES)
+        for path in paths
+    ]
+    left_out = (
+        (sizes.total() - count, "their pictures are of another size than most"),
+        (count - followed, f"hands are lost and found again over {MAX_STRETCHES - 1} times"),
     )
+    warnings = (f"hands in {number} frames were left out: {why}" for number, why in left_out if number)
+    return FollowedPictures(tuple(stretches), tuple(warnings))

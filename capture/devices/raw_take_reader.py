@@ -68,6 +68,7 @@ def read(file: BinaryIO, source: str) -> Recording:
         reason = f": the last was rejected because {stats.problem}" if stats.problem else ""
         raise CaptureError(f"{source}: no frame of a hand in {stats.packets} packets{reason}")
     names = _names(frames, source)
+    followed = follow_pictures([frame.picture for frame in frames])
     return Recording(
         format=f"raw take of {DEVICES[header.device].name}",
         names=names,
@@ -78,8 +79,8 @@ def read(file: BinaryIO, source: str) -> Recording:
         up="z",
         up_is_defined=True,
         timecode=frames[0].timecode,
-        pictures=follow_pictures([frame.picture for frame in frames]),
-        warnings=_warnings(stats, file.seek(0, SEEK_END) - end),
+        pictures=followed.stretches,
+        warnings=_warnings(stats, file.seek(0, SEEK_END) - end) + followed.warnings,
     )
 
 

@@ -81,6 +81,8 @@ def read(document: Json, source: str) -> Recording:
         rate = CAMERA_RATE
         warnings += (f"neither times nor a frame rate in the file: taken as {rate:g} Hz",)
     labels, positions = marker_names(names, LANDMARKS, positions)
+    pictures = [] if size is None else [picture_frame(found, size, claimed=ours) for found in hands]
+    followed = follow_pictures(pictures)
     return Recording(
         format="MediaPipe JSON",
         names=labels,
@@ -90,8 +92,8 @@ def read(document: Json, source: str) -> Recording:
         unit="m",
         up="-y",
         up_is_defined=True,
-        pictures=() if size is None else follow_pictures([picture_frame(found, size, claimed=ours) for found in hands]),
-        warnings=warnings,
+        pictures=followed.stretches,
+        warnings=warnings + followed.warnings,
     )
 
 
