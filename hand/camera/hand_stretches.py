@@ -27,7 +27,7 @@ MAX_BOTH = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FollowedHand:
+class JoinedHand:
     """A hand's landmarks over F frames."""
 
     landmarks: PictureLandmarks
@@ -44,24 +44,24 @@ def side_costs(landmarks: PictureLandmarks, times: Floats, settings: CameraSetti
 
 def join_stretches(
     stretches: Sequence[PictureLandmarks], times: Floats, settings: CameraSettings
-) -> Steps[list[FollowedHand]]:
+) -> Steps[list[JoinedHand]]:
     """Join stretches over F frames at times (F,) s, the longest first, to hands."""
     seen = [stretch.seen for stretch in stretches]
     alone = all(_overlap(seen[i], seen[j]) for j in range(len(seen)) for i in range(j))
-    hands: list[FollowedHand] = []
+    hands: list[JoinedHand] = []
     for number, stretch in enumerate(stretches):
         yield Progress(number / len(stretches), "Telling the hands apart")
         if alone:
-            hands.append(FollowedHand(stretch, None))
+            hands.append(JoinedHand(stretch, None))
             continue
         costs = side_costs(stretch, times, settings)
         place = next(
             (i for side in costs.sides for i, hand in enumerate(hands) if _continues(hand, stretch, side)), None
         )
         if place is None:
-            hands.append(FollowedHand(stretch, costs.side))
+            hands.append(JoinedHand(stretch, costs.side))
         else:
-            hands[place] = FollowedHand(hands[place].landmarks.with_frames_of(stretch), hands[place].side)
+            hands[place] = JoinedHand(hands[place].landmarks.with_frames_of(stretch), hands[place].side)
     most = max((int(hand.landmarks.seen.sum()) for hand in hands), default=0)
     return [hand for hand in hands if hand.landmarks.seen.sum() >= min(MIN_SEEN * len(times), most)]
 
@@ -70,5 +70,5 @@ def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> bool:
     return int((first & second).sum()) > MAX_BOTH
 
 
-def _continues(hand: FollowedHand, stretch: PictureLandmarks, side: Side) -> bool:
+def _continues(hand: JoinedHand, stretch: PictureLandmarks, side: Side) -> bool:
     return hand.side == side and not _overlap(hand.landmarks.seen, stretch.seen)

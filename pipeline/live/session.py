@@ -18,7 +18,7 @@ from ...hand.mesh.surface import surface
 from ...solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothing
 from ...solvers.smoothing.smoothing_kinds import NoSmoothing
 from ..recipe import AnglesChoice, Recipe
-from .camera_hands import CameraHands
+from .camera_following import CameraHands
 from .displayed_hand import DisplayedHand, DrivenHand, FollowedHand, RigOf, no_rig
 from .dropout_blend import DropoutBlend
 from .live_hand import LiveHand

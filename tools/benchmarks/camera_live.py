@@ -14,7 +14,7 @@ from knuckle.capture.files.mediapipe_json import hands_in, picture_frame
 from knuckle.hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureFrame, PictureSize
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.pipeline.live.camera_hands import CameraHands
+from knuckle.pipeline.live.camera_following import CameraHands
 from knuckle.pipeline.live.displayed_hand import no_rig
 from knuckle.pipeline.recipe import Recipe
 

@@ -17,7 +17,7 @@ from knuckle.hand.camera.picture_landmarks import FoundHand, PictureFrame, Pictu
 from knuckle.hand.limits import RigLimits
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult
-from knuckle.pipeline.live.camera_hands import CameraHands, Submit
+from knuckle.pipeline.live.camera_following import CameraHands, Submit
 from knuckle.pipeline.live.displayed_hand import DisplayedHand, DrivenHand, RigOf, no_rig
 from knuckle.pipeline.live.session import Session
 from knuckle.pipeline.performer import Performer, to_dict
