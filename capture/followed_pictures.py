@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..hand.camera.detection_paths import follow_hands
-from ..hand.camera.picture_landmarks import PictureFrame, PictureLandmarks
+from ..hand.camera.picture_landmarks import PictureFrame, PictureLandmarks, PictureStretch
 
-MAX_STRETCHES = 64
+MAX_STRETCHES = 1024
 """Most stretches of a take in which a hand is followed without being lost; those seen longest are taken."""
 
 
@@ -17,8 +17,8 @@ MAX_STRETCHES = 64
 class FollowedPictures:
     """The hands of F frames."""
 
-    stretches: tuple[PictureLandmarks, ...] = ()
-    """For each stretch in which a hand is not lost, its landmarks over the F frames, the longest first."""
+    stretches: tuple[PictureStretch, ...] = ()
+    """Those in which a hand is not lost, the longest first."""
     warnings: tuple[str, ...] = ()
     """Sentences about hands that were left out."""
 
@@ -36,9 +36,13 @@ def follow_pictures(frames: Sequence[PictureFrame | None]) -> FollowedPictures:
     found = [frame.hands if frame is not None and frame.size == size else () for frame in frames]
     pixels = [[hand.points[:, :2] * [size.width, size.height] for hand in hands] for hands in found]
     paths = follow_hands(pixels, MAX_STRETCHES)
-    followed = (np.array(paths) >= 0).any(axis=0).sum() if len(paths) == MAX_STRETCHES else count
+    followed = len({step.frame for path in paths for step in path}) if len(paths) == MAX_STRETCHES else count
     stretches = [
-        PictureLandmarks.of(size, [found[frame][index] if index >= 0 else None for frame, index in enumerate(path)])
+        PictureStretch(
+            PictureLandmarks.of(size, [found[step.frame][step.index] for step in path]),
+            np.array([step.frame for step in path]),
+            len(frames),
+        )
         for path in paths
     ]
     left_out = (

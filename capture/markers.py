@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CaptureError
-from ..hand.camera.picture_landmarks import PictureLandmarks
+from ..hand.camera.picture_landmarks import PictureStretch
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -44,8 +44,8 @@ class Markers:
     """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
     timecode: str = ""
     """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
-    pictures: tuple[PictureLandmarks, ...] = ()
-    """The hands' landmarks in a camera's picture, over F frames each; empty if the source has none."""
+    pictures: tuple[PictureStretch, ...] = ()
+    """The hands' landmarks in a camera's picture, of a stretch each; empty if the source has none."""
     warnings: tuple[str, ...] = ()
     """Sentences about irregularities in the source and how they were handled."""
 

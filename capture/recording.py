@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import CaptureError
 from ..hand import rotations as rot
-from ..hand.camera.picture_landmarks import PictureLandmarks
+from ..hand.camera.picture_landmarks import PictureStretch
 from .conventions import MAX_COORDINATE_M, METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .marker_labels import quoted
 from .markers import Floats, Markers
@@ -45,8 +45,8 @@ class Recording:
     """True if the format defines the axes, so that the data are not examined."""
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
-    pictures: tuple[PictureLandmarks, ...] = ()
-    """The hands' landmarks in the picture of a camera, over F frames each; of other hands than the names', perhaps."""
+    pictures: tuple[PictureStretch, ...] = ()
+    """The hands' landmarks in the picture of a camera, of a stretch each; of other hands than the names', perhaps."""
     warnings: tuple[str, ...] = ()
 
 

@@ -8,12 +8,12 @@ next path is sought.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FRAMES_BACK = 3
 """Frames with detections among which the one before on a path is sought."""
@@ -50,25 +50,38 @@ class Detection:
         return apart / max(self.size, other.size)
 
 
-def follow_hands(frames: list[list[Floats]], most: int) -> list[Ints]:
+def follow_hands(frames: list[list[Floats]], most: int) -> list[list[Detection]]:
     """Follow hands through frames of detections, (21, 2) pixels each.
 
-    Returns for each stretch in which a hand is not lost, the longest first, which detection of each frame it is (F,),
-    -1 for none.
+    Returns the detections of each stretch in which a hand is not lost, the longest first.
     """
-    left = [[Detection(frame, pixels, i) for i, pixels in enumerate(found)] for frame, found in enumerate(frames)]
-    paths: list[Ints] = []
+    found = [[Detection(frame, pixels, i) for i, pixels in enumerate(hands)] for frame, hands in enumerate(frames)]
+    fewest = max(min(FEWEST_FRAMES, len(frames)), 1)
+    paths = [path for part in _parts([each for each in found if each]) for path in _follow(part, fewest, most)]
+    return sorted(paths, key=len, reverse=True)[:most]
+
+
+def _parts(found: list[list[Detection]]) -> list[list[list[Detection]]]:
+    """Split frames with detections where nothing was found for so long that no hand is followed across."""
+    numbers = [detections[0].frame for detections in found]
+    ends = [place for place in range(1, len(found)) if numbers[place] - numbers[place - 1] > LONGEST_GAP]
+    return [found[begin:end] for begin, end in pairwise([0, *ends, len(found)])]
+
+
+def _follow(left: list[list[Detection]], fewest: int, most: int) -> list[list[Detection]]:
+    """Up to `most` paths through frames with detections, the best first, of `fewest` detections or more."""
+    paths: list[list[Detection]] = []
     # Every path is sought among the same steps.
     step_cost = cache(_step_cost)
     while len(paths) < most:
         path = _best_path(left, step_cost)
-        if len(path) < max(min(FEWEST_FRAMES, len(frames)), 1):
+        if len(path) < fewest:
             break
-        column = np.full(len(frames), -1)
-        for step in path:
-            column[step.frame] = step.index
-            left[step.frame] = [other for other in left[step.frame] if other.distance(step) > SAME_HAND]
-        paths.append(column)
+        at = {step.frame: step for step in path}
+        left = [
+            [one for one in found if one.frame not in at or one.distance(at[one.frame]) > SAME_HAND] for found in left
+        ]
+        paths.append(path)
     return paths
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..generators import Progress, Steps
 from ..joints import SIDES, Side
 from .camera_fit import CameraSettings, evenly, fit_shape
-from .picture_landmarks import PictureLandmarks
+from .picture_landmarks import PictureLandmarks, PictureStretch
 from .side_costs import SideCosts
 
 Floats = NDArray[np.float64]
@@ -35,15 +35,15 @@ class JoinedHand:
     """None if nothing but the landmarks tells."""
 
 
-def side_costs(landmarks: PictureLandmarks, times: Floats, settings: CameraSettings) -> SideCosts:
-    """Try both sides on landmarks at times (F,) s, in some of which the hand was found."""
-    frames = evenly(np.flatnonzero(landmarks.seen), SIDE_FRAMES)
-    some, at = landmarks.select(frames), times[frames]
-    return SideCosts({side: fit_shape(some, at, side, settings)[1] for side in SIDES}, landmarks.claim)
+def side_costs(stretch: PictureStretch, times: Floats, settings: CameraSettings) -> SideCosts:
+    """Try both sides on a stretch of frames at times (F,) s."""
+    rows = evenly(np.arange(len(stretch.frames)), SIDE_FRAMES)
+    some, at = stretch.landmarks.select(rows), times[stretch.frames[rows]]
+    return SideCosts({side: fit_shape(some, at, side, settings)[1] for side in SIDES}, stretch.landmarks.claim)
 
 
 def join_stretches(
-    stretches: Sequence[PictureLandmarks], times: Floats, settings: CameraSettings
+    stretches: Sequence[PictureStretch], times: Floats, settings: CameraSettings
 ) -> Steps[list[JoinedHand]]:
     """Join stretches over F frames at times (F,) s, the longest first, to hands."""
     seen = [stretch.seen for stretch in stretches]
@@ -52,16 +52,16 @@ def join_stretches(
     for number, stretch in enumerate(stretches):
         yield Progress(number / len(stretches), "Telling the hands apart")
         if alone:
-            hands.append(JoinedHand(stretch, None))
+            hands.append(JoinedHand(stretch.widened(), None))
             continue
         costs = side_costs(stretch, times, settings)
         place = next(
             (i for side in costs.sides for i, hand in enumerate(hands) if _continues(hand, stretch, side)), None
         )
         if place is None:
-            hands.append(JoinedHand(stretch, costs.side))
+            hands.append(JoinedHand(stretch.widened(), costs.side))
         else:
-            hands[place] = JoinedHand(hands[place].landmarks.with_frames_of(stretch), hands[place].side)
+            hands[place] = JoinedHand(hands[place].landmarks.with_frames_of(stretch.widened()), hands[place].side)
     most = max((int(hand.landmarks.seen.sum()) for hand in hands), default=0)
     return [hand for hand in hands if hand.landmarks.seen.sum() >= min(MIN_SEEN * len(times), most)]
 
@@ -70,5 +70,5 @@ def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> bool:
     return int((first & second).sum()) > MAX_BOTH
 
 
-def _continues(hand: JoinedHand, stretch: PictureLandmarks, side: Side) -> bool:
+def _continues(hand: JoinedHand, stretch: PictureStretch, side: Side) -> bool:
     return hand.side == side and not _overlap(hand.landmarks.seen, stretch.seen)

@@ -120,3 +120,36 @@ class PictureLandmarks:
         guess = pixels if self.has_depths else self.world
         centred: Floats = guess - guess.mean(axis=1, keepdims=True)
         return centred
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PictureStretch:
+    """The landmarks of a hand while it is not lost, in the N frames of F in which it was found."""
+
+    landmarks: PictureLandmarks
+    """Over the N frames."""
+    frames: NDArray[np.intp]
+    """(N,)"""
+    count: int
+    """F"""
+
+    def select(self, frames: NDArray[np.intp] | slice) -> "PictureStretch":
+        """Return the same over some of the F frames."""
+        rows = np.full(self.count, -1)
+        rows[self.frames] = np.arange(len(self.frames))
+        rows = rows[frames]
+        found = np.flatnonzero(rows >= 0)
+        return PictureStretch(self.landmarks.select(rows[found]), found, len(rows))
+
+    @property
+    def seen(self) -> Bools:
+        """(F,) frames in which the hand was found."""
+        seen = np.zeros(self.count, np.bool_)
+        seen[self.frames] = True
+        return seen
+
+    def widened(self) -> PictureLandmarks:
+        """Return the landmarks over all F frames."""
+        points, world = np.full((2, self.count, len(LANDMARK_JOINTS), 3), np.nan)
+        points[self.frames], world[self.frames] = self.landmarks.points, self.landmarks.world
+        return replace(self.landmarks, points=points, world=world)

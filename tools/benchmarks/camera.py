@@ -61,7 +61,7 @@ def solved(video: Video, found: dict[str, Any]) -> tuple[Floats, Floats]:
     side = fitted.names[0].partition(":")[0]
     columns = [fitted.names.index(f"{side}:{joint}") for joint in LANDMARK_JOINTS]
     x, y, z = np.moveaxis(fitted.positions[:, columns], -1, 0)
-    return markers.pictures[0].world, np.stack([x, -z, y], axis=-1)
+    return markers.pictures[0].widened().world, np.stack([x, -z, y], axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,7 +43,7 @@ def carriers() -> list[int]:
 def views(video: Video) -> tuple[Floats, Floats, Floats, float]:
     """Lines of sight (F, 21, 2), joints (F, 21, 3) m, their carriers' rotations (F, 21, 3, 3) and the hand's length."""
     (BUILD / video.name / "landmarks.json").write_text(json.dumps(landmarks(video)))
-    hand = capture.read(BUILD / video.name / "landmarks.json").pictures[0]
+    hand = capture.read(BUILD / video.name / "landmarks.json").pictures[0].widened()
     rotations = truth(video).joints[:, carriers()][..., :3, :3].copy()
     if video.hand >= len(SHAPES):
         # MakeHuman's hands are left ones: their offsets are those of a right hand mirrored in X.

@@ -69,7 +69,8 @@ def scores() -> dict[str, tuple[Score, Score]]:
         # Of the detector's tracks, the one that lies where this hand is.
         middle = np.nanmean(joints[:, 0, 0] / joints[:, 0, 2])
         track = min(
-            markers.pictures, key=lambda each: abs(np.nanmean(each.sight_lines(ANGLE_OF_VIEW)[:, 0, 0]) - middle)
+            (each.widened() for each in markers.pictures),
+            key=lambda each: abs(np.nanmean(each.sight_lines(ANGLE_OF_VIEW)[:, 0, 0]) - middle),
         )
         ours = np.stack([x, -z, y], axis=-1)
         found[side] = score(track.world, joints, placed=False), score(ours, joints, placed=True)

@@ -69,7 +69,7 @@ def solved(name: str, folder: Path) -> tuple[capture.Markers, capture.Markers, F
 def test_rendered_videos_hold_the_figures(name: str, tmp_path: Path) -> None:
     raw, fitted, true = solved(name, tmp_path)
     joints = joints_of(fitted)
-    detector, ours = aligned_mm(raw.pictures[0].world, true), aligned_mm(joints, true)
+    detector, ours = aligned_mm(raw.pictures[0].widened().world, true), aligned_mm(joints, true)
     assert ours < 0.9 * detector
     assert ours < 14
     lengths = np.linalg.norm(joints[:, 6] - joints[:, 5], axis=-1)
@@ -95,7 +95,9 @@ def test_the_claimed_side_counts_where_the_depths_tell_nothing(word: str, side: 
     fitted = run_to_end(read_file(Recipe(str(written(tmp_path, data)))))
     assert {label.partition(":")[0] for label in fitted.names} == {side}
     del data["format"]
-    assert capture.read(written(tmp_path, data)).pictures[0].claim is None, "others' pictures may be a mirror's"
+    assert capture.read(written(tmp_path, data)).pictures[0].landmarks.claim is None, (
+        "others' pictures may be a mirror's"
+    )
 
 
 def test_the_claimed_side_does_not_matter_where_they_do(tmp_path: Path) -> None:

@@ -274,7 +274,8 @@ def test_a_raw_take_of_the_camera_has_its_pictures(tmp_path):
         recorder.add(Packet(number / 30, live(number / 30, *found)))
     recorder.close()
     markers = capture.read(path)
-    (picture,) = markers.pictures
+    (stretch,) = markers.pictures
+    picture = stretch.widened()
     assert picture.size == PictureSize(1280, 720)
-    assert picture.seen.tolist() == [number not in (5, 6) for number in range(12)]
+    assert stretch.seen.tolist() == [number not in (5, 6) for number in range(12)]
     np.testing.assert_allclose(picture.points[11], 0.5 + POINTS + [0.011, 0.0, 0.0])
