@@ -128,7 +128,7 @@ def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[Reduced
     hands, notes = list[tuple[HandCurves, ReducedHand]](), list[str]()
     found = find_hands(armature)
     for number, hand in enumerate(found):
-        curves, of_hand = read_hand_curves(armature, hand)
+        curves, of_hand = read_hand_curves(armature, hand, [other for other in found if other is not hand])
         notes += of_hand
         if curves is not None:
             work = reduce_hand(curves.hand, reduction)
