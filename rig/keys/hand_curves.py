@@ -54,6 +54,7 @@ class _Source:
     """Bones of an armature, and the curves of theirs that are sampled."""
 
     armature: "Object"
+    action: "Action"
     found: FoundHand
     names: list[str]
     """The bones, parents first."""
@@ -67,19 +68,19 @@ class _Source:
 
 
 def read_hand_curves(
-    armature: "Object", found: FoundHand, others: Iterable[FoundHand] = ()
+    armature: "Object", found: FoundHand, action: "Action", slot: object, others: Iterable[FoundHand] = ()
 ) -> tuple[HandCurves | None, list[str]]:
-    """Return the curves of a hand in the action that its armature plays, and which bones are left as they are.
+    """Return the curves of a hand in an action for a slot, and which bones are left as they are.
 
     None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys, but for those
-    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are no numbers and for an action that is too long.
+    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are no
+    numbers and for an action that is too long.
     """
-    animation = armature.animation_data
-    curves = _curves(animation.action, animation.action_slot)
-    names = _bones_of(armature, found, others, curves if animation.action.get(TAKE_PROPERTY) else {})
+    curves = _curves(action, slot)
+    names = _bones_of(armature, found, others, curves if action.get(TAKE_PROPERTY) else {})
     chosen = [_paths(armature, name, curves) for name in names]
     notes = [note for _, note in chosen if note]
-    source = _Source(armature, found, names, [paths for paths, _ in chosen], curves)
+    source = _Source(armature, action, found, names, [paths for paths, _ in chosen], curves)
     rows = range(len(names))
     frames = _frames(armature, [curve for row in rows for curve in source.of_bone(row)])
     if len(frames) < 2:
@@ -268,7 +269,7 @@ def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[Measur
 
 def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
     """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
-    markers = source.armature.animation_data.action.pose_markers
+    markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
     kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items

@@ -11,7 +11,7 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, PARENTS
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.fcurves import curves_on
-from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys
+from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys, restore_dense
 from knuckle.rig.keys.reduction.keyed_hand import Tolerance
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -222,6 +222,32 @@ def test_the_dense_take_is_kept_as_it_was_and_played_again():
     assert armature.animation_data.action == dense and count(armature) == keys
     np.testing.assert_array_equal(evaluated_frames(armature), before)
     assert reduced.use_fake_user
+
+
+@pytest.mark.parametrize("distance", [0.003, 0.0005])
+def test_reduced_keys_are_made_of_the_dense_take_again(distance):
+    """Looser or tighter: as near to the dense take as is asked, and with as many keys as at once."""
+    armature = keyed_rig()
+    dense, before = armature.animation_data.action, evaluated_frames(armature)
+    once, _ = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
+    restore_dense(armature)
+    reduce_keys(armature, Reduction())
+    told, notes = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
+    assert told.before == once.before and told.after == pytest.approx(once.after, rel=0.05) and notes == ()
+    assert_within(before, evaluated_frames(armature), distance)
+    assert dense_action(armature) == dense
+    assert armature.animation_data.action.name.startswith(f"{dense.name} Reduced")
+    assert "Reduced Reduced" not in armature.animation_data.action.name
+
+
+def test_edited_keys_stay_in_their_action_when_they_are_reduced_again():
+    armature = keyed_rig()
+    reduce_keys(armature, Reduction())
+    edited = armature.animation_data.action
+    next(iter(curves_on(armature))).keyframe_points[0].co[1] += 0.1
+    _, notes = reduce_keys(armature, Reduction())
+    assert len(notes) == 1 and f"the edited keys stay in '{edited.name}'" in notes[0]
+    assert armature.animation_data.action != edited and edited.use_fake_user
 
 
 def test_both_new_hands_of_a_take_are_reduced_and_restored_together():
