@@ -151,6 +151,13 @@ def saved(spoilt: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
+def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(saved / "take.blend"))
+    bpy.context.scene.knuckle.result = bpy.data.objects["Right Hand"]
+    assert bpy.ops.knuckle.export_report_page(filepath="//page.html", pictures=False) == {"FINISHED"}
+    assert (saved / "page.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
