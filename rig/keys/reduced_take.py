@@ -191,6 +191,12 @@ def restore_dense(armature: "Object") -> None:
     play(armature, dense, own)
 
 
+def forget_reduction(action: "Action") -> None:
+    """Let an action be a dense one of its own: it has keys that its dense action has not."""
+    for name in (DENSE_PROPERTY, KEYS_PROPERTY, KEYS_ID_PROPERTY):
+        action.pop(name, None)
+
+
 def was_edited(armature: "Object") -> bool:
     """Whether keys of a reduced action were moved, added or deleted since."""
     known = armature.animation_data.action.get(KEYS_ID_PROPERTY)

@@ -14,7 +14,7 @@ from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on
-from knuckle.rig.keys.reduced_take import reduce_keys
+from knuckle.rig.keys.reduced_take import dense_action, key_figures, reduce_keys
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
 from knuckle.rig.keys.spliced_keys import KEY_SETTINGS
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -128,6 +128,21 @@ def test_few_keys_go_on_outside_the_range_as_they_did() -> None:
     assert np.abs(new[FIRST + 8] - old[FIRST + 8]).max() > 0.01
     for frame in [*range(1, FIRST + 1), *range(LAST, max(old) + 1)]:
         assert np.abs(new[frame] - old[frame]).max() < 1e-4, frame
+
+
+def test_reduced_keys_with_a_part_that_was_solved_again_are_a_take_of_their_own() -> None:
+    """No dense action has the new part, and the figures of the reduction are of keys that are no longer there."""
+    armature, _ = RIGS["MakeHuman"]()
+    fingers = fingers_of(armature)
+    written(armature)
+    dense = armature.animation_data.action
+    reduce_keys(armature, Reduction())
+    part(armature)
+    assert key_figures(armature) is None and dense_action(armature) is None and dense.use_fake_user
+    spliced = rotations(armature, fingers)
+    reduce_keys(armature, Reduction())
+    again = rotations(armature, fingers)
+    assert max(np.abs(again[frame] - spliced[frame]).max() for frame in spliced) < np.deg2rad(1.5)
 
 
 def wanted(armature: Object, mode: str) -> dict[int, Floats]:
