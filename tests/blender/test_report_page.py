@@ -20,6 +20,7 @@ from knuckle.rig.keys.reviewed_takes import reviewed_take
 from knuckle.rig.keys.take_heat import HeatCache
 from knuckle.rig.keys.take_problems import problems_of
 from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY, store_report
+from knuckle.rig.problem_pictures import problem_pictures
 from knuckle.tests.blender.test_review import spoilt  # noqa: F401  # a fixture
 from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
@@ -73,6 +74,22 @@ def test_the_button_writes_a_page_and_leaves_the_scene_as_it_was(spoilt: Take, t
     assert content.count("<script") == 1 and "alert(1)&lt;/script&gt;" in content
     assert (sorted(obj.name for obj in bpy.data.objects), scene.camera.name, len(bpy.data.cameras)) == before
     assert scene.frame_current_final == pytest.approx(7.25)
+
+
+def test_markers_that_bind_a_camera_change_no_picture(spoilt: Take) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    scene, hand = bpy.context.scene, bpy.data.objects["Right Hand"]
+    take = reviewed_take(hand.animation_data.action)
+    pictures = problem_pictures(take, hand)
+    away = bpy.data.objects.new("Away", bpy.data.cameras.new("Away"))
+    away.location = (0, 0, 1000)
+    scene.collection.objects.link(away)
+    marker, unbound = (scene.timeline_markers.new(name, frame=1) for name in ("Shot", "Note"))
+    marker.camera = away
+    scene.frame_set(3)
+    own = scene.camera
+    assert pictures.found and problem_pictures(take, hand) == pictures
+    assert (marker.camera, unbound.camera, scene.camera) == (away, None, own)
 
 
 def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
