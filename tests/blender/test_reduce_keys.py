@@ -260,6 +260,24 @@ def test_both_new_hands_of_a_take_are_reduced_and_restored_together():
     assert all(dense_action(hand) is None for hand in hands)
 
 
+def test_a_hand_whose_keys_cannot_get_fewer_stops_no_other(capsys):
+    new_scene_with_take(take())
+    left, right = (bpy.data.objects[f"{side} Hand"] for side in ("Left", "Right"))
+    reduce_keys(right, Reduction())
+    bpy.data.actions.remove(dense_action(right))
+    few = right.animation_data.action
+    for active in (right, left):
+        bpy.context.view_layer.objects.active = active
+        assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
+        assert dense_action(left) is not None and right.animation_data.action == few
+        assert f"the action '{few.name}' cannot do with fewer keys" in capsys.readouterr().out
+        restore_dense(left)
+    bpy.data.objects.remove(left)
+    bpy.context.view_layer.objects.active = right
+    with pytest.raises(RuntimeError, match="cannot do with fewer keys"):
+        bpy.ops.knuckle.reduce_keys()
+
+
 def test_a_dense_action_that_was_deleted_is_told():
     armature = keyed_rig()
     reduce_keys(armature, Reduction())
