@@ -149,8 +149,8 @@ def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[Reduced
             hands.append((curves, reduced))
     if not any(reduced.splines for _, reduced in hands):
         raise RigError(_nothing(action, notes, bool(hands)))
-    references = [DataReference.of(block) for block in (armature, armature.animation_data.action, action)]
-    return ReducedAction(*references, tuple(hands), tuple(notes))
+    played, dense = DataReference.of(armature.animation_data.action), DataReference.of(action)
+    return ReducedAction(DataReference.of(armature), played, dense, tuple(hands), tuple(notes))
 
 
 def check_reducible(armature: "Object") -> "tuple[Action, Any]":

@@ -46,7 +46,7 @@ def _is_usable(evidence: Evidence) -> bool:
     times = evidence.times
     if not len(times) or not len(evidence.hands) or not (np.abs(times) < MAX_TIME).all():
         return False
-    span = times[-1] - times[0]
+    span = float(times[-1] - times[0])
     return bool((np.diff(times) >= 0).all()) and (span == 0 or span >= LEAST_SPAN)
 
 
