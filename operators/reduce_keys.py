@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import KnuckleError, RigError
-from ..hand.generators import Progress, part_of
+from ..hand.generators import Progress, Steps, part_of
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
 from ..rig.keys.played_action import played_action
 from ..rig.keys.reduced_take import (
     ReducedAction,
-    check_reducible,
     dense_action,
     key_figures,
     reduced_stepwise,
     restore_dense,
 )
+from ..rig.keys.reduction.reduce_hand import Reduction
 from ..rig.keys.take_problems import playing_with
 from .job import JobOperator, no_job_runs
 from .json_files import result_armature
@@ -78,22 +78,20 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
         return self.begin(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
-        """Find the keys of all armatures that play the take."""
+        """Find the keys of all armatures that play the take; those that cannot be reduced are told in the end."""
         armature = keyed_armature(context)
         assert armature is not None, "poll"
         reduction = reduction_of(self.distance, self.angle, shared=self.shared)
-        own = playing_with(armature, context.scene)
-        for one in own:
-            check_reducible(one)
-        references = [DataReference.of(one) for one in own]
-        self._reduced = list[ReducedAction]()
+        references = [DataReference.of(one) for one in playing_with(armature, context.scene)]
+        self._reduced, self._left = list[ReducedAction](), list[str]()
         for number, reference in enumerate(references):
-            present = reference.among(bpy.data.objects)
-            if present is None:
-                raise RigError(f"armature '{reference.name}' is gone, no keys were reduced")
             begin, end = number / len(references), (number + 1) / len(references)
-            work = reduced_stepwise(present, reduction)
-            self._reduced.append((yield from part_of(begin, end, "Reducing keys", work)))
+            try:
+                self._reduced.append((yield from part_of(begin, end, "Reducing keys", _reduced(reference, reduction))))
+            except RigError as error:
+                self._left.append(str(error))
+        if not self._reduced:
+            raise RigError("; ".join(self._left))
 
     def finish(self, context: "Context") -> None:
         """Write the keys, and tell how many remain."""
@@ -104,6 +102,16 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
             tell(self, "INFO", f"{reduced.armature.name}: {reduced.figures.sentence()}")
             if notes:
                 tell(self, "WARNING", "; ".join(notes))
+        for error in self._left:
+            tell(self, "WARNING", error)
+
+
+def _reduced(reference: DataReference, reduction: Reduction) -> Steps[ReducedAction]:
+    """Return fewer keys for an armature that was referred to. Raises RigError."""
+    armature = reference.among(bpy.data.objects)
+    if armature is None:
+        raise RigError(f"armature '{reference.name}' is gone, its keys were not reduced")
+    return (yield from reduced_stepwise(armature, reduction))
 
 
 class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):

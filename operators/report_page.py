@@ -35,6 +35,12 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
     bl_label = "Export Report Page"
 
     filename_ext = ".html"
+    filepath: StringProperty(
+        name="File Path",
+        description="The page's file",
+        subtype="FILE_PATH",
+        options={"PATH_SUPPORTS_BLEND_RELATIVE"},
+    )
     filter_glob: StringProperty(default="*.html", options={"HIDDEN"})
     other: StringProperty(
         name="Compare With", description="Another take of this file to compare the take with", search=_others
@@ -63,12 +69,13 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
             if self.other:
                 takes.append(reviewed_take(self._other_action()))
             pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_ASKED
-            with written_whole(Path(self.filepath)) as half:
+            path = Path(bpy.path.abspath(self.filepath))
+            with written_whole(path) as half:
                 half.write_text(page(takes, pictures), encoding="utf-8")
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
-        tell(self, "INFO", f"Saved {Path(self.filepath).name}")
+        tell(self, "INFO", f"Saved {path.name}")
         return {"FINISHED"}
 
     def _other_action(self) -> "bpy.types.Action":

@@ -208,8 +208,6 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
             paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
         if chosen.drive in ("wrist", "arm"):
             layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
-        if chosen.align:
-            _stored(layout, "Align to Character", "when solved", "align")
         layout.prop(chosen, "keep")
         if chosen.keep != "directions":
             layout.row().prop(chosen, "keep_scale", expand=True)
@@ -217,6 +215,9 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
         row = layout.row(align=True)
         row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
         row.operator("knuckle.remove_limits", text="", icon="X")
+    if chosen.align:
+        # Also without an armature, which it needs: a recipe may have it.
+        _stored(layout, "Align to Character", "when solved", "align")
     if chosen.rig_file:
         _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
         if chosen.rig == "NEW":

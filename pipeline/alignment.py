@@ -39,24 +39,33 @@ def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -
     return rot.fit_rigid(own, theirs, np.ones(len(own)))
 
 
+def check_align(recipe: Recipe, sides: Sequence[Side], rig: Rig | None) -> Rig:
+    """Return the rig to which a capture's hands can be aligned. Raises as align does, before they are solved.
+
+    sides: of the rig's hands that they drive.
+    """
+    if rig is None:
+        raise RecipeError(
+            f"align is '{recipe.align}' and there is no character to align to: choose a rig, or leave it off"
+        )
+    if not rig.sides_to_align(recipe.align, recipe.align_points, sides):
+        raise RigError(
+            f"the rig has no {' and no '.join(sides)} hand to align to: choose that hand, mirror the take, or "
+            "choose another armature"
+        )
+    return rig
+
+
 def align(recipe: Recipe, hands: Sequence[SolvedHand], markers: Markers, rig: Rig | None) -> CaptureTransform:
     """Return the transform of a capture whose hands then begin where a rig's are, as the recipe's `align` says.
 
     hands: solved where they were recorded; the recipe's scale is kept. Raises RecipeError without a rig, RigError if
     the rig has none of the hands or not what they are aligned by, and MarkerMapError if no elbow was captured.
     """
-    if rig is None:
-        raise RecipeError(
-            f"align is '{recipe.align}' and there is no character to align to: choose a rig, or leave it off"
-        )
+    rig = check_align(recipe, [hand.side for hand in hands], rig)
     scaled = CaptureTransform(scale=recipe.transform.scale).matrix()
     captured = captured_frames(recipe, hands, markers, scaled)
     character = rig.frames_to_align(recipe.align, recipe.align_points, hands)
-    if not captured.keys() & character.keys():
-        raise RigError(
-            f"the rig has no {' and no '.join(captured)} hand to align to: choose that hand, mirror the take, or "
-            "choose another armature"
-        )
     return transform_of(aligned(captured, character) @ scaled, "the alignment")
 
 

@@ -24,7 +24,7 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
-from .alignment import align
+from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
@@ -86,6 +86,8 @@ class SolveJob:
         performer, assigned = assignment.measure_performer(recipe, markers, assigned)
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
+        if recipe.align != "off":
+            check_align(recipe, [rig_hands.driven_side(side) for side in performer.hands], self.rig)
         performer = rig_hands.performer_to_solve(performer)
         markers = to_hand_frames(solver, performer, markers)
         notes = tuple(note for limits in rig_hands.limits.values() for note in limits.notes)

@@ -35,6 +35,10 @@ class Rig(Protocol):
         """Return the rig's hand of this side, with or without its own limits; None if it has no such hand."""
         ...
 
+    def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
+        """Return the sides of these for which frames_to_align has a frame; raises RigError as that does."""
+        ...
+
     def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
         """Return where the rig's hands or forearms are to which solved hands are aligned; points: names of objects."""
         ...

@@ -9,19 +9,29 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand import rotations as rot
+from ..hand.joints import Side
 from ..pipeline.alignment import forearm_frame, pointing
+from ..pipeline.recipe import AlignChoice
 from ..pipeline.rig_constraints import Frames
 from ..pipeline.take import SolvedHand
 from .armature_hands import FoundHand, find_hands
 from .binding import RigBinding
 from .bound_hand import bound_hand
-from .keys.arm_keys import arm_of
+from .keys.arm_keys import ArmBones, arm_of
 from .pose_transfer import resting_wrist
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
+
+
+def hand_to_align(armature: "Object", side: Side, align: AlignChoice) -> FoundHand | None:
+    """Return a rig's hand to which one is aligned, None without it. Raises RigError without a forearm to align by."""
+    found = next((hand for hand in find_hands(armature, [side]) if hand.side == side), None)
+    if found is not None and align == "forearms":
+        _arm(armature, found)
+    return found
 
 
 def wrist_frame(armature: "Object", solved: SolvedHand, *, at_rest: bool) -> Frames:
@@ -34,13 +44,16 @@ def forearm_frame_of(armature: "Object", solved: SolvedHand) -> Frames:
     """Return the frame (4, 4) of the forearm above it as evaluated on the scene's frame. Raises RigError."""
     frames: Frames = {}
     for found, binding in _bound(armature, solved):
-        arm = arm_of(armature, found)
-        if arm is None:
-            raise RigError(
-                f"armature '{armature.name}' has no arm above its {found.side} wrist: align by another method"
-            )
-        frames[found.side] = forearm_frame(_evaluated(armature, arm.fore)[:3, 3], _posed(armature, binding))
+        elbow = _evaluated(armature, _arm(armature, found).fore)[:3, 3]
+        frames[found.side] = forearm_frame(elbow, _posed(armature, binding))
     return frames
+
+
+def _arm(armature: "Object", found: FoundHand) -> ArmBones:
+    arm = arm_of(armature, found)
+    if arm is None:
+        raise RigError(f"armature '{armature.name}' has no arm above its {found.side} wrist: align by another method")
+    return arm
 
 
 def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
@@ -48,13 +61,19 @@ def between_points(hands: Sequence[SolvedHand], names: Sequence[str]) -> Frames:
 
     names: of both objects. Raises RigError for two hands, and for objects that are not there or in the same place.
     """
-    if len(hands) > 1:
+    first, last = places_of(names, len(hands))
+    (hand,) = hands
+    return {hand.side: pointing(hand.pose.root[0], first, last - first)}
+
+
+def places_of(names: Sequence[str], hands: int) -> tuple[Floats, Floats]:
+    """Return where (3,) two objects are, to which so many hands are aligned. Raises RigError as between_points does."""
+    if hands > 1:
         raise RigError("two hands are captured, two points align one: choose the hand")
     first, last = (_place(name) for name in names)
     if np.linalg.norm(last - first) < 1e-6:
         raise RigError(f"'{names[0]}' and '{names[1]}' are in the same place, expected two points apart")
-    (hand,) = hands
-    return {hand.side: pointing(hand.pose.root[0], first, last - first)}
+    return first, last
 
 
 def _place(name: str) -> Floats:

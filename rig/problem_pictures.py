@@ -93,14 +93,19 @@ def _pictures(scene: "Scene", frames: Floats, side: Side, path: Path) -> Iterato
 
 @contextmanager
 def _temporary_camera(scene: "Scene") -> Iterator[None]:
-    """Give the scene its camera, its picture's size and its frame back in the end."""
+    """Give the scene its camera, its picture's size and its frame back in the end; its markers switch no camera."""
     render = scene.render
     camera, size = scene.camera, (render.resolution_x, render.resolution_y)
     frame, part = scene.frame_current, scene.frame_subframe
+    bound = [(marker, marker.camera) for marker in scene.timeline_markers if marker.camera]
+    for marker, _ in bound:
+        marker.camera = None
     render.resolution_x, render.resolution_y = SIZE.width, SIZE.height
     try:
         yield
     finally:
-        scene.camera = camera
         render.resolution_x, render.resolution_y = size
+        for marker, of_marker in bound:
+            marker.camera = of_marker
         scene.frame_set(frame, subframe=part)
+        scene.camera = camera

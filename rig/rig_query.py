@@ -18,7 +18,7 @@ from ..pipeline.take import SolvedHand
 from .armature_hands import FoundHand, find_hands, hands_and_problems
 from .binding import RigBinding, joint_points, points_to_world
 from .bound_hand import bound_hand
-from .character_frames import between_points, forearm_frame_of, wrist_frame
+from .character_frames import between_points, forearm_frame_of, hand_to_align, places_of, wrist_frame
 from .keys.keyed_tips import KeyedTips
 from .limits.rig_limits import armature_limits
 from .linked import ObjectName
@@ -49,6 +49,14 @@ class RigQuery:
     def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
         return rest_hand_of_side(self._with_hand(hand.side), hand, limited)
+
+    def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
+        """Return the sides that have a frame to align to. Raises RigError as character_frames does."""
+        if points is not None:
+            places_of(points, len(sides))
+            return set(sides)
+        found = [hand_to_align(self._with_hand(side), side, align) for side in sides]
+        return {hand.side for hand in found if hand is not None}
 
     def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
         """Return where its hands or forearms are, see pipeline.alignment. Raises RigError as character_frames does."""

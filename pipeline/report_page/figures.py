@@ -18,6 +18,8 @@ from .strips import predicted
 Floats = NDArray[np.float64]
 
 STATISTICS = ("Mean", "p95", "p99", "Max")
+MAX_LENGTH = 1e6
+"""mm; a longer hand is damage."""
 MAX_RECIPE = 50_000
 """Characters of a recipe that are shown."""
 
@@ -155,7 +157,7 @@ def _facts(take: ReviewedTake) -> Iterator[tuple[str, object]]:
     for side in take.sides:
         hand = hands.get(side) if isinstance(hands, dict) else None
         length = hand.get("hand_length_mm") if isinstance(hand, dict) else None
-        if isinstance(length, int | float):
+        if isinstance(length, int | float) and 0 < length < MAX_LENGTH:
             yield f"{side.capitalize()} hand", f"{length:g} mm from wrist to middle fingertip"
     seconds = report.get("seconds")
     if isinstance(seconds, dict):

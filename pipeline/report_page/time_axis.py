@@ -47,11 +47,6 @@ class TimeAxis:
         edges: Ints = np.round(UNITS * (self.starts[which] + begins) / self.length).astype(int)
         return edges
 
-    def frame_at(self, share: float) -> float:
-        """Return the scene frame of the first take at a place of the axis."""
-        origin, slope = self.frame_scale()
-        return origin + slope * share
-
     def frame_scale(self) -> tuple[float, float]:
         """Return the scene frame of the first take at the axis's begin, and how many frames the axis is long."""
         take = self.takes[0]

@@ -1,6 +1,6 @@
 """The F-curves of an armature's hand as samples, to be reduced: of takes and of actions that others have made."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from .. import rotation_channels
 from ..armature_hands import FoundHand
 from ..binding import joint_points
 from . import parent_motion
+from .arm_keys import arm_of
 from .fcurves import SAME_FRAME, curves_of, key_values
 from .nla_layers import TAKE_PROPERTY
 from .predicted_keys import MARKER_SUFFIX
@@ -53,6 +54,7 @@ class _Source:
     """Bones of an armature, and the curves of theirs that are sampled."""
 
     armature: "Object"
+    action: "Action"
     found: FoundHand
     names: list[str]
     """The bones, parents first."""
@@ -65,18 +67,20 @@ class _Source:
         return [curve for path in self.paths[row] for curve in self.curves[path].values()]
 
 
-def read_hand_curves(armature: "Object", found: FoundHand) -> tuple[HandCurves | None, list[str]]:
-    """Return the curves of a hand in the action that its armature plays, and which bones are left as they are.
+def read_hand_curves(
+    armature: "Object", found: FoundHand, action: "Action", slot: object, others: Iterable[FoundHand] = ()
+) -> tuple[HandCurves | None, list[str]]:
+    """Return the curves of a hand in an action for a slot, and which bones are left as they are.
 
-    None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys. Each note is one
-    sentence. Raises RigError for keys that are no numbers and for an action that is too long.
+    None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys, but for those
+    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are no
+    numbers and for an action that is too long.
     """
-    animation = armature.animation_data
-    curves = _curves(animation.action, animation.action_slot)
-    names = _bones_of(armature, found, curves, is_take=bool(animation.action.get(TAKE_PROPERTY)))
+    curves = _curves(action, slot)
+    names = _bones_of(armature, found, others, curves if action.get(TAKE_PROPERTY) else {})
     chosen = [_paths(armature, name, curves) for name in names]
     notes = [note for _, note in chosen if note]
-    source = _Source(armature, found, names, [paths for paths, _ in chosen], curves)
+    source = _Source(armature, action, found, names, [paths for paths, _ in chosen], curves)
     rows = range(len(names))
     frames = _frames(armature, [curve for row in rows for curve in source.of_bone(row)])
     if len(frames) < 2:
@@ -105,17 +109,23 @@ def _prefix(bone: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
 
 
-def _bones_of(armature: "Object", found: FoundHand, curves: Curves, *, is_take: bool) -> list[str]:
-    """Return the bones of a hand, parents first, and of a take those of the arm that it keys."""
-    bones, own = armature.data.bones, set(found.bones.values())
-    wrist = bones[found.bones["wrist"]]
-    above = {bone.name for bone in wrist.parent_recursive}
-    if is_take:
+def _bones_of(armature: "Object", found: FoundHand, others: Iterable[FoundHand], curves: Curves) -> list[str]:
+    """Return the bones of a hand, parents first, and those above it and beside its arm that a take's curves key."""
+    bones, own, above = armature.data.bones, set(found.bones.values()), _above(armature, found)
+    if curves:
+        arm = arm_of(armature, found)
+        on_arm = above[: above.index(arm.upper) + 1] if arm and arm.upper in above else []
         keyed = {bone.name for bone in bones if any(path.startswith(_prefix(bone.name)) for path in curves)}
-        own |= {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in above)}
+        mine = {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in on_arm)}
+        own |= mine.difference(*({*other.bones.values(), *_above(armature, other)} for other in others))
     depth = {name: len(bones[name].parent_recursive) for name in own}
     # The wrist may be a control beside the digits, which follow it by constraints.
-    return sorted(own, key=lambda name: (name not in above and name != wrist.name, depth[name], name))
+    return sorted(own, key=lambda name: (name not in above and name != found.bones["wrist"], depth[name], name))
+
+
+def _above(armature: "Object", found: FoundHand) -> list[str]:
+    """Return the bones above a wrist, the nearest first."""
+    return [bone.name for bone in armature.data.bones[found.bones["wrist"]].parent_recursive]
 
 
 def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ...], str]:
@@ -259,7 +269,7 @@ def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[Measur
 
 def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
     """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
-    markers = source.armature.animation_data.action.pose_markers
+    markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
     kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items

@@ -1,6 +1,7 @@
 """Reduce Keys: an armature plays a copy of its action in which its hands have fewer keys; the dense action stays."""
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import degrees
@@ -14,7 +15,7 @@ from ...errors import RigError
 from ...hand.generators import Steps, part_of, run_to_end
 from ..armature_hands import find_hands
 from ..data_reference import DataReference
-from .fcurves import SAME_FRAME, curves_of
+from .fcurves import SAME_FRAME, curves_of, curves_on, key_values
 from .hand_curves import HandCurves, key_types, read_hand_curves
 from .keyframes import check_changeable
 from .played_action import play, played_action
@@ -30,6 +31,8 @@ DENSE_PROPERTY = "knuckle_dense"
 """Custom property of a reduced action: the action that it was made of."""
 KEYS_PROPERTY = "knuckle_keys"
 """Custom property of a reduced action: a KeyFigures, as JSON."""
+KEYS_ID_PROPERTY = "knuckle_keys_id"
+"""Custom property of a reduced action: a short text that differs where its keys do, as it was reduced."""
 SUFFIX = " Reduced"
 MAX_FIGURE = 1e12
 """A larger one is damage."""
@@ -72,7 +75,9 @@ class ReducedAction:
     """An action and the fewer keys of its hands, not written yet."""
 
     armature: DataReference
-    action: DataReference
+    played: DataReference
+    """The action that the armature plays: the dense one, or one that was reduced of it before."""
+    dense: DataReference
     hands: tuple[tuple[HandCurves, ReducedHand], ...]
     notes: tuple[str, ...]
 
@@ -94,18 +99,21 @@ class ReducedAction:
         return KeyFigures(before, after, 1000 * distance, degrees(angle))
 
     def check(self) -> "tuple[Object, Action]":
-        """Return the armature and the action. Raises RigError unless the one still plays the other."""
-        armature, dense = self.armature.among(bpy.data.objects), self.action.among(bpy.data.actions)
-        if armature is None or dense is None or played_action(armature) != dense:
+        """Return the armature and the dense action. Raises RigError unless the armature plays what it did."""
+        armature, dense = self.armature.among(bpy.data.objects), self.dense.among(bpy.data.actions)
+        played = self.played.among(bpy.data.actions)
+        if armature is None or dense is None or played is None or played_action(armature) != played:
             raise RigError(f"armature '{self.armature.name}' plays another action meanwhile: nothing was changed")
         return armature, dense
 
     def write(self) -> tuple[str, ...]:
         """Let the armature play a copy with these keys. Return the notes. Raises RigError as check does."""
         armature, dense = self.check()
-        slot = armature.animation_data.action_slot
+        slot, notes = armature.animation_data.action_slot, self.notes
+        if was_edited(armature):
+            notes = (*notes, f"the edited keys stay in '{self.played.name}', as these are made of '{dense.name}'")
         action = dense.copy()
-        action.name = dense.name.removesuffix(SUFFIX) + SUFFIX
+        action.name = dense.name + SUFFIX
         # The dense action is not only kept by whoever plays it.
         dense.use_fake_user = True
         action.use_fake_user = False
@@ -119,16 +127,21 @@ class ReducedAction:
                     for column in range(part.values.shape[1]):
                         _write_curve(curves[path, column], part, column)
         play(armature, action, own)
-        return self.notes
+        action[KEYS_ID_PROPERTY] = _keys_id(armature)
+        return notes
 
 
 def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[ReducedAction]":
-    """Return fewer keys for the action that an armature plays, piece by piece. Raises RigError; nothing changes."""
-    action = check_reducible(armature)
+    """Return fewer keys for the action that an armature plays, piece by piece. Raises RigError; nothing changes.
+
+    Of an action that was reduced before, those of its dense one.
+    """
+    action, slot = check_reducible(armature)
     hands, notes = list[tuple[HandCurves, ReducedHand]](), list[str]()
     found = find_hands(armature)
     for number, hand in enumerate(found):
-        curves, of_hand = read_hand_curves(armature, hand)
+        others = [other for other in found if other is not hand]
+        curves, of_hand = read_hand_curves(armature, hand, action, slot, others)
         notes += of_hand
         if curves is not None:
             work = reduce_hand(curves.hand, reduction)
@@ -136,20 +149,23 @@ def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[Reduced
             hands.append((curves, reduced))
     if not any(reduced.splines for _, reduced in hands):
         raise RigError(_nothing(action, notes, bool(hands)))
-    return ReducedAction(DataReference.of(armature), DataReference.of(action), tuple(hands), tuple(notes))
+    played, dense = DataReference.of(armature.animation_data.action), DataReference.of(action)
+    return ReducedAction(DataReference.of(armature), played, dense, tuple(hands), tuple(notes))
 
 
-def check_reducible(armature: "Object") -> "Action":
-    """Return the action whose keys can be reduced. Raises RigError."""
+def check_reducible(armature: "Object") -> "tuple[Action, Any]":
+    """Return the action whose keys can be reduced, and its slot. Raises RigError."""
     check_changeable(armature)
     action = played_action(armature)
     if action is None or armature.animation_data.action_slot is None:
         raise RigError(f"armature '{armature.name}' plays no action, expected one with keys of its hands")
-    if not action.is_editable:
+    dense, slot = _dense_and_slot(armature)
+    source = action if dense is None else dense
+    if not source.is_editable:
         raise RigError(
-            f"the action '{action.name}' of armature '{armature.name}' is linked: make it local to reduce its keys"
+            f"the action '{source.name}' of armature '{armature.name}' is linked: make it local to reduce its keys"
         )
-    return action
+    return source, armature.animation_data.action_slot if dense is None else slot
 
 
 def dense_action(armature: "Object | None") -> "Action | None":
@@ -159,14 +175,38 @@ def dense_action(armature: "Object | None") -> "Action | None":
     return dense if isinstance(dense, bpy.types.Action) else None
 
 
+def _dense_and_slot(armature: "Object") -> "tuple[Action | None, Any]":
+    """Return the dense action and the armature's slot in it; None if one of them is gone."""
+    dense, slot = dense_action(armature), armature.animation_data.action_slot
+    own = next((one for one in dense.slots if one.identifier == slot.identifier), None) if dense and slot else None
+    return (None if own is None else dense), own
+
+
 def restore_dense(armature: "Object") -> None:
     """Let an armature play its dense action again; the reduced one is kept. Raises RigError."""
     check_changeable(armature)
-    dense, slot = dense_action(armature), armature.animation_data.action_slot
-    own = next((one for one in dense.slots if one.identifier == slot.identifier), None) if dense and slot else None
-    if dense is None or own is None:
+    dense, own = _dense_and_slot(armature)
+    if dense is None:
         raise RigError(f"armature '{armature.name}' has no dense action any more, expected the one that was reduced")
     play(armature, dense, own)
+
+
+def forget_reduction(action: "Action") -> None:
+    """Let an action be a dense one of its own: it has keys that its dense action has not."""
+    for name in (DENSE_PROPERTY, KEYS_PROPERTY, KEYS_ID_PROPERTY):
+        action.pop(name, None)
+
+
+def was_edited(armature: "Object") -> bool:
+    """Whether keys of a reduced action were moved, added or deleted since."""
+    known = armature.animation_data.action.get(KEYS_ID_PROPERTY)
+    return known is not None and known != _keys_id(armature)
+
+
+def _keys_id(armature: "Object") -> str:
+    """Return a short text that differs where frames or values of an armature's keys do."""
+    keys = b"".join(key_values(curve, "co").tobytes() for curve in curves_on(armature))
+    return f"{zlib.crc32(keys):08x}"
 
 
 def key_figures(armature: "Object | None") -> KeyFigures | None:

@@ -15,6 +15,11 @@ from .take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, report_in
 if TYPE_CHECKING:
     from bpy.types import Action
 
+MAX_TIME = 1e9
+"""s of a capture's clock, at most."""
+LEAST_SPAN = 1e-6
+"""s or frames from the first of several frames to the last, unless all have the same time."""
+
 
 def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
     """Return the take in an action; name: what it is called, by default as the action is.
@@ -28,8 +33,10 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
         raise RigError(f"action '{action.name}' has no evidence of its frames: solve the take again")
     count = len(evidence.times)
     at = report.get("at")
-    known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at)) and at[0] <= at[1]
-    frames = (float(at[0]), float(at[1])) if known else (1.0, float(min(count, MAX_FRAME)))
+    known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at))
+    frames = (float(at[0]), float(at[1])) if known else (1.0, 1.0)
+    if count > 1 and frames[1] - frames[0] < LEAST_SPAN:
+        frames = (1.0, float(min(count, MAX_FRAME)))
     angles = unpack_angles(action.get(ANGLES_PROPERTY))
     return ReviewedTake(name or action.name, report, evidence, _of_columns(angles, min(count, MAX_COLUMNS)), frames)
 
@@ -37,8 +44,10 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
 def _is_usable(evidence: Evidence) -> bool:
     """Whether evidence, which another add-on may have edited, has frames in their order, and hands."""
     times = evidence.times
-    in_order = len(times) > 0 and bool(np.isfinite(times).all()) and bool((np.diff(times) >= 0).all())
-    return in_order and len(evidence.hands) > 0
+    if not len(times) or not len(evidence.hands) or not (np.abs(times) < MAX_TIME).all():
+        return False
+    span = float(times[-1] - times[0])
+    return bool((np.diff(times) >= 0).all()) and (span == 0 or span >= LEAST_SPAN)
 
 
 def _of_columns(angles: tuple[AngleCurves, ...], columns: int) -> tuple[AngleCurves, ...]:

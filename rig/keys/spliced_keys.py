@@ -181,24 +181,47 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
 
 
 def _split(curve: "FCurve", frame: float) -> None:
-    """Add a key where a curve has none between two others; its shape stays."""
+    """Add a key where a curve has none between two others; its shape stays, of an easing that on whole frames."""
     keyed = key_values(curve, "co")[::2]
     if not keyed[0] < frame < keyed[-1] or np.abs(keyed - frame).min() < SAME_FRAME:
         return
-    before = curve.keyframe_points[int(np.searchsorted(keyed, frame)) - 1]
-    after = curve.keyframe_points[int(np.searchsorted(keyed, frame))]
-    if before.interpolation != "BEZIER":
-        curve.keyframe_points.insert(frame, curve.evaluate(frame)).interpolation = before.interpolation
-        return
-    left, right = subdivided(np.array([before.co, before.handle_right, after.handle_left, after.co], float), frame)
-    key = curve.keyframe_points.insert(frame, left[3, 1], options={"FAST"})
+    row = int(np.searchsorted(keyed, frame))
+    before, after = curve.keyframe_points[row - 1], curve.keyframe_points[row]
+    for neighbour in (before, after):
+        # Handles that Blender works out would change with the key beside them.
+        neighbour.handle_left_type = neighbour.handle_right_type = "FREE"
+    if before.interpolation in ("LINEAR", "CONSTANT"):
+        added = curve.keyframe_points.insert(frame, curve.evaluate(frame), options={"FAST"})
+        added.interpolation = curve.keyframe_points[row - 1].interpolation
+    elif before.interpolation == "BEZIER":
+        corners = np.array([before.co, before.handle_right, after.handle_left, after.co], float)
+        _split_bezier(curve, row, subdivided(corners, frame))
+    else:
+        _bake(curve, row, frame)
+
+
+def _split_bezier(curve: "FCurve", row: int, parts: tuple[Floats, Floats]) -> None:
+    """Add a key as number `row`, between two parts (4, 2) of a Bézier curve."""
+    left, right = parts
+    key = curve.keyframe_points.insert(*left[3].tolist(), options={"FAST"})
     key.interpolation = "BEZIER"
     key.handle_left_type = key.handle_right_type = "FREE"
     key.handle_left, key.handle_right = left[2], right[1]
-    row = int(np.searchsorted(keyed, frame))
     # The neighbours are asked for again: a new key moves them in memory.
     curve.keyframe_points[row - 1].handle_right = left[1]
     curve.keyframe_points[row + 1].handle_left = right[2]
+
+
+def _bake(curve: "FCurve", row: int, frame: float) -> None:
+    """Add linear keys on a frame and the whole ones from key `row - 1` to `row`, as a part of an easing is none."""
+    points = curve.keyframe_points
+    first, last = points[row - 1].co[0], points[row].co[0]
+    whole = np.arange(np.ceil(first + SAME_FRAME), last - SAME_FRAME)
+    frames = np.append(whole[np.abs(whole - frame) > SAME_FRAME], frame).tolist()
+    values = [curve.evaluate(each) for each in frames]
+    points[row - 1].interpolation = "LINEAR"
+    for each, value in zip(frames, values, strict=True):
+        points.insert(each, value, options={"FAST"}).interpolation = "LINEAR"
 
 
 def subdivided(corners: Floats, frame: float) -> tuple[Floats, Floats]:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...hand.joints import SIDES, Side
@@ -70,7 +69,8 @@ def _problem(told: Any) -> TakeProblem | None:
 def is_number(value: Any) -> bool:
     """Whether a value of a report is a number that a frame can be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and isfinite(value) and abs(value) <= MAX_FRAME
+    # False for NaN as well; an integer may be too large for a float.
+    return is_number and abs(value) <= MAX_FRAME
 
 
 def seen_problems(armature: "Object | None") -> frozenset[str]:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...pipeline.evidence.angle_curves import AngleCurves, pack_angles
-from ...pipeline.evidence.evidence import Evidence
-from ...pipeline.evidence.packing import pack, unpack
+from ...pipeline.evidence.packing import pack
 from ...pipeline.take import Take
 
 if TYPE_CHECKING:
@@ -75,12 +74,6 @@ def _store_bytes(action: "Action", name: str, content: bytes) -> None:
     """Store bytes in a custom property of an action: one that is overwritten would end at the first zero (5.2, 4.5)."""
     action.pop(name, None)
     action[name] = content
-
-
-def evidence_of(armature: "Object | None") -> Evidence | None:
-    """Return the evidence of the take that an armature plays, None if there is none or it is damaged."""
-    action = action_with_report(armature)
-    return None if action is None else unpack(action.get(EVIDENCE_PROPERTY))
 
 
 def notes_of_keying(armature: "Object", take: Take) -> list[str]:

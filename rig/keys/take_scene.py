@@ -31,7 +31,7 @@ from .layered_keys import key_above
 from .parent_motion import is_evaluated
 from .played_action import played_action
 from .predicted_keys import mark_predicted
-from .reduced_take import reduce_keys
+from .reduced_take import forget_reduction, reduce_keys
 from .reduction.keyed_hand import Tolerance
 from .reduction.reduce_hand import Reduction
 from .spliced_keys import Blend, played_take, splice_keys
@@ -144,7 +144,9 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
     """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
     recipe = take.recipe
     if recipe.into == "this":
-        return splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
+        action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
+        forget_reduction(action)
+        return action
     return key_above(target, hands, frames, take_name(take), scene)
 
 

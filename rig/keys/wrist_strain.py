@@ -150,7 +150,7 @@ def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple
     notes = []
     wrong = (beyond > 0) | (turned > 0)
     if wrong.any():
-        bends = f"bends up to {np.rad2deg(bend[wrong].max()):.0f}° at the wrist" if beyond.any() else ""
+        bends = f"bends up to {np.rad2deg(bend[beyond > 0].max()):.0f}° at the wrist" if beyond.any() else ""
         turns = "turns farther about the forearm than" if turned.any() else ""
         how = f"{bends} and {turns}" if bends and turns else bends or turns
         more = " a person's does" if turns else ", more than a person's does"

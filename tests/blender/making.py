@@ -129,7 +129,7 @@ def rig(
     for joint in names:
         bone = bones.new(joint)
         bone.head = places[JOINT_INDEX[joint]]
-        bone.tail = places[JOINT_INDEX[joint]] + (rng.normal(size=3) * 0.05 * metre if flat else _along(joint, places))
+        bone.tail = places[JOINT_INDEX[joint]] + (rng.normal(size=3) * 0.05 * metre if flat else along(joint, places))
         bone.roll = rng.uniform(-np.pi, np.pi)
         parent = PARENTS[JOINT_INDEX[joint]]
         while parent >= 0 and JOINTS[parent] not in names:
@@ -142,14 +142,15 @@ def rig(
     return armature
 
 
-def _along(joint: str, places: Floats) -> Floats:
+def along(joint: str, places: Floats) -> Floats:
+    """From a bone's head to its tail (3,), with the joints at places (J, 3)."""
     index = JOINT_INDEX[joint]
-    along: Floats = places[min(index + 1, len(JOINTS) - 1)] - places[index]
+    way: Floats = places[min(index + 1, len(JOINTS) - 1)] - places[index]
     if joint == "wrist":
-        along = places[JOINT_INDEX["middle-finger-phalanx-proximal"]] * 0.3
+        way = places[JOINT_INDEX["middle-finger-phalanx-proximal"]] * 0.3
     elif joint.endswith("tip"):
-        along = 0.3 * (places[index] - places[index - 1])
-    return along
+        way = 0.3 * (places[index] - places[index - 1])
+    return way
 
 
 def worst_direction(armature: bpy.types.Object, world: Floats) -> float:

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from knuckle.capture import Markers
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
-from knuckle.errors import MarkerMapError
+from knuckle.errors import KnuckleError, MarkerMapError
+from knuckle.hand.generators import run_to_end
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
+from knuckle.panels.sidebar import _target
+from knuckle.pipeline import job
 from knuckle.pipeline.alignment import captured_frames
 from knuckle.pipeline.capture_transform import CaptureTransform
 from knuckle.pipeline.recipe import Recipe
@@ -22,7 +25,8 @@ from knuckle.rig.character_frames import forearm_frame_of
 from knuckle.rig.keys.arm_keys import arm_of
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.markers_object import is_markers, transform_in_scene
-from knuckle.tests.blender.making import evaluated, find_hand, take
+from knuckle.rig.rig_query import RigQuery
+from knuckle.tests.blender.making import evaluated, find_hand, rig, take
 from knuckle.tests.blender.rigs import RIGS
 from knuckle.tests.resources import Folder
 
@@ -244,3 +248,43 @@ def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
     bpy.ops.knuckle.solve()
     report = report_of(armature)
     assert report is not None and any("was aligned, and only the fingers" in note for note in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [
+        ({"align": "rest"}, "there is no character to align to"),
+        ({"align": "rest", "mirror": True}, "no left hand to align to"),
+        ({"align": "forearms"}, "has no arm above its right wrist"),
+        ({"align": "points", "align_points": ["Cup", "Spoon"]}, "there is no object 'Cup'"),
+    ],
+    ids=["no rig", "other hand", "no arm", "no points"],
+)
+def test_what_cannot_be_aligned_is_told_before_hands_are_solved(
+    recipe: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "_solve_hand", lambda *_: pytest.fail("solved"))
+    query = None if told.startswith("there is no character") else RigQuery.of(rig("right"))
+    with pytest.raises(KnuckleError, match=told):
+        run_to_end(job.SolveJob(Recipe(str(DEMO_CAPTURE), end=3, **recipe), query).steps())
+
+
+def test_the_panel_clears_an_alignment_without_an_armature() -> None:
+    drawn: list[str] = []
+
+    class Layout:
+        """Notes what buttons clear."""
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, **__: self
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "what":
+                drawn.append(value)
+
+    layout: Any = Layout()
+    apply_recipe(Recipe(str(DEMO_CAPTURE), align="rest"), bpy.context.scene)
+    chosen = bpy.context.scene.knuckle
+    assert chosen.rig == "NEW"
+    _target(layout, bpy.context, chosen)
+    assert drawn == ["align"]

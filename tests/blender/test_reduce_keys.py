@@ -1,19 +1,22 @@
 """Reduced keys: Blender's own evaluation of the rig, before and after, on every frame."""
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 import pytest
 
 from knuckle.errors import RigError
-from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS
+from knuckle.hand import kinematics, proportions
+from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, PARENTS
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.fcurves import curves_on
-from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys
+from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys, restore_dense
 from knuckle.rig.keys.reduction.keyed_hand import Tolerance
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
-from knuckle.tests.blender.making import evaluated, rig, take
+from knuckle.tests.blender.making import along, evaluated, rig, take
 
 pytestmark = pytest.mark.usefixtures("extension")
 
@@ -97,6 +100,72 @@ def test_the_arm_of_a_take_is_reduced_with_its_hand():
     assert count(armature) < 0.35 * dense
 
 
+def two_armed():
+    """An armature of two hands, whose arms hang on the spine without clavicles, and twist bones on the forearms."""
+    armature = bpy.data.objects.new("Body", bpy.data.armatures.new("Body"))
+    bpy.context.scene.collection.objects.link(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+
+    def add(name, head, tail, parent):
+        bone = bones.new(name)
+        bone.head, bone.tail, bone.parent = head, tail, parent
+        return bone
+
+    spine = add("spine", (0, -0.6, -0.5), (0, -0.6, 0.1), None)
+    for side, x in (("right", 0.25), ("left", -0.25)):
+        hand = proportions.build(proportions.adult(side, 0.2))
+        bent = kinematics.Pose(hand, np.eye(4)[None], hand.neutral[None])
+        places = kinematics.joint_frames(hand, bent)[0, :, :3, 3] + [x, 0, 0]
+        suffix = side[0].upper()
+        upper = add(f"upper_arm.{suffix}", (x, -0.6, 0.1), (x, -0.3, 0), spine)
+        fore = add(f"forearm.{suffix}", (x, -0.3, 0), (x, 0, 0), upper)
+        add(f"forearm_twist.{suffix}", (x, -0.15, 0), (x, -0.05, 0), fore)
+        for index, joint in enumerate(JOINTS):
+            above = bones[f"{JOINTS[PARENTS[index]]}.{suffix}"] if PARENTS[index] >= 0 else fore
+            add(f"{joint}.{suffix}", places[index], places[index] + along(joint, places - [x, 0, 0]), above)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+    return armature
+
+
+def waving_take():
+    """Two hands that move within the reach of their arms."""
+    bpy.context.scene.render.fps = 60
+    made, hands = take(drive="arm", frames=90), []
+    for solved in made.hands:
+        root, turn = solved.pose.root.copy(), np.arange(90) / 60 * 2 * np.pi
+        x = 0.25 if solved.side == "right" else -0.25
+        path = [x + 0.08 * np.sin(1.7 * turn), 0.08 * np.cos(1.3 * turn + 1) - 0.1, 0.05 + 0.1 * np.sin(2.3 * turn)]
+        root[:, :3, 3] = np.stack(path, axis=1)
+        hands.append(replace(solved, pose=replace(solved.pose, root=root)))
+    return replace(made, hands=tuple(hands))
+
+
+def test_two_arms_that_hang_on_one_bone_are_each_reduced_with_their_own_hand():
+    armature = two_armed()
+    write_take(waving_take(), armature, bpy.context.scene, bpy.context.collection, TakeTiming())
+    dense = count(armature)
+    bones = {suffix: {joint: f"{joint}.{suffix}" for joint in JOINTS} for suffix in "LR"}
+
+    def tips():
+        frames = []
+        for frame in range(1, 91):
+            bpy.context.scene.frame_set(frame)
+            frames.append([evaluated(armature, names)[TIPS, :3, 3] for names in bones.values()])
+        return np.array(frames)
+
+    before = tips()
+    figures, notes = reduce_keys(armature, Reduction())
+    worst = np.linalg.norm(tips() - before, axis=-1).max()
+    assert worst == pytest.approx(figures.distance_mm / 1000, rel=0.02) and worst < 0.00101
+    assert notes == () and count(armature) < 0.35 * dense
+    for name in ("upper_arm.L", "forearm_twist.R"):
+        assert all(len(curve.keyframe_points) < 45 for curve in curves_of_bone(armature, name)), name
+
+
 def test_frames_between_keys_of_a_faster_take_are_measured_too():
     """Keys at 240 Hz in a scene of 24: ten for each frame."""
     bpy.context.scene.render.fps = 24
@@ -155,6 +224,32 @@ def test_the_dense_take_is_kept_as_it_was_and_played_again():
     assert reduced.use_fake_user
 
 
+@pytest.mark.parametrize("distance", [0.003, 0.0005])
+def test_reduced_keys_are_made_of_the_dense_take_again(distance):
+    """Looser or tighter: as near to the dense take as is asked, and with as many keys as at once."""
+    armature = keyed_rig()
+    dense, before = armature.animation_data.action, evaluated_frames(armature)
+    once, _ = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
+    restore_dense(armature)
+    reduce_keys(armature, Reduction())
+    told, notes = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
+    assert told.before == once.before and told.after == pytest.approx(once.after, rel=0.05) and notes == ()
+    assert_within(before, evaluated_frames(armature), distance)
+    assert dense_action(armature) == dense
+    assert armature.animation_data.action.name.startswith(f"{dense.name} Reduced")
+    assert "Reduced Reduced" not in armature.animation_data.action.name
+
+
+def test_edited_keys_stay_in_their_action_when_they_are_reduced_again():
+    armature = keyed_rig()
+    reduce_keys(armature, Reduction())
+    edited = armature.animation_data.action
+    next(iter(curves_on(armature))).keyframe_points[0].co[1] += 0.1
+    _, notes = reduce_keys(armature, Reduction())
+    assert len(notes) == 1 and f"the edited keys stay in '{edited.name}'" in notes[0]
+    assert armature.animation_data.action != edited and edited.use_fake_user
+
+
 def test_both_new_hands_of_a_take_are_reduced_and_restored_together():
     new_scene_with_take(take())
     hands = [bpy.data.objects[f"{side} Hand"] for side in ("Left", "Right")]
@@ -163,6 +258,24 @@ def test_both_new_hands_of_a_take_are_reduced_and_restored_together():
     assert all(dense_action(hand) is not None for hand in hands)
     bpy.ops.knuckle.restore_dense_keys()
     assert all(dense_action(hand) is None for hand in hands)
+
+
+def test_a_hand_whose_keys_cannot_get_fewer_stops_no_other(capsys):
+    new_scene_with_take(take())
+    left, right = (bpy.data.objects[f"{side} Hand"] for side in ("Left", "Right"))
+    reduce_keys(right, Reduction())
+    bpy.data.actions.remove(dense_action(right))
+    few = right.animation_data.action
+    for active in (right, left):
+        bpy.context.view_layer.objects.active = active
+        assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
+        assert dense_action(left) is not None and right.animation_data.action == few
+        assert f"the action '{few.name}' cannot do with fewer keys" in capsys.readouterr().out
+        restore_dense(left)
+    bpy.data.objects.remove(left)
+    bpy.context.view_layer.objects.active = right
+    with pytest.raises(RuntimeError, match="cannot do with fewer keys"):
+        bpy.ops.knuckle.reduce_keys()
 
 
 def test_a_dense_action_that_was_deleted_is_told():

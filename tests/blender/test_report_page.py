@@ -1,7 +1,9 @@
 """Report pages of takes in Blender files: by the shell command, by the button, of two takes, and what is refused."""
 
 import base64
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.pipeline.evidence.packing import pack
 from knuckle.pipeline.take import Take
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.reviewed_takes import reviewed_take
+from knuckle.rig.keys.take_heat import HeatCache
 from knuckle.rig.keys.take_problems import problems_of
 from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY, store_report
+from knuckle.rig.problem_pictures import problem_pictures
 from knuckle.tests.blender.test_review import spoilt  # noqa: F401  # a fixture
 from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
@@ -71,6 +76,22 @@ def test_the_button_writes_a_page_and_leaves_the_scene_as_it_was(spoilt: Take, t
     assert scene.frame_current_final == pytest.approx(7.25)
 
 
+def test_markers_that_bind_a_camera_change_no_picture(spoilt: Take) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    scene, hand = bpy.context.scene, bpy.data.objects["Right Hand"]
+    take = reviewed_take(hand.animation_data.action)
+    pictures = problem_pictures(take, hand)
+    away = bpy.data.objects.new("Away", bpy.data.cameras.new("Away"))
+    away.location = (0, 0, 1000)
+    scene.collection.objects.link(away)
+    marker, unbound = (scene.timeline_markers.new(name, frame=1) for name in ("Shot", "Note"))
+    marker.camera = away
+    scene.frame_set(3)
+    own = scene.camera
+    assert pictures.found and problem_pictures(take, hand) == pictures
+    assert (marker.camera, unbound.camera, scene.camera) == (away, None, own)
+
+
 def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
     new_scene_with_take(spoilt)
     hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
@@ -95,6 +116,47 @@ def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: T
     assert "The angles are not known." in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"at": [5, 5]},
+        {"at": [7, 5]},
+        {"at": [0.0, 5e-324]},
+        {"at": [10**400, 10**401]},
+        {"hands": {"right": {"fingers": {}, "hand_length_mm": 10**400}}},
+        {"hands": {"right": {"fingers": {}, "hand_length_mm": float("nan")}}},
+    ],
+    ids=["one frame", "backwards", "denormal", "no frames", "long hand", "no length"],
+)
+def test_numbers_of_an_edited_report_are_left_out(spoilt: Take, tmp_path: Path, damage: dict[str, Any]) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
+    bpy.context.scene.knuckle.result = hand
+    action = hand.animation_data.action
+    action[REPORT_PROPERTY] = json.dumps(json.loads(action[REPORT_PROPERTY]) | damage)
+    assert bpy.ops.knuckle.export_report_page(filepath=str(path), pictures=False) == {"FINISHED"}
+    assert ("mm from wrist to middle fingertip" in path.read_text(encoding="utf-8")) == ("at" in damage)
+    rows = HeatCache().of(hand)
+    assert rows is not None and (np.diff(rows.edges) > 0).all() and rows.zoom(3.0) == 0
+    if "at" in damage:
+        assert reviewed_take(action).frames == (1.0, len(spoilt.times))
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e9, 5e-324, float("nan")])
+def test_times_that_no_capture_has_are_no_evidence(spoilt: Take, tmp_path: Path, scale: float) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
+    bpy.context.scene.knuckle.result = hand
+    times = scale * (np.linspace(-1, 1, len(spoilt.times)) if scale > 1 else np.arange(len(spoilt.times)))
+    action = hand.animation_data.action
+    action.pop(EVIDENCE_PROPERTY)
+    action[EVIDENCE_PROPERTY] = pack(replace(spoilt.evidence, times=times))
+    assert HeatCache().of(hand) is None
+    with pytest.raises(RuntimeError, match="has no evidence"):
+        bpy.ops.knuckle.export_report_page(filepath=str(path), pictures=False)
+    assert not path.exists()
+
+
 @pytest.fixture
 def saved(spoilt: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: F811
     """The folder that is open, with a file with a take and an empty one."""
@@ -104,6 +166,13 @@ def saved(spoilt: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "empty.blend"))
     return tmp_path
+
+
+def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(saved / "take.blend"))
+    bpy.context.scene.knuckle.result = bpy.data.objects["Right Hand"]
+    assert bpy.ops.knuckle.export_report_page(filepath="//page.html", pictures=False) == {"FINISHED"}
+    assert (saved / "page.html").is_file()
 
 
 @pytest.mark.parametrize(

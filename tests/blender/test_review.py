@@ -10,6 +10,7 @@ import pytest
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
@@ -17,7 +18,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.marker_lines import marker_lines
 from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
-from knuckle.rig.keys.take_report import REPORT_PROPERTY, SEEN_PROPERTY, evidence_of, report_of
+from knuckle.rig.keys.take_report import EVIDENCE_PROPERTY, REPORT_PROPERTY, SEEN_PROPERTY, report_of
 from knuckle.rig.markers_object import is_markers
 from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
@@ -166,7 +167,7 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     bpy.ops.knuckle.import_capture(filepath=path)
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
     scene, armature = bpy.context.scene, bpy.context.scene.knuckle.result
-    report, evidence = report_of(armature), evidence_of(armature)
+    report, evidence = report_of(armature), unpack(armature.animation_data.action[EVIDENCE_PROPERTY])
     assert report is not None
     assert evidence is not None
     shown = next(obj for obj in scene.objects if is_markers(obj))

@@ -10,7 +10,8 @@ from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
-from knuckle.rig.keys.take_report import evidence_of
+from knuckle.pipeline.evidence.packing import unpack
+from knuckle.rig.keys.take_report import EVIDENCE_PROPERTY
 from knuckle.tests.blender.making import find_hand
 
 
@@ -232,9 +233,9 @@ def test_evidence_is_kept_in_the_file_with_the_take(tmp_path):
     out, evidence = tmp_path / "take.blend", tmp_path / "e.npz"
     assert main(["solve", str(DEMO_CAPTURE), "--out", str(out), "--evidence", str(evidence)]) == 0
     bpy.ops.wm.open_mainfile(filepath=str(out))
-    kept = evidence_of(bpy.data.objects["Right Hand"])
+    action = bpy.data.objects["Right Hand"].animation_data.action
+    kept = unpack(action[EVIDENCE_PROPERTY])
     written = np.load(evidence, allow_pickle=False)
     assert np.array_equal(kept.times, written["times"])
     assert np.allclose(kept.hands[0].values, written["right_evidence"], rtol=1e-3, atol=1e-3, equal_nan=True)
-    bpy.data.objects["Right Hand"].animation_data.action["knuckle_evidence"] = b"damaged"
-    assert evidence_of(bpy.data.objects["Right Hand"]) is None
+    assert unpack(b"damaged") is None

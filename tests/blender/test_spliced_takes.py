@@ -14,9 +14,9 @@ from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on
-from knuckle.rig.keys.reduced_take import reduce_keys
+from knuckle.rig.keys.reduced_take import dense_action, key_figures, reduce_keys
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
-from knuckle.rig.keys.spliced_keys import KEY_SETTINGS
+from knuckle.rig.keys.spliced_keys import KEY_SETTINGS, _replace_keys
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import take
 from knuckle.tests.blender.rigs import RIGS
@@ -128,6 +128,43 @@ def test_few_keys_go_on_outside_the_range_as_they_did() -> None:
     assert np.abs(new[FIRST + 8] - old[FIRST + 8]).max() > 0.01
     for frame in [*range(1, FIRST + 1), *range(LAST, max(old) + 1)]:
         assert np.abs(new[frame] - old[frame]).max() < 1e-4, frame
+
+
+def test_reduced_keys_with_a_part_that_was_solved_again_are_a_take_of_their_own() -> None:
+    """No dense action has the new part, and the figures of the reduction are of keys that are no longer there."""
+    armature, _ = RIGS["MakeHuman"]()
+    fingers = fingers_of(armature)
+    written(armature)
+    dense = armature.animation_data.action
+    reduce_keys(armature, Reduction())
+    part(armature)
+    assert key_figures(armature) is None and dense_action(armature) is None and dense.use_fake_user
+    spliced = rotations(armature, fingers)
+    reduce_keys(armature, Reduction())
+    again = rotations(armature, fingers)
+    assert max(np.abs(again[frame] - spliced[frame]).max() for frame in spliced) < np.deg2rad(1.5)
+
+
+@pytest.mark.parametrize("handles", ["AUTO_CLAMPED", "AUTO", "VECTOR", "ALIGNED", "FREE"])
+@pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "SINE", "BOUNCE", "CONSTANT"])
+def test_a_curve_with_few_keys_goes_on_outside_the_range_as_it_did(kind: str, handles: str) -> None:
+    """Also between whole frames, but for an easing, of which no part is one."""
+    action = bpy.data.actions.new("Few")
+    slot = action.slots.new(id_type="OBJECT", name="Few")
+    bag = action.layers.new("Few").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
+    curve = bag.fcurves.new("location", index=0)
+    for frame, value in ((1, 0.0), (11, 1.0), (31, -1.0), (41, 2.0)):
+        key: Any = curve.keyframe_points.insert(frame, value)
+        key.interpolation, key.handle_left_type, key.handle_right_type = kind, handles, handles
+    curve.update()
+    frames = np.arange(1, 42, 1.0 if kind in ("SINE", "BOUNCE") else 0.25)
+    before = np.array([curve.evaluate(frame) for frame in frames.tolist()])
+    new = np.array([(frame, curve.evaluate(frame)) for frame in range(15, 26)], np.float32)
+    new[1:-1, 1] = 9.0
+    _replace_keys(curve, new)
+    after = np.array([curve.evaluate(frame) for frame in frames.tolist()])
+    outside = (frames <= 15) | (frames >= 25)
+    assert np.abs(after - before)[outside].max() < 1e-4 and after[~outside].max() == pytest.approx(9.0)
 
 
 def wanted(armature: Object, mode: str) -> dict[int, Floats]:

@@ -16,7 +16,7 @@ from knuckle.rig import character_frames
 from knuckle.rig.keys.layered_keys import key_above
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
-from knuckle.rig.keys.wrist_strain import WristStrain, arm_above_hand
+from knuckle.rig.keys.wrist_strain import WristStrain, arm_above_hand, strain_notes
 from knuckle.rig.posing import apply_pose
 from knuckle.tests.blender.making import find_hand, take
 from knuckle.tests.blender.rigs import rig_with_arms
@@ -138,3 +138,10 @@ def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
         apply_pose.pose([(begun, Pose(hand, root[None], hand.neutral[None]))])
         assert begun.mover is not None and begun.mover.strain is not None
         assert bool(begun.mover.strain.beyond[0] > 0) == beyond
+
+
+def test_the_bend_that_is_told_is_of_a_frame_in_which_the_wrist_bends_too_far() -> None:
+    """In the first frame the hand only turns too far, and bends more, in a direction in which a person's may."""
+    bend, beyond, turned = np.deg2rad([[85.0, 78.0], [0.0, 3.0], [10.0, 0.0]])
+    (note,) = strain_notes("left", [WristStrain(bend, beyond, turned, np.zeros(2))], "stop")
+    assert "bends up to 78° at the wrist" in note

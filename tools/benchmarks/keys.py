@@ -116,7 +116,7 @@ def keys_of(armature: Any) -> int:
 def fewest(armature: Any, settings: Callable[[float], Settings], operator: Any) -> int:
     """Return the fewest keys that an operator of Blender's leaves within the tolerance; setting 0..1 is sought."""
     dense, slot = armature.animation_data.action, armature.animation_data.action_slot
-    hand, _ = read_hand_curves(armature, find_hands(armature)[0])
+    hand, _ = read_hand_curves(armature, find_hands(armature)[0], dense, slot)
     assert hand is not None
     low, high, best = 0.0, 1.0, keys_of(armature)
     for _ in range(HALVINGS):

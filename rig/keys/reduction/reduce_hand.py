@@ -15,7 +15,6 @@ from .salient import PROMINENCE, contacts, extremes
 from .spline import Spline
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 CONTACT_TIGHTNESS = 2.0
@@ -28,8 +27,6 @@ class ReducedHand:
 
     splines: Mapping[int, Spline]
     """Bone -> the keys of its channels. Bones whose keys would not get fewer are left out."""
-    rows: Mapping[int, Ints]
-    """Bone -> the rows of its keys among the frames."""
     distance: float
     """m, the most of a fingertip on any frame."""
     angle: float
@@ -50,24 +47,23 @@ def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
     channels = [bone.channels() for bone in hand.bones]
     dense = moved(hand.bones, channels)
     touching, kept = salient_frames(hand, dense, reduction.tolerance)
-    splines, rows = dict[int, Spline](), dict[int, Ints]()
+    splines = dict[int, Spline]()
     groups = [group for group in hand.groups if hand.rows(group)]
     for number, group in enumerate(groups):
         tightness = np.where(touching[group], CONTACT_TIGHTNESS, 1.0)
         error = GroupError(hand, group, reduction.tolerance, tightness, channels)
         work = _reduce_group(hand, group, error, kept[group] | hand.kept[group], shared=reduction.shared)
         found = yield from part_of(number / len(groups), (number + 1) / len(groups), "Reducing keys", work)
-        for bone, (spline, at) in found.items():
-            channels[bone] = spline.at(hand.frames)
-            splines[bone], rows[bone] = spline, at
+        for bone, spline in found.items():
+            channels[bone], splines[bone] = spline.at(hand.frames), spline
     distances, angles = hand.errors({bone: channels[bone] for bone in splines})
-    return ReducedHand(splines, rows, float(distances.max(initial=0.0)), float(angles.max(initial=0.0)))
+    return ReducedHand(splines, float(distances.max(initial=0.0)), float(angles.max(initial=0.0)))
 
 
 def _reduce_group(
     hand: SampledHand, group: str, error: GroupError, kept: Bools, *, shared: bool
-) -> "Steps[dict[int, tuple[Spline, Ints]]]":
-    """Return the keys of a group's bones and their rows; none if that would be no fewer than there are."""
+) -> "Steps[dict[int, Spline]]":
+    """Return the keys of a group's bones; none if that would be no fewer than there are."""
     members = hand.rows(group)
     samples = np.concatenate([hand.bones[row].channels() for row in members], axis=1)
     ends = np.cumsum([hand.bones[row].channels().shape[1] for row in members])
@@ -84,7 +80,7 @@ def _reduce_group(
             of_bones[row], values[:, part] = of_bone, of_bone.spline.at(hand.frames)
     before = sum(hand.key_counts[row] * hand.bones[row].channels().shape[1] for row in members)
     after = sum(keys.spline.values.size for keys in of_bones.values())
-    return {row: (of_bone.spline, of_bone.rows) for row, of_bone in of_bones.items()} if after < before else {}
+    return {row: of_bone.spline for row, of_bone in of_bones.items()} if after < before else {}
 
 
 def _columns(keys: Keys, part: slice) -> Keys:

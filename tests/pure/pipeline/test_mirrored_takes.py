@@ -105,6 +105,9 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
         def rest_hand(self, hand: HandModel, limited: bool) -> RestHand:
             return RestHand(proportions.rest_frames_in_wrist(proportions.adult(hand.side))[:, :3, 3])
 
+        def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
+            return set(sides)
+
         def frames_to_align(
             self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]
         ) -> Frames:
