@@ -1,12 +1,8 @@
 """How a person's finger curls: its joints bend together, in its plane.
 
 A point under the mouse, at any depth, leaves angles of its finger open. Of the poses that have it there, the one
-nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb's is
-the one nearest to where the drag began.
-
-Seen from the side the mouse leaves nothing open, and a straight way to the palm passes where only a hook comes: the
-middle joint bent, the knuckle extended. There the finger keeps the bend of the joints by which its tip is as far from
-the knuckle as the mouse, and the knuckle bends along: the tip curls past the mouse, and meets it again at the palm.
+nearest to a person's is taken: the middle joint bends with the knuckle, which neither extends nor abducts. A thumb can
+point anywhere, so it keeps the depth at which its drag began.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, digit_of
-from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Movement
-from ...hand.smoothstep import smoothstep
 from ...solvers.pose_problem import Preferences, SoftLimit
 
 Floats = NDArray[np.float64]
@@ -38,15 +32,6 @@ KNUCKLE_LIMITS: Mapping[Movement, tuple[float, float, float]] = {
     "twist": (0.0, 0.0, 0.01),
 }
 """Movement of a knuckle -> least and largest change without a further cost, rad, and the cost of a radian beyond, m."""
-
-
-FREE_HOOK = np.deg2rad(30.0)
-"""rad by which a knuckle may lag behind its part of the middle joint's flexion."""
-HOOK_FLEXION = np.deg2rad(60.0)
-"""rad, change of a middle joint's flexion from which all that exceeds FREE_HOOK is taken back. Without flexion, nothing
-is: the mouse may extend a knuckle."""
-HOOK_LEAN = np.deg2rad(4.0)
-"""rad that a finger whose hook was taken back leans to a side at most."""
 
 
 def curls(joint: str) -> bool:
@@ -76,26 +61,3 @@ def _row(hand: HandModel, terms: Sequence[tuple[str, Movement, float]]) -> Float
             return np.zeros(hand.dofs)
         row[angle] = cost
     return row
-
-
-def unhooked(start: Pose, joint: str, pose: Pose) -> Pose:
-    """Return the pose of a finger whose tip or last joint was dragged, with its knuckle bent along with the others.
-
-    start, pose: one frame each. It changes continuously with the pose.
-    """
-    hand, chain = pose.hand, CHAIN_JOINTS[str(digit_of(joint))]
-    knuckle, middle = hand.dof(chain[0], "flexion"), hand.dof(chain[1], "flexion")
-    if joint not in chain[2:] or knuckle is None or middle is None:
-        return pose
-    gain = pose.angles[0] - start.angles[0]
-    hook = float(gain[middle] / PIP_PER_MCP - gain[knuckle] - FREE_HOOK)
-    share = float(smoothstep(np.array(gain[middle] / HOOK_FLEXION)))
-    if hook <= 0.0 or share <= 0.0:
-        return pose
-    angles = pose.angles.copy()
-    angles[0, knuckle] = min(angles[0, knuckle] + share * hook, hand.limits[knuckle, 1])
-    aside = hand.dof(chain[0], "abduction")
-    if aside is not None:
-        leaning = np.clip(gain[aside], -HOOK_LEAN, HOOK_LEAN) - gain[aside]
-        angles[0, aside] += share * min(hook / FREE_HOOK, 1.0) * leaning
-    return Pose(hand, pose.root, angles)

@@ -17,7 +17,7 @@ from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Solution, angles_of, half_closed, solve
-from .curl import curl_preferences, curls, unhooked
+from .curl import curl_preferences, curls
 from .drag_pins import PIN_MET, Pin, affected_pins, pin_objective
 from .drag_step import DragSolver, DragStep
 
@@ -129,34 +129,26 @@ class Drag:
             goal: (3,) m in the world.
             last: the step before.
             along: (3,) unit direction in which the goal may be anywhere, such as that of the view; None for none. It is
-                for points of digits that Nearest drags, the goals of all others are points. A finger is not hooked
-                then, see `curl`: the point leaves a goal to which only a hook would bring it.
+                for points of fingers that Nearest drags, the goals of all others are points.
 
         Raises HandError for a hand that the solver does not support.
         """
         along = along if self.any_depth else None
         objective = Objective(self.problem.objectives[0].site, self._within_reach(goal, along), along=along)
-        before = replace(last, pose=last.followed) if last is not None and last.followed is not None else last
-        found = self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), before)
-        if along is None or self.pins or not curls(self.joint):
-            return found
-        pose = unhooked(self.start, self.joint, found.pose)
-        return found if pose is found.pose else replace(found, pose=pose, followed=found.pose)
+        return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
         """The pose with the wrist at root (4, 4), wherever it should be, and the pinned fingertips at their pins."""
         start, pins = Pose(self.hand, root[None], self.start.angles), self.pins
         if not pins:
-            return replace(last, pose=start, followed=None)
+            return replace(last, pose=start)
         problem = PoseProblem.of(start, angles_of(self.hand, self.digits), pins, coupled=self.coupled)
         pose = Pose(self.hand, root[None], last.pose.angles)
-        return self.solver.step(problem, replace(last, pose=pose, objectives=(), followed=None))
+        return self.solver.step(problem, replace(last, pose=pose, objectives=()))
 
     def reached(self, step: DragStep, goal: Floats, along: Floats) -> Floats:
-        """The goal (3,) m in the world of a step with any depth, at the dragged point's depth; or that point."""
-        point: Floats = joint_position(step.pose, self.joint)[0]
-        if step.followed is not None:
-            return point
+        """The goal (3,) m in the world of a step with any depth, at the depth of the dragged point."""
+        point = joint_position(step.pose, self.joint)[0]
         return goal + ((point - goal) @ along) * along if self.any_depth else goal
 
     def tip_targets(self, step: DragStep) -> dict[str, Floats]:
@@ -211,7 +203,7 @@ def drag(
     problem = PoseProblem.of(start, free, objectives, coupled=coupled, preferences=preferred)
     reach = float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
     by = solver or Nearest()
-    any_depth = not whole and isinstance(by, Nearest)
+    any_depth = curled and isinstance(by, Nearest)
     return Drag(start, joint, places[-1], problem, bent, coupled, by, places[0], reach, any_depth)
 
 

@@ -25,8 +25,6 @@ class DragStep:
     """Site -> (3,) m in the world, the target that the solver was given for it."""
     state: Any = None
     """What a solver keeps from one step to the next."""
-    followed: Pose | None = None
-    """The pose that the solver found, which has the point at its goal, where the step's pose is another."""
 
 
 class DragSolver(Protocol):
