@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
-from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, PARENTS
+from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.reduced_take import DENSE_PROPERTY, check_reducible, dense_action, reduce_keys, restore_dense
@@ -114,7 +114,8 @@ def two_armed():
         return bone
 
     spine = add("spine", (0, -0.6, -0.5), (0, -0.6, 0.1), None)
-    for side, x in (("right", 0.25), ("left", -0.25)):
+    places_of: dict[Side, float] = {"right": 0.25, "left": -0.25}
+    for side, x in places_of.items():
         hand = proportions.build(proportions.adult(side, 0.2))
         bent = kinematics.Pose(hand, np.eye(4)[None], hand.neutral[None])
         places = kinematics.joint_frames(hand, bent)[0, :, :3, 3] + [x, 0, 0]

@@ -147,7 +147,8 @@ def test_times_that_no_capture_has_are_no_evidence(spoilt: Take, tmp_path: Path,
     new_scene_with_take(spoilt)
     hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
     bpy.context.scene.knuckle.result = hand
-    times = scale * (np.linspace(-1, 1, len(spoilt.times)) if scale > 1 else np.arange(len(spoilt.times)))
+    count = len(spoilt.times)
+    times = scale * np.array(np.linspace(-1, 1, count) if scale > 1 else np.arange(count), np.float64)
     action = hand.animation_data.action
     action.pop(EVIDENCE_PROPERTY)
     action[EVIDENCE_PROPERTY] = pack(replace(spoilt.evidence, times=times))
