@@ -183,7 +183,7 @@ def _solve(options: argparse.Namespace) -> None:
         written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
         report = _with_keying(take.report, written)
         judged = outcomes(conditions, take.evidence, take.problems)
-        html = None
+        html = ""
         if options.html is not None:
             update_progress(0.95, "Rendering the worst frames")
             html = review.page_of_open_take(written.armatures[0], options.out.stem, judged)
@@ -193,7 +193,7 @@ def _solve(options: argparse.Namespace) -> None:
                 write_arrays(files.enter_context(written_whole(options.joints)), api.joints(take))
             if options.evidence is not None:
                 write_arrays(files.enter_context(written_whole(options.evidence)), take.evidence.arrays())
-            if html is not None:
+            if html:
                 files.enter_context(written_whole(options.html)).write_text(html, encoding="utf-8")
             if options.report is not None:
                 files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))

@@ -49,6 +49,11 @@ def digit_label(digit: str) -> str:
     return digit.replace("pinky", "little").replace("-", " ")
 
 
+def digit_title(digit: str) -> str:
+    """Return a digit's name, or the palm's, as it stands alone: "Little"."""
+    return digit_label(digit).removesuffix(" finger").capitalize()
+
+
 def digit_of(joint: str) -> str | None:
     """Return the digit that a joint belongs to, None for the wrist."""
     return next((digit for digit in DIGITS if joint.startswith(digit + "-")), None)

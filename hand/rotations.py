@@ -43,8 +43,8 @@ def conjugate(q: Floats) -> Floats:
 def rotate(q: Floats, vectors: Floats) -> Floats:
     """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
     w, u = q[..., :1], q[..., 1:]
-    twice = 2 * np.cross(u, vectors)
-    rotated: Floats = vectors + w * twice + np.cross(u, twice)
+    twice = 2 * cross(u, vectors)
+    rotated: Floats = vectors + w * twice + cross(u, twice)
     return rotated
 
 
@@ -168,6 +168,19 @@ def nearest_rotation(products: Floats) -> Floats:
     u = np.concatenate([u[..., :2], u[..., 2:] * sign[..., None, None]], -1)
     rotations: Floats = u @ vt
     return rotations
+
+
+def angles_between(a: Floats, b: Floats) -> Floats:
+    """Angles (...) rad between the rotations of unit quaternions (..., 4)."""
+    cosine = np.abs(np.einsum("...k,...k->...", a, b))
+    angles: Floats = 2 * np.arccos(np.minimum(cosine, 1.0))
+    return angles
+
+
+def unit_vectors(vectors: Floats) -> Floats:
+    """Vectors (..., N) with length 1; none of them may be zero."""
+    units: Floats = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return units
 
 
 def unit_vector(vector: Floats) -> Floats:

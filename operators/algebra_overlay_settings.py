@@ -5,7 +5,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..hand.joints import DIGITS, digit_label
+from ..hand.joints import DIGITS, digit_label, digit_title
 from ..rig.posing.algebra import PARTS
 from .session import SESSION
 from .setting_properties import NOT_ANIMATED
@@ -48,10 +48,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
     parts: EnumProperty(
         name="Part of Hand",
         description="Which parts of the hand are shown",
-        items=[
-            (part, digit_label(part).removesuffix(" finger").capitalize(), ABOUT[part], 2**number)
-            for number, part in enumerate(PARTS)
-        ],
+        items=[(part, digit_title(part), ABOUT[part], 2**number) for number, part in enumerate(PARTS)],
         default={"index-finger"},
         options={"ENUM_FLAG"},
         update=_redraw,

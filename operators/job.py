@@ -79,21 +79,23 @@ class JobOperator:
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.
             return {"PASS_THROUGH"} if navigates(event) else {"RUNNING_MODAL"}
+        running = False
         try:
-            if self._slice(context):
+            running = self._slice(context)
+            if running:
                 return {"RUNNING_MODAL"}
             self._clean_up(context)
             self._finish(context)
         except KnuckleError as error:
             self._clean_up(context)
-            release(self)
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         except Exception:
             self._clean_up(context)
-            release(self)
             raise
-        release(self)
+        finally:
+            if not running:
+                release(self)
         return {"FINISHED"}
 
     def _finish(self, context: "Context") -> None:

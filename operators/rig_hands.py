@@ -9,7 +9,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, Side, digit_label, digit_of
+from ..hand.joints import DIGITS, SIDES, Side, digit_label, digit_of, digit_title
 from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object, Scene
 
 SIDE_ITEMS = [(side, side.capitalize(), f"The {side} hand") for side in SIDES]
-DIGIT_ITEMS = [
-    (digit, digit_label(digit).removesuffix(" finger").capitalize(), f"The {digit_label(digit)}") for digit in DIGITS
-]
+DIGIT_ITEMS = [(digit, digit_title(digit), f"The {digit_label(digit)}") for digit in DIGITS]
 
 
 def driven_armature(scene: "Scene") -> "Object | None":

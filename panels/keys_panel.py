@@ -37,8 +37,7 @@ class KNUCKLE_PT_keys(bpy.types.Panel):
         layout.operator("knuckle.reduce_keys", icon="IPO_BEZIER")
         if figures is not None:
             column = layout.column(align=True)
-            share = figures.after / max(figures.before, 1)
-            pair(column, "Keys", f"{figures.after} of {figures.before}, {share:.1%}")
+            pair(column, "Keys", f"{figures.after} of {figures.before}, {figures.share:.1%}")
             pair(column, "Fingertips / Joints", f"{figures.distance_mm:.2f} mm / {figures.angle_deg:.2f}°")
             layout.operator("knuckle.restore_dense_keys", icon="LOOP_BACK")
 

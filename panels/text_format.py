@@ -3,16 +3,12 @@
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..hand.joints import DIGITS, digit_title
+
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
-DIGIT_NAMES = {
-    "thumb": "Thumb",
-    "index-finger": "Index",
-    "middle-finger": "Middle",
-    "ring-finger": "Ring",
-    "pinky-finger": "Little",
-}
+DIGIT_NAMES = {digit: digit_title(digit) for digit in DIGITS}
 
 
 NAMES_WITH_ICON = 0.32

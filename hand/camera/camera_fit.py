@@ -120,7 +120,7 @@ def start_state(
     lines = landmarks.sight_lines(settings.angle_of_view) * mirror[:2]
     seen = landmarks.seen
     known = np.flatnonzero(seen)
-    towards = _unit(np.append(lines[known].mean(axis=1), np.ones((len(known), 1)), axis=1))
+    towards = rot.unit_vectors(np.append(lines[known].mean(axis=1), np.ones((len(known), 1)), axis=1))
     facing = _facing(towards)
     relief = landmarks.relief()[known] * mirror
     scale = scales(shape, relief)
@@ -151,11 +151,6 @@ def _nearest(known: Ints, frames: int) -> Ints:
     before = np.maximum(after - 1, 0)
     nearest: Ints = np.where(every - known[before] <= known[after] - every, before, after)
     return nearest
-
-
-def _unit(vectors: Floats) -> Floats:
-    unit: Floats = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return unit
 
 
 def _facing(towards: Floats) -> Floats:

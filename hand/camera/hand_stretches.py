@@ -46,29 +46,32 @@ def join_stretches(
     stretches: Sequence[PictureStretch], times: Floats, settings: CameraSettings
 ) -> Steps[list[JoinedHand]]:
     """Join stretches over F frames at times (F,) s, the longest first, to hands."""
-    seen = [stretch.seen for stretch in stretches]
-    alone = all(_overlap(seen[i], seen[j]) for j in range(len(seen)) for i in range(j))
-    hands: list[JoinedHand] = []
+    alone = all(_overlap(stretches[i], stretches[j]) for j in range(len(stretches)) for i in range(j))
+    hands: list[tuple[PictureStretch, Side | None]] = []
     for number, stretch in enumerate(stretches):
         yield Progress(number / len(stretches), "Telling the hands apart")
         if alone:
-            hands.append(JoinedHand(stretch.widened(), None))
+            hands.append((stretch, None))
             continue
         costs = side_costs(stretch, times, settings)
         place = next(
-            (i for side in costs.sides for i, hand in enumerate(hands) if _continues(hand, stretch, side)), None
+            (
+                row
+                for side in costs.sides
+                for row, (hand, own) in enumerate(hands)
+                if own == side and not _overlap(hand, stretch)
+            ),
+            None,
         )
         if place is None:
-            hands.append(JoinedHand(stretch.widened(), costs.side))
+            hands.append((stretch, costs.side))
         else:
-            hands[place] = JoinedHand(hands[place].landmarks.with_frames_of(stretch.widened()), hands[place].side)
-    most = max((int(hand.landmarks.seen.sum()) for hand in hands), default=0)
-    return [hand for hand in hands if hand.landmarks.seen.sum() >= min(MIN_SEEN * len(times), most)]
+            hand, side = hands[place]
+            hands[place] = hand.with_frames_of(stretch), side
+    most = max((len(hand.frames) for hand, _ in hands), default=0)
+    fewest = min(MIN_SEEN * len(times), most)
+    return [JoinedHand(hand.widened(), side) for hand, side in hands if len(hand.frames) >= fewest]
 
 
-def _overlap(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> bool:
-    return int((first & second).sum()) > MAX_BOTH
-
-
-def _continues(hand: JoinedHand, stretch: PictureStretch, side: Side) -> bool:
-    return hand.side == side and not _overlap(hand.landmarks.seen, stretch.seen)
+def _overlap(first: PictureStretch, second: PictureStretch) -> bool:
+    return len(np.intersect1d(first.frames, second.frames, assume_unique=True)) > MAX_BOTH

@@ -86,13 +86,6 @@ class PictureLandmarks:
         """Return some of the frames."""
         return replace(self, points=self.points[frames], world=self.world[frames])
 
-    def with_frames_of(self, other: "PictureLandmarks") -> "PictureLandmarks":
-        """Return the same with the frames in which only the other was found."""
-        own = self.seen[:, None, None]
-        points, world = np.where(own, self.points, other.points), np.where(own, self.world, other.world)
-        claims = self.claims[0] + other.claims[0], self.claims[1] + other.claims[1]
-        return replace(self, points=points, world=world, claims=claims)
-
     @property
     def claim(self) -> Side | None:
         """The side that the source claims in more frames."""
@@ -147,6 +140,17 @@ class PictureStretch:
         seen = np.zeros(self.count, np.bool_)
         seen[self.frames] = True
         return seen
+
+    def with_frames_of(self, other: "PictureStretch") -> "PictureStretch":
+        """Return the same with the frames in which only the other was found."""
+        new = np.flatnonzero(~np.isin(other.frames, self.frames))
+        frames = np.concatenate([self.frames, other.frames[new]])
+        own, added, order = self.landmarks, other.landmarks.select(new), np.argsort(frames)
+        points = np.concatenate([own.points, added.points])[order]
+        world = np.concatenate([own.world, added.world])[order]
+        claims = own.claims[0] + added.claims[0], own.claims[1] + added.claims[1]
+        joined = replace(own, points=points, world=world, claims=claims)
+        return PictureStretch(joined, frames[order], self.count)
 
     def widened(self) -> PictureLandmarks:
         """Return the landmarks over all F frames."""

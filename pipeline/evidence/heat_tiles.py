@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.cleaning import runs
-from ...hand.joints import SIDES, digit_label
+from ...hand.joints import SIDES, digit_title
 from .columns import column_starts
 from .evidence import PARTS, Evidence, HandEvidence
 from .heat import LEVEL_HEIGHTS, NEAR, heat
@@ -47,7 +47,7 @@ class HeatRows:
     def names(self) -> tuple[str, ...]:
         """(R,) what each row is of: its hand is named where there are two."""
         sides = [f"{side[0].upper()} " if len(self.evidence.hands) > 1 else "" for side in self._sides]
-        return tuple(side + digit_label(part).removesuffix(" finger").capitalize() for side in sides for part in PARTS)
+        return tuple(side + digit_title(part) for side in sides for part in PARTS)
 
     @cached_property
     def levels(self) -> NDArray[np.uint8]:

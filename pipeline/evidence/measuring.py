@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import kinematics
+from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -142,8 +143,7 @@ def _joint_leaps(solved: SolvedFrames, inside: Floats, part: Ints) -> Floats:
     turned = np.full((len(keyed), len(PARTS)), np.nan)
     if len(keyed) < 2:
         return turned
-    cosine = np.abs(np.einsum("fjk,fjk->fj", keyed.rotations[1:], keyed.rotations[:-1]))
-    angles = np.degrees(2 * np.arccos(np.minimum(cosine, 1.0)))
+    angles = np.degrees(rot.angles_between(keyed.rotations[1:], keyed.rotations[:-1]))
     both = solved.measured[1:] & solved.measured[:-1]
     moved = np.where(both, np.linalg.norm(inside[1:] - inside[:-1], axis=-1), np.nan)
     explained = np.degrees(_greatest(moved, part)[:, _PART_OF_JOINT] / _levers(keyed.hand))

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...capture.cleaning import runs
 from ...hand.joints import DIGITS, Side, digit_label
+from ..evidence.angle_curves import MAX_COLUMNS
 from ..evidence.columns import column_starts, highest, lowest
 from ..evidence.evidence import PALM, PARTS
 from ..evidence.reasons import part_label
@@ -16,7 +18,6 @@ from .time_axis import UNITS, TimeAxis
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_COLUMNS = 600
 HEIGHT = 1000
 """Of a plot, in its own units."""
 LEAST_RANGE = {"mm": 5.0, "°": 10.0}
@@ -149,9 +150,9 @@ def _area(series: Series, span: tuple[float, float]) -> str:
         np.nan_to_num(np.round(HEIGHT * (high - values) / (high - low))).astype(int)
         for values in (series.high, series.low)
     )
-    known = np.isfinite(series.high)
-    change = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8))).reshape(-1, 2)
-    return "".join(_outline(x[first:stop], tops[first:stop], bottoms[first:stop]) for first, stop in change)
+    _, starts, stops = runs(np.isfinite(series.high)[:, None])
+    known = (slice(*ends) for ends in zip(starts, stops, strict=True))
+    return "".join(_outline(x[part], tops[part], bottoms[part]) for part in known)
 
 
 def _outline(x: Ints, tops: Ints, bottoms: Ints) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.joints import Side, digit_label
+from ...capture.cleaning import runs
+from ...hand.joints import Side, digit_title
 from ..evidence.columns import column_starts, highest
 from ..evidence.evidence import PARTS, HandEvidence
 from ..evidence.heat import LEVEL_HEIGHTS, LEVEL_NAMES, NEAR, PROBLEM, heat
@@ -35,7 +36,7 @@ def strips(axis: TimeAxis, side: Side) -> Html:
     for part, name in enumerate(PARTS):
         for number, columns in heats.items():
             letter = f" {'AB'[number]}" if len(axis.takes) > 1 else ""
-            label = f"{digit_label(name).removesuffix(' finger').capitalize()}{letter}"
+            label = f"{digit_title(name)}{letter}"
             rows.append(element("div", element("span", label, class_="name"), columns.strip(part, label), class_="row"))
     return element("div", *rows, axis.drawn(), class_="strips")
 
@@ -113,8 +114,8 @@ def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -
 
 
 def _runs(mask: NDArray[np.bool_], edges: Ints) -> Iterator[tuple[int, int]]:
-    change = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    for first, stop in change.reshape(-1, 2):
+    _, starts, stops = runs(mask[:, None])
+    for first, stop in zip(starts, stops, strict=True):
         # At least a hair's width, or a single bad frame of a long take would not be seen.
         yield int(edges[first]), max(int(edges[stop]), int(edges[first]) + UNITS // 500)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +28,19 @@ def curves_on(block: "ID") -> "Iterator[FCurve]":
     animation = holder.animation_data
     if animation is not None and animation.action is not None and animation.action_slot is not None:
         yield from curves_of(animation.action, animation.action_slot)
+
+
+def key_enum(setting: str, kind: str) -> int:
+    """Return the number that `foreach_get` and `foreach_set` have for a value of a key's setting."""
+    enum: Any = bpy.types.Keyframe.bl_rna.properties[setting]
+    return int(enum.enum_items[kind].value)
+
+
+def key_settings(curve: "FCurve", setting: str) -> NDArray[np.int32]:
+    """Return an enum setting (N,) of a curve's N keys, as numbers."""
+    kinds = np.empty(len(curve.keyframe_points), np.int32)
+    curve.keyframe_points.foreach_get(setting, kinds)
+    return kinds
 
 
 def key_values(curve: "FCurve", setting: str) -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from ..armature_hands import FoundHand
 from ..binding import joint_points
 from . import parent_motion
 from .arm_keys import arm_of
-from .fcurves import SAME_FRAME, curves_of, key_values
+from .fcurves import SAME_FRAME, curves_of, key_enum, key_settings, key_values
 from .nla_layers import TAKE_PROPERTY
 from .predicted_keys import MARKER_SUFFIX
 from .reduction.keyed_hand import MeasuredPoint, SampledBone, SampledHand
@@ -160,7 +160,7 @@ def _check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") ->
 
 def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
     """Return why the keys of a property with `count` channels stay as they are; empty if they can be reduced."""
-    constant = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["CONSTANT"].value
+    constant = key_enum("interpolation", "CONSTANT")
     if set(curves) != set(range(count)) or not all(len(curve.keyframe_points) for curve in curves.values()):
         return f"only {len(curves)} of {count} channels have keys, key all"
     if any(not modifier.mute for curve in curves.values() for modifier in curve.modifiers):
@@ -170,9 +170,7 @@ def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
     if any(curve.extrapolation != "CONSTANT" for curve in curves.values()):
         return "it goes on with a slope beyond its keys, choose Constant Extrapolation"
     for curve in curves.values():
-        kinds = np.empty(len(curve.keyframe_points), np.int32)
-        curve.keyframe_points.foreach_get("interpolation", kinds)
-        if (kinds[:-1] == constant).any():
+        if (key_settings(curve, "interpolation")[:-1] == constant).any():
             return "it has stepped keys, choose another interpolation"
     return ""
 
@@ -272,14 +270,13 @@ def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> di
     markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
-    kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
     for mask in kept.values():
         _keep(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
     for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
             at, types = key_types(source.curves[path][0])
-            _keep(kept[bone.group], frames, at[np.isin(types, [kinds[kind].value for kind in KEPT_TYPES])])
-            _, starts, stops = runs((types == kinds["JITTER"].value)[:, None])
+            _keep(kept[bone.group], frames, at[np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])])
+            _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
             long = stops - starts >= LEAST_SPAN
             _keep(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
     return kept
@@ -287,9 +284,7 @@ def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> di
 
 def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
     """Return the frames (N,) of a curve's keys and their types (N,), as numbers."""
-    types = np.empty(len(curve.keyframe_points), np.int32)
-    curve.keyframe_points.foreach_get("type", types)
-    return key_values(curve, "co")[::2].astype(float), types.astype(np.int64)
+    return key_values(curve, "co")[::2].astype(float), key_settings(curve, "type").astype(np.int64)
 
 
 def _keep(mask: Bools, frames: Floats, at: Floats) -> None:

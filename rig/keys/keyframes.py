@@ -14,6 +14,7 @@ from .. import rotation_channels
 from ..binding import is_armature
 from ..data_reference import DataReference
 from . import parent_motion
+from .fcurves import key_enum
 from .hand_motion import FRAMES_PER_PIECE, BoneValues, KeyedHand, joined, motion_of_hands, still_there
 from .played_action import empty_action, play
 
@@ -91,7 +92,7 @@ def _curves(bone: "PoseBone", values: BoneValues, frames: Floats) -> Iterator[Bo
 def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
     """Add curves to a channelbag."""
     groups: dict[str, Any] = {}
-    linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+    linear = key_enum("interpolation", "LINEAR")
     for curve in curves:
         if curve.group and curve.group not in groups:
             groups[curve.group] = channelbag.groups.get(curve.group) or channelbag.groups.new(curve.group)

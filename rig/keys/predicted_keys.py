@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.cleaning import runs
+from .fcurves import key_enum, key_settings, key_values
 from .hand_motion import KeyedHand
 
 if TYPE_CHECKING:
@@ -67,15 +68,11 @@ def _set_types(curve: "FCurve", frames: Floats, predicted: Bools) -> None:
     points = curve.keyframe_points
     if len(points) < min(len(frames), 2):
         return  # a bone that does not move
-    kinds = bpy.types.Keyframe.bl_rna.properties["type"].enum_items
-    at, types = np.empty(2 * len(points), np.float32), np.empty(len(points), np.int32)
-    points.foreach_get("co", at)
-    points.foreach_get("type", types)
-    keyed = at[::2].astype(float)
+    types, keyed = key_settings(curve, "type"), key_values(curve, "co")[::2].astype(float)
     tolerance = np.maximum(SAME_FRAME, SINGLE_PRECISION * np.abs(keyed))
     nearest = np.clip(np.searchsorted(frames, keyed - tolerance), 0, len(frames) - 1)
     own = np.abs(frames[nearest] - keyed) <= tolerance
-    types[own] = np.where(predicted[nearest[own]], kinds["JITTER"].value, kinds["KEYFRAME"].value)
+    types[own] = np.where(predicted[nearest[own]], key_enum("type", "JITTER"), key_enum("type", "KEYFRAME"))
     points.foreach_set("type", types)
     curve.update()
 

@@ -15,7 +15,7 @@ from ...errors import RigError
 from ...hand.generators import Steps, part_of, run_to_end
 from ..armature_hands import find_hands
 from ..data_reference import DataReference
-from .fcurves import SAME_FRAME, curves_of, curves_on, key_values
+from .fcurves import SAME_FRAME, curves_of, curves_on, key_enum, key_values
 from .hand_curves import HandCurves, key_types, read_hand_curves
 from .keyframes import check_changeable
 from .played_action import play, played_action
@@ -52,12 +52,16 @@ class KeyFigures:
     angle_deg: float
     """The most of a joint on any frame."""
 
+    @property
+    def share(self) -> float:
+        """Return how many of the keys remain, 0 to 1."""
+        return self.after / max(self.before, 1)
+
     def sentence(self) -> str:
         """Return it in words."""
-        share = self.after / max(self.before, 1)
         return (
-            f"{self.after} of {self.before} keys remain ({share:.1%}), fingertips within {self.distance_mm:.2f} mm and "
-            f"joints within {self.angle_deg:.2f} degrees"
+            f"{self.after} of {self.before} keys remain ({self.share:.1%}), "
+            f"fingertips within {self.distance_mm:.2f} mm and joints within {self.angle_deg:.2f} degrees"
         )
 
 
@@ -247,7 +251,7 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
     frames, values = spline.frames, spline.values[:, column]
     keyed, kinds = key_types(curve)
     nearest = np.clip(np.searchsorted(keyed, frames - SAME_FRAME), 0, len(keyed) - 1)
-    types = np.where(np.abs(keyed[nearest] - frames) < SAME_FRAME, kinds[nearest], _number("type", "KEYFRAME"))
+    types = np.where(np.abs(keyed[nearest] - frames) < SAME_FRAME, kinds[nearest], key_enum("type", "KEYFRAME"))
     reach = np.diff(frames) / 3 if len(frames) > 1 else np.empty(0)
     points = curve.keyframe_points
     points.clear()
@@ -259,7 +263,7 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
         ("handle_left_type", "ALIGNED"),
         ("handle_right_type", "ALIGNED"),
     ):
-        points.foreach_set(setting, np.full(len(frames), _number(setting, kind), np.int32))
+        points.foreach_set(setting, np.full(len(frames), key_enum(setting, kind), np.int32))
     points.foreach_set("type", types.astype(np.int32))
     for setting, before in handles.items():
         ends = before if len(frames) > 1 else np.array([-1.0 if setting == "handle_left" else 1.0])
@@ -269,8 +273,3 @@ def _write_curve(curve: "FCurve", spline: Spline, column: int) -> None:
 
 def _pairs(frames: Floats, values: Floats) -> NDArray[np.float32]:
     return np.stack([frames, values], axis=-1).ravel().astype(np.float32)
-
-
-def _number(setting: str, kind: str) -> int:
-    enum: Any = bpy.types.Keyframe.bl_rna.properties[setting]
-    return int(enum.enum_items[kind].value)

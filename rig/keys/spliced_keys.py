@@ -12,7 +12,7 @@ from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .. import rotation_channels
-from .fcurves import SAME_FRAME, key_values
+from .fcurves import SAME_FRAME, key_enum, key_values
 from .hand_motion import BoneValues, KeyedHand, joined, motion_of_hands
 from .keyframes import BoneCurves, write_curves
 from .nla_layers import TAKE_PROPERTY
@@ -162,7 +162,7 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     settings = {name: _read(points, name, *kind) for name, kind in KEY_SETTINGS.items()}
     co = _read(points, "co", 2, np.float32)
     co[count:] = new
-    settings["interpolation"][count:] = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+    settings["interpolation"][count:] = key_enum("interpolation", "LINEAR")
     for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
         settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
     for row, side in ((count, "left"), (len(co) - 1, "right")):
@@ -247,9 +247,8 @@ def _keep_handle(
     moved: (2,) from the old key to the new one.
     """
     before, row = rows
-    free = bpy.types.Keyframe.bl_rna.properties[f"handle_{side}_type"].enum_items["FREE"].value
     settings[f"handle_{side}"][row] = settings[f"handle_{side}"][before] + moved
-    settings[f"handle_{side}_type"][row] = free
+    settings[f"handle_{side}_type"][row] = key_enum(f"handle_{side}_type", "FREE")
     if side == "right":
         settings["interpolation"][row] = settings["interpolation"][before]
 

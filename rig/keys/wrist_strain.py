@@ -101,12 +101,12 @@ def wrist_strain(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist) -> W
     carried, linear = np.broadcast_to(keyed.carried, (len(keyed.goals), 4, 4)), keyed.world[..., :3, :3]
     holds = carried[:, :3, :3] if binding.inherits_rotation[0] else binding.bone_rest()[0, :3, :3]
     hands = holds @ rot.to_matrix(keyed.rotations) @ binding.rest_to_bone[0, :3, :3].T
-    seen = linear @ hands
-    wrists = rot.frame_from_yz(seen[..., 1], seen[..., 2])
+    wrists = rot.transformed(linear, hands)
     if above.follows and keyed.placed:
         return _follows(above, binding, keyed, wrists)
     held = keyed.rests[above.wrist] if above.follows else carried
-    forearms = np.broadcast_to(_units((linear @ (held[..., :3, :3] @ above.axis)[..., None])[..., 0]), (len(wrists), 3))
+    along = rot.unit_vectors((linear @ (held[..., :3, :3] @ above.axis)[..., None])[..., 0])
+    forearms = np.broadcast_to(along, (len(wrists), 3))
     bend, beyond = wrist_bend(np.einsum("fji,fj->fi", wrists, forearms), binding.side)
     reached = (keyed.world @ carried)[:, :3, 3]
     short = np.linalg.norm(keyed.goals - reached, axis=-1) if keyed.placed else np.zeros(len(wrists))
@@ -125,19 +125,13 @@ def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: 
     cosine = np.clip((reach**2 + fore**2 - upper**2) / (2 * reach * fore), -1.0, 1.0)
     along = way / np.maximum(length, 1e-9)[:, None]
     around = np.cross(along[:, None], np.eye(3))
-    across = _units(around[np.arange(len(way)), np.linalg.norm(around, axis=-1).argmax(axis=1)])
+    across = rot.unit_vectors(around[np.arange(len(way)), np.linalg.norm(around, axis=-1).argmax(axis=1)])
     angles = np.linspace(0.0, 2 * np.pi, ELBOWS, endpoint=False)[:, None, None]
     circle = np.cos(angles) * across + np.sin(angles) * np.cross(along, across)
     forearms = cosine[:, None] * along + np.sqrt(1 - cosine**2)[:, None] * circle
     bend, beyond = wrist_bend(np.einsum("fji,efj->efi", wrists, forearms), binding.side)
     best, frames = (beyond + 1e-3 * bend).argmin(axis=0), np.arange(len(way))
     return WristStrain(bend[best, frames], beyond[best, frames], keyed.turned, np.abs(length - reach))
-
-
-def _units(vectors: Floats) -> Floats:
-    """Return vectors (..., 3) of length 1."""
-    units: Floats = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return units
 
 
 def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from .keyed_hand import (
     SampledBone,
     SampledHand,
     Tolerance,
-    angles_between,
     moved,
     moved_bone,
     points_on,
@@ -80,7 +79,7 @@ class GroupError:
             basis = self._bones[row].basis(values.get(row, self._channels[row]))
             motion.rotations[row], motion.positions[row] = moved_bone(self._bones[row], basis, motion)
             if row in values:
-                apart = angles_between(basis[0], self._rotations[self._members.index(row)])
+                apart = rot.angles_between(basis[0], self._rotations[self._members.index(row)])
                 np.maximum(worst, apart / self._angle, out=worst)
         for goal in self._goals:
             gap = (points_on(motion, goal.bone, goal.offsets) - goal.positions) @ self._to_world

@@ -99,28 +99,13 @@ def moved_bone(bone: SampledBone, basis: tuple[Floats, Floats], motion: Motion) 
     if bone.parent < 0:
         return inside, point
     parent = motion.rotations[bone.parent]
-    return rot.multiply(parent, inside), motion.positions[bone.parent] + _rotated(parent, point)
-
-
-def _rotated(q: Floats, vectors: Floats) -> Floats:
-    """Return vectors (F, 3) rotated by quaternions (F, 4): rot.rotate, with less work for many small arrays."""
-    u = q[..., 1:]
-    twice = 2 * rot.cross(u, vectors)
-    rotated: Floats = vectors + q[..., :1] * twice + rot.cross(u, twice)
-    return rotated
+    return rot.multiply(parent, inside), motion.positions[bone.parent] + rot.rotate(parent, point)
 
 
 def points_on(motion: Motion, bone: int, offsets: Floats) -> Floats:
     """Return positions (F, 3) of a point in armature space; offsets: (3,) or (F, 3) in the bone's frame."""
-    positions: Floats = motion.positions[bone] + _rotated(motion.rotations[bone], offsets)
+    positions: Floats = motion.positions[bone] + rot.rotate(motion.rotations[bone], offsets)
     return positions
-
-
-def angles_between(a: Floats, b: Floats) -> Floats:
-    """Return the angles (F,) rad between unit quaternions (F, 4)."""
-    cosine = np.abs(np.einsum("...k,...k->...", a, b))
-    angles: Floats = 2 * np.arccos(np.minimum(cosine, 1.0))
-    return angles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +146,7 @@ class SampledHand:
         ]
         distances = [np.broadcast_to(np.linalg.norm(gap @ self.to_world.T, axis=1), count) for gap in apart]
         angles = [
-            np.broadcast_to(angles_between(bone.basis(a)[0], bone.basis(b)[0]), count)
+            np.broadcast_to(rot.angles_between(bone.basis(a)[0], bone.basis(b)[0]), count)
             for bone, a, b in zip(self.bones, old, new, strict=True)
         ]
         return np.stack(distances, axis=1) if distances else np.zeros((count, 0)), np.stack(angles, axis=1)
