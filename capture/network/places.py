@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 MAX_CLIENTS = 8
-"""Most connections at a time."""
+"""Most clients that send at a time."""
 IDLE_S = 2.0
 """s without a packet of use after which a client gives up its place to another, if all places are taken."""
 
@@ -32,7 +32,8 @@ class Places(Generic[ClientT]):
     is seen at least, and can be chosen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = MAX_CLIENTS) -> None:
+        self._count = count
         self._taken: dict[ClientT, _Place] = {}
         self._lock = threading.Lock()
 
@@ -41,7 +42,7 @@ class Places(Generic[ClientT]):
         now = time.monotonic()
         with self._lock:
             leaves = None
-            if len(self._taken) >= MAX_CLIENTS:
+            if len(self._taken) >= self._count:
                 leaves = self._next_to_leave(sender, now)
                 if leaves is None:
                     return client

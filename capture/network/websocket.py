@@ -34,7 +34,10 @@ HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake with a program in s."""
 REQUEST_TIMEOUT_S = 10
 """Longest time in s that a browser may be connected before it asks: on a busy computer it takes its time, and one that
-is cut off shows an error for good. Places bounds what silent clients occupy."""
+is cut off shows an error for good."""
+MAX_REQUESTS = 32
+"""Most connections at a time that have not become a WebSocket. A browser asks for six files at once, and on a busy
+computer connections that are done with are noticed late; a file that is refused leaves a page that never begins."""
 MAX_ANSWERS = 200
 """Most answers on one connection, so that a page which reads none cannot make Knuckle wait."""
 
@@ -120,18 +123,23 @@ class WebSocketListener:
         from websockets.exceptions import ConnectionClosed
 
         messages: queue.Queue[Incoming] = queue.Queue(self.queue_length)
-        places = Places[socket.socket]()
+        requests, places = Places[socket.socket](MAX_REQUESTS), Places[socket.socket]()
 
         def receive(connection: "ServerConnection") -> None:
             sender, client = str(connection.remote_address[0]), connection.socket
+            requests.leave(client)
+            _give_place(places, client, sender)
             hang_up, keep = partial(_shut_down, client), partial(places.keep, client)
             answer = partial(_answer, connection, count())
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
-            with suppress(ConnectionClosed):
-                for message in connection:
-                    _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep, answer))
+            try:
+                with suppress(ConnectionClosed):
+                    for message in connection:
+                        _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep, answer))
+            finally:
+                places.leave(client)
 
-        with _serve(self, receive, places):
+        with _serve(self, receive, requests):
             yield None
             while True:
                 try:
@@ -193,6 +201,14 @@ def _answer(connection: "ServerConnection", answers: "count[int]", text: str) ->
         connection.send(text)
 
 
+def _give_place(places: Places[socket.socket], client: socket.socket, sender: str) -> None:
+    """Enter a client, and disconnect whoever leaves for it: itself where there is no place. Its handler then finds
+    nothing to read, and returns at once."""
+    leaves = places.enter(client, sender)
+    if leaves is not None:
+        _shut_down(leaves)
+
+
 def _shut_down(client: socket.socket) -> None:
     """End a connection, from any thread."""
     with suppress(OSError):
@@ -213,7 +229,7 @@ def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
 
 @contextmanager
 def _serve(
-    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", places: Places[socket.socket]
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", requests: Places[socket.socket]
 ) -> "Iterator[Server]":
     from websockets.sync.server import serve
 
@@ -234,14 +250,11 @@ def _serve(
     handler = server.handler
 
     def handle(client: socket.socket, address: Any) -> None:
-        leaves = places.enter(client, str(address[0]))
-        if leaves is not None:
-            # A client that gets no place finds nothing to read, so that its handler returns at once.
-            _shut_down(leaves)
+        _give_place(requests, client, str(address[0]))
         try:
             handler(client, address)
         finally:
-            places.leave(client)
+            requests.leave(client)
 
     server.handler = handle
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)

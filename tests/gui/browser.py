@@ -18,7 +18,7 @@ from knuckle.tests.pure.capture.devices.sockets import free_address
 
 ROOT = Path(__file__).parents[2]
 FAKE_CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-SECONDS = 90
+SECONDS = 180
 
 
 def bring_browser() -> Path:

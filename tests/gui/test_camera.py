@@ -114,6 +114,13 @@ def test_without_webcodecs_turned_and_bad_videos_are_told_too(without_webcodecs:
     assert said.startswith("cut.mp4 is damaged or cut off: ")
 
 
+def test_a_page_whose_scripts_did_not_all_come_says_so() -> None:
+    with page_of(free_address()) as (page, _):
+        page.call("Network.setBlockedURLs", urls=["*/notes.js"])
+        page.call("Page.reload")
+        page.wait_for_text("said", "A part of this page did not load. Reload it.")
+
+
 def test_a_player_that_fails_leaves_no_timer(page: Page) -> None:
     assert page.evaluate("""(async () => {
       const { setInterval: set, clearInterval: clear } = window;

@@ -18,12 +18,12 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.frame import Frame
 from knuckle.capture.network.natnet_connection import DESCRIPTIONS, FRAME, message
-from knuckle.capture.network.places import MAX_CLIENTS
 from knuckle.capture.network.qtm_connection import FRAME as QTM_FRAME
 from knuckle.capture.network.qtm_connection import HEADER
 from knuckle.capture.network.qtm_connection import message as of_qtm
 from knuckle.capture.network.sender import UdpSender
 from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
+from knuckle.capture.network.websocket import MAX_REQUESTS
 from knuckle.capture.protocols import camera_page
 from knuckle.capture.protocols.natnet import NatnetSender
 from knuckle.capture.protocols.qualisys_realtime import SENDER_SKELETON, QualisysSender
@@ -160,9 +160,9 @@ def test_pages_and_programs_that_say_nothing_leave_room_and_are_let_go(address):
             before = threading.active_count()
             silent = [socket.create_connection((address.host, address.port)) for _ in range(100)]
             time.sleep(0.5)
-            assert threading.active_count() - before <= 3 * MAX_CLIENTS
+            assert threading.active_count() - before <= 3 * MAX_REQUESTS
             # Of those that are too many each is hung up.
-            for one in silent[MAX_CLIENTS:]:
+            for one in silent[MAX_REQUESTS:]:
                 one.settimeout(10)
                 assert one.recv(1) == b""
             heard.send(json.dumps({"hands": {}}))

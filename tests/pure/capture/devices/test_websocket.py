@@ -124,6 +124,17 @@ def test_a_name_that_a_site_points_here_is_not_served(address, host, is_served):
             assert status == ("HTTP/1.1 403" if not is_served else "HTTP/1.1 101" if upgrade else "HTTP/1.1 200")
 
 
+def test_a_page_gets_all_files_that_it_asks_for_at_once(address):
+    with following("webxr", address), ExitStack() as opened:
+        wait_for(lambda: answers(address))
+        asking = [socket.create_connection((address.host, address.port), timeout=5) for _ in range(2 * MAX_CLIENTS)]
+        for client in map(opened.enter_context, asking):
+            client.sendall(f"GET / HTTP/1.1\r\nHost: {address}\r\n".encode())
+        for client in asking:
+            client.sendall(b"\r\n")
+        assert [client.recv(12) for client in asking] == [b"HTTP/1.1 200"] * len(asking)
+
+
 def test_idle_sockets_keep_nobody_out(address, monkeypatch):
     monkeypatch.setattr(places, "IDLE_S", 0.3)
     with following("webxr", address) as receiver, ExitStack() as opened:
