@@ -31,8 +31,8 @@ test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@failed=0; for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
 	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS) || failed=1; else \
-	    $$env/bin/python $(PYTEST) tests/blender --hypothesis-profile few -m "not further" $(ARGS) || failed=1; \
-	    $$env/bin/python $(PYTEST) tests/pure $(NUMBERS) --hypothesis-profile few -m "not slow" $(ARGS) || failed=1; \
+	    $$env/bin/python $(PYTEST) $(ARGS) tests/blender --hypothesis-profile few -m "not further" || failed=1; \
+	    $$env/bin/python $(PYTEST) $(ARGS) tests/pure $(NUMBERS) --hypothesis-profile few -m "not slow" || failed=1; \
 	  fi; \
 	done; exit $$failed
 

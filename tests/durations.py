@@ -21,8 +21,10 @@ CHEAP = 0.5
 """s that the cheapest of a test's cases may take."""
 LONG = 0.5
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
-LONGEST = 2.0
+LONGEST = 1.0
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
+CASES, SPARE = 2, 1.0
+"""Cases of a test that are tried at each landing, and s from which on the dearer ones are left to `make test-all`."""
 NOTED = 0.1
 """s from which on a test is written down."""
 
@@ -34,7 +36,7 @@ def key(nodeid: str) -> str:
 
 
 def mark_slow(items: Iterable[pytest.Item]) -> None:
-    """Marks what `make test` leaves out."""
+    """Marks what `make test` leaves out, and of that what an older Python and what a landing leave out."""
     seconds = known()
     slowest: dict[str, float] = defaultdict(float)
     for name, taken in seconds.items():
@@ -57,6 +59,8 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
                 item.add_marker("slow")
                 if taken > (LONG if number else longest):
                     item.add_marker("further")
+                if number >= CASES and taken > SPARE:
+                    item.add_marker("spare")
 
 
 def known() -> dict[str, float]:

@@ -41,6 +41,7 @@ def test_hands_are_found_in_a_rig_as_its_row_says(rig: str, script: ModuleType) 
     assert differences(printed("docs/reference/rigs.md", "detection", rig), script.row(rig).strip()) == []
 
 
+@pytest.mark.spare
 @pytest.mark.parametrize("script", ["rigs_table"], indirect=True)
 def test_a_rig_is_baked_as_exactly_as_its_row_says(script: ModuleType, shared: Path, tmp_path: Path) -> None:
     clip = script.headset_clip(shared / "data/captures/webxr_poses_right.js", tmp_path / "poses.json")
@@ -49,7 +50,7 @@ def test_a_rig_is_baked_as_exactly_as_its_row_says(script: ModuleType, shared: P
 
 
 @pytest.mark.parametrize("script", ["proportions_page"], indirect=True)
-@pytest.mark.parametrize("recording", ["glove", "gestures"])
+@pytest.mark.parametrize("recording", [pytest.param("glove", marks=pytest.mark.spare), "gestures"])
 def test_a_hand_of_other_proportions_is_as_far_off_as_its_row_says(
     recording: str, script: ModuleType, shared: Path
 ) -> None:

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.parametrize("name", sorted(SOLVERS))
 few = settings(max_examples=10, deadline=None)
 fewest = settings(max_examples=5, deadline=None)
 """Where a law solves the same frames several times."""
+COUNT = 24
+"""Frames with joints at their limits."""
 marker_sets = st.sampled_from([EIGHT, FULL])
 
 
@@ -70,20 +72,20 @@ def test_solving_frame_by_frame_gives_the_poses_of_the_batch(name, data, side, s
 def test_joints_at_their_limits_are_solved_alone_as_in_a_batch(name, seed, names):
     """Straight digits and joints at the ends of their ranges, where rounding would choose between two answers."""
     hand, rng = HANDS["right"], np.random.default_rng(seed)
-    fractions = rng.random((60, hand.dofs))
+    fractions = rng.random((COUNT, hand.dofs))
     fractions = np.where(rng.random(fractions.shape) < 0.5, np.round(fractions), fractions)
-    root = np.tile(np.eye(4), (60, 1, 1))
+    root = np.tile(np.eye(4), (COUNT, 1, 1))
     root[:, :3, 3] = 0.4
     targets = targets_at(hand, kinematics.Pose(hand, root, natural(hand, fractions)), names)
     # Half of the frames without noise, and a third of the markers missing in every other one.
-    spread = np.repeat([0.0, 0.02], 30)[:, None, None]
-    missing = (rng.random(targets.weights.shape) < 0.3) & (np.arange(60) % 2 > 0)[:, None]
+    spread = np.repeat([0.0, 0.02], COUNT // 2)[:, None, None]
+    missing = (rng.random(targets.weights.shape) < 0.3) & (np.arange(COUNT) % 2 > 0)[:, None]
     positions = targets.positions + rng.normal(0, 1, targets.positions.shape) * spread
     targets = replace(targets, positions=positions, weights=np.where(missing, 0.0, targets.weights))
     solver = SOLVERS[name]()
     whole, _ = solver.solve(hand, targets)
     state = None
-    for frame in range(60):
+    for frame in range(COUNT):
         pose, state = solver.solve(hand, targets.select(slice(frame, frame + 1)), state)
         assert np.abs(pose.angles[0] - whole.angles[frame]).max() < 1e-8
 
