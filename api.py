@@ -157,7 +157,7 @@ def pose(
     Args:
         name: A pose, such as `fist` or `letter-a`; `knuckle pose --list` prints them all.
         out: The .blend file to write.
-        rig: A .blend or .glb file with an armature; `default` builds a hand.
+        rig: A .blend, .glb, .vrm or .fbx file with an armature; `default` builds a hand.
         armature: The armature's name, if several in the rig's file have hands.
         hand: `left`, `right` or `both`.
 

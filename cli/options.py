@@ -182,7 +182,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
 def add_rig(parser: argparse.ArgumentParser) -> None:
     """Add the choice of a rig, its armature and the mappings of its hands."""
     parser.add_argument(
-        "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
+        "--rig", metavar="default|FILE", help="a .blend, .glb, .vrm or .fbx with an armature; default builds a hand"
     )
     parser.add_argument(
         "--armature",
@@ -232,8 +232,9 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drive",
         choices=DRIVES,
-        help="what the capture moves: the fingers alone, the hand with its wrist, or also the arm, so that the wrist "
-        "is where it was recorded; auto, the default, moves the fingers of a hand on an arm, else the wrist too",
+        help="what the capture moves: the fingers alone, the hand with its wrist, which bends against the forearm as "
+        "captured if the capture shows the elbow, or also the arm, so that the wrist is where it was recorded; auto, "
+        "the default, moves the fingers of a hand on an arm, else the wrist too",
     )
     parser.add_argument(
         "--align",

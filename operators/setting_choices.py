@@ -21,7 +21,12 @@ LABEL_ITEMS = (
 DRIVE_ITEMS = (
     ("auto", "Auto", "The fingers of a hand on an arm; fingers and wrist of a hand without one"),
     ("fingers", "Fingers", "The fingers move relative to the wrist; wrist and arm keep the character's own motion"),
-    ("wrist", "Wrist", "The hand also turns as it was captured. A hand without an arm is also where it was captured"),
+    (
+        "wrist",
+        "Wrist",
+        "The hand also turns as it was captured. If a recording shows the elbow, its wrist bends against the character's "
+        "forearm as the performer's did. A hand without an arm is also where it was captured",
+    ),
     ("arm", "Arm", "The arm also moves, so that the wrist is where it was captured"),
 )
 

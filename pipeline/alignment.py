@@ -106,12 +106,32 @@ def first_seen(hand: SolvedHand) -> int:
     return int((~hand.predicted[:, 0]).argmax())
 
 
+def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
+    """Return where the elbow (F, 3) of a solved hand was recorded, mirrored if the recipe says so.
+
+    A frame in which it is not seen gets a place between those before and after. None if the capture does not show it.
+    """
+    side, signs = _recorded_as(recipe, hand)
+    columns = [column for column, name in enumerate(markers.names) if _is_elbow(name, side)]
+    seen = np.isfinite(markers.positions[:, columns]).all(axis=-1)
+    if not seen.any():
+        return None
+    best = int(seen.sum(axis=0).argmax())
+    rows, points = np.arange(len(seen)), markers.positions[:, columns[best]]
+    return np.stack([np.interp(rows, rows[seen[:, best]], axis[seen[:, best]]) for axis in points.T], axis=-1) * signs
+
+
+def _recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:
+    """Return the performer's side of a solved hand, and the signs by which points of the capture are mirrored."""
+    return (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
+
+
 def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
     """Return where the elbow (3,) was recorded, mirrored if the recipe says so, in the first frame of a hand.
 
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """
-    side, signs = (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
+    side, signs = _recorded_as(recipe, hand)
     for column, name in enumerate(markers.names):
         point = markers.positions[first_seen(hand), column]
         if _is_elbow(name, side) and np.isfinite(point).all():

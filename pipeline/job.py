@@ -24,7 +24,7 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
-from .alignment import align, check_align
+from .alignment import align, check_align, elbow_path
 from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
@@ -127,8 +127,8 @@ class SolveJob:
         if recipe.align != "off":
             recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
         if recipe.transform != NO_TRANSFORM:
-            solved = [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
-        return recipe, solved
+            return recipe, [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
+        return recipe, [replace(hand, elbow=elbow_path(recipe, markers, hand)) for hand in solved]
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:

@@ -116,7 +116,7 @@ class Recipe:
     smoothing_settings: dict[str, Any] = field(default_factory=dict)
     """Settings of the smoothing; the others keep their defaults."""
     rig: str = "default"
-    """`default` builds a hand of the performer's size; otherwise a .blend or .glb file with an armature."""
+    """`default` builds a hand of the performer's size; otherwise a .blend, .glb, .vrm or .fbx file with an armature."""
     armature: str | None = None
     """Name of the armature object to key; null takes the only one that has hands, or the active one."""
     mappings: dict[str, Any] | None = None

@@ -43,6 +43,9 @@ class SolvedHand:
     """Fingers without a marker, which follow their neighbours."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
+    elbow: Floats | None = None
+    """(F, 3) m, where the elbow was recorded, mirrored as the pose is. None if the capture does not show it, and if the
+    performer was placed: hands of a placed capture point where they pointed."""
 
     @property
     def keyed(self) -> Pose:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
 
 DEFAULT_RIG = "default"
+RIG_FILES = (".blend", ".glb", ".gltf", ".vrm", ".fbx")
+"""Extensions of files with a rig. A VRM is a glTF file, and Blender's importer reads it as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class TakeInScene:
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:
     """Replace the open file by one that shows the take from frame 1.
 
-    rig: 'default' or the path of a .blend or .glb file with an armature. A new scene gets the take's frame rate, a
+    rig: 'default' or the path of a file with an armature, see RIG_FILES. A new scene gets the take's frame rate, a
     camera and light; the scene of a rig's .blend keeps its rate, range and everything else. Works only in background
     mode, so that a user's session is never replaced. Raises RigError as check_rig does, or if the rig lacks a requested
     hand.
@@ -135,8 +137,8 @@ def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ..
         open_empty_file()
         return None, ()
     path = Path(rig)
-    if path.suffix.lower() not in (".blend", ".glb", ".gltf"):
-        raise RigError(f"{path}: a rig is 'default' or a .blend or .glb file")
+    if path.suffix.lower() not in RIG_FILES:
+        raise RigError(f"{path}: a rig is 'default' or a .blend, .glb, .vrm or .fbx file")
     open_file(path, "a rig")
     return _armature_with_hand(path, wanted)
 
@@ -148,21 +150,29 @@ def open_file(path: Path, expected: str) -> None:
         raise RigError(f"{path}: there is no such file, expected {expected}")
     try:
         with suppressed_output():
-            _load(path.resolve(), kind)
+            loaded = _load(path.resolve(), kind)
     except RuntimeError as error:
-        raise RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source") from error
+        raise _unreadable(path, kind) from error
+    if loaded != {"FINISHED"}:
+        raise _unreadable(path, kind)
 
 
-def _load(path: Path, kind: str) -> None:
+def _unreadable(path: Path, kind: str) -> RigError:
+    return RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source")
+
+
+def _load(path: Path, kind: str) -> set[str]:
+    """Open a file or import it into an empty one; return the result of Blender's operator."""
     if kind == ".blend":
-        bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
-        return
+        return bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+    open_empty_file()
+    if kind == ".fbx":
+        return bpy.ops.wm.fbx_import(filepath=str(path))
     # addon_utils comes with Blender's module and can be imported only after bpy.
     import addon_utils
 
-    open_empty_file()
     addon_utils.enable("io_scene_gltf2")
-    bpy.ops.import_scene.gltf(filepath=str(path))
+    return bpy.ops.import_scene.gltf(filepath=str(path))
 
 
 def armatures_in_scene() -> "list[Object]":

@@ -98,7 +98,7 @@ def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> Dig
     if not 3 <= len(chains) <= 4 or None in named or "thumb" in named:
         return None
     found: list[DigitLabels] = []
-    for in_palm in _palm_bones(skeleton, hand.wrist_position, chains):
+    for in_palm in _palm_bones(skeleton, hand.wrist_position, chains, hints):
         knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(chains, in_palm, strict=True)]]
         for order in ((line := _along_line(knuckles)), line[::-1]):
             names = [named[row] for row in order]
@@ -131,7 +131,7 @@ class _Split:
 
 def _both_orders(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterator[DigitLabels]:
     """Yield labels with the fingers in both orders, each with the best choice of bones in the palm."""
-    options = _palm_bones(skeleton, split.hand.wrist_position, split.fingers)
+    options = _palm_bones(skeleton, split.hand.wrist_position, split.fingers, hints)
     for direction in (1, -1) if len(split.fingers) > 1 else (1,):
         found = [_labels_in_order(skeleton, split, in_palm, direction, hints) for in_palm in options]
         yield min(found, key=lambda labels: labels.cost)
@@ -178,23 +178,26 @@ def _finger_names(named: list[str | None]) -> tuple[str, ...]:
     return FINGERS[len(named)]
 
 
-def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
+def _palm_bones(
+    skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]], hints: NameHints
+) -> set[tuple[int, ...]]:
     """Return candidates for the number of each finger's bones in the palm.
 
     One by where the bones begin, with the same number for fingers of equally many bones; one so that all fingers have
-    equally many phalanges.
+    equally many phalanges. A last bone that is named as an end is not counted: some exporters add it to some fingers.
     """
+    sizes = [len(chain) - (len(chain) > 2 and skeleton.bones[chain[-1]].name in hints.ends) for chain in fingers]
     nearness: dict[int, list[float]] = {}
-    for chain in fingers:
+    for chain, size in zip(fingers, sizes, strict=True):
         first, second = np.linalg.norm(skeleton.heads[list(chain[:2])] - wrist, axis=-1)
-        nearness.setdefault(len(chain), []).append(float(first / max(second, 1e-12)))
+        nearness.setdefault(size, []).append(float(first / max(second, 1e-12)))
     inside = {
-        count: int(np.median(values) < METACARPAL_BEFORE.get(count, METACARPAL_BEFORE_MORE))
-        for count, values in nearness.items()
+        size: int(np.median(values) < METACARPAL_BEFORE.get(size, METACARPAL_BEFORE_MORE))
+        for size, values in nearness.items()
     }
-    by_position = tuple(inside[len(chain)] for chain in fingers)
-    phalanges = int(np.median([len(chain) - bones for chain, bones in zip(fingers, by_position, strict=True)]))
-    by_phalanges = tuple(len(chain) - phalanges for chain in fingers)
+    by_position = tuple(inside[size] for size in sizes)
+    phalanges = int(np.median([size - bones for size, bones in zip(sizes, by_position, strict=True)]))
+    by_phalanges = tuple(size - phalanges for size in sizes)
     return {by_position, by_phalanges} if all(0 <= bones <= MOST_IN_PALM for bones in by_phalanges) else {by_position}
 
 

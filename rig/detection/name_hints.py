@@ -43,12 +43,13 @@ def hints(names: Iterable[str]) -> NameHints:
     spoken = [_side_in(parts[name]) for name in names]
     left, right = (spoken.count(side) for side in SIDES)
     side: Side | None = None if left == right else "left" if left > right else "right"
+    digits = {name: digit for name in names if (digit := _digit_in(parts[name]))}
     known = _best_family({normalised(name): name for name in names})
     if known is None:
-        digits = {name: digit for name in names if (digit := _digit_in(parts[name]))}
         return NameHints(None, side, digits, {}, ends, others)
     family, family_side, joints = known
-    digits = {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
+    # Rigs of a family have bones of their own, too: words tell what those are.
+    digits |= {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
     names_sides = len(set(family.sides.values())) > 1
     return NameHints(family.name, family_side if names_sides else side, digits, joints, ends, others)
 

@@ -18,6 +18,7 @@ from ..intermediate_bones import bones_between
 from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
+from .forearm_bend import against_forearms, carried_forearm, seen_forearm
 from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
 from .played_action import playing_no_action
 from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
@@ -52,6 +53,15 @@ class KeyedHand:
     """The arm on which the hand hangs, whether it is keyed or not; None for a lone hand."""
     strains: list[WristStrain] = field(default_factory=list)
     """What the keys ask of the wrist and the arm, in pieces, added as the motion is computed."""
+    elbow: Floats | None = None
+    """(F, 3) m, where the performer's elbow was in the world; None if it was not captured."""
+
+    @property
+    def bends_with_forearm(self) -> bool:
+        """Whether the wrist bends against the character's forearm as it did against the performer's."""
+        placed = self.arm is not None or bool(self.binding.location_keyed[WRIST])
+        carried = self.wrist and self.above is not None and not placed
+        return carried and seen_forearm(self.elbow, self.pose.root)
 
     @property
     def joints(self) -> tuple[int, ...]:
@@ -108,10 +118,28 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.standing(present, bones, frames[rows])
-        piece = [values for mover in movers for values in mover.values(present, mover.pose(rows), world, rests)]
+        poses = _poses(movers, rows, world, rests)
+        piece = [
+            values
+            for mover, pose in zip(movers, poses, strict=True)
+            for values in mover.values(present, pose, world, rests)
+        ]
         for mover in movers:
             mover.keyed.strains.extend([mover.strain] if mover.strain else [])
         yield piece
+
+
+def _poses(movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Mapping[str, Floats]) -> list[Pose]:
+    """Return the hands' poses in some of the frames; with captured forearms, bent against the character's."""
+    poses = {mover.keyed.hand.side: mover.pose(rows) for mover in movers}
+    bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
+    if not bent:
+        return [poses[mover.keyed.hand.side] for mover in movers]
+    forearms = {side: mover.carried_forearm(len(poses[side]), world, rests) for side, mover in bent.items()}
+    elbows = {side: mover.keyed.elbow[rows] for side, mover in bent.items() if mover.keyed.elbow is not None}
+    for side, root in against_forearms({side: poses[side].root for side in bent}, elbows, forearms).items():
+        poses[side] = replace(poses[side], root=root)
+    return [poses[mover.keyed.hand.side] for mover in movers]
 
 
 def still_there(armature: DataReference) -> "Object":
@@ -185,6 +213,13 @@ class HandMover:
         """Return the hand's pose in some of the frames."""
         pose = self.keyed.pose
         return Pose(pose.hand, pose.root[rows], pose.angles[rows])
+
+    def carried_forearm(self, frames: int, world: Floats, rests: Mapping[str, Floats]) -> Floats:
+        """Return elbow and wrist (F, 2, 3) of the character in the world, before keys move its arm."""
+        above = self.keyed.above
+        assert above is not None, "bends_with_forearm has seen it"
+        own = self._outside[WRIST] if not above.follows else above.wrist
+        return np.broadcast_to(carried_forearm(above, world, rests[own]), (frames, 2, 3))
 
     def values(
         self, armature: "Object", pose: Pose, world: Floats, rests: Mapping[str, Floats]

@@ -72,12 +72,33 @@ def test_a_rig_from_a_file_is_keyed_and_its_file_is_not_touched(tmp_path: Path) 
     assert scene.objects["Rig"].animation_data.action.name == "clap"
 
 
+@pytest.mark.parametrize("suffix", [".fbx", ".vrm"])
+def test_a_character_is_keyed_in_the_file_that_it_comes_in(suffix: str, tmp_path: Path) -> None:
+    import addon_utils
+
+    armature, path = rig("right", arm=True), tmp_path / f"character{suffix}"
+    if suffix == ".fbx":
+        addon_utils.enable("io_scene_fbx")
+        bpy.ops.export_scene.fbx(filepath=str(path), object_types={"ARMATURE"}, add_leaf_bones=False)
+    else:
+        addon_utils.enable("io_scene_gltf2")
+        bpy.ops.export_scene.gltf(filepath=str(path.with_suffix(".glb")))
+        path.with_suffix(".glb").rename(path)
+    names = {bone.name for bone in armature.data.bones}
+    made = new_scene_with_take(take(("right",), drive="fingers"), str(path))
+    keyed = bpy.data.objects[made.armatures[0]]
+    assert {bone.name for bone in keyed.data.bones} >= names
+    assert keyed.animation_data.action.name == "clap" and bpy.context.scene.render.fps == 60
+
+
 def test_rigs_that_cannot_be_used_are_told_of(tmp_path: Path) -> None:
     for name, content in (
         ("empty.blend", b""),
         ("text.blend", b"hello"),
         ("text.glb", b"hello"),
-        ("rig.fbx", b"hello"),
+        ("text.vrm", b"hello"),
+        ("text.fbx", b"hello"),
+        ("rig.obj", b"hello"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RigError, match=name):

@@ -145,7 +145,7 @@ def bone_turns(armature, bones, frames):
     ("arguments", "sentence"),
     [
         (["--rig", "nothing.blend"], "nothing.blend: there is no such file"),
-        (["--rig", "rig.fbx"], "rig.fbx: a rig is 'default' or a .blend or .glb file"),
+        (["--rig", "rig.obj"], "rig.obj: a rig is 'default' or a .blend, .glb, .vrm or .fbx file"),
         (["--out", "take.txt"], "take.txt: expected a name that ends in .blend"),
         (["--out", "nowhere/take.blend"], "there is no folder nowhere"),
         (["--report", "nowhere/r.json"], "there is no folder nowhere"),

@@ -349,6 +349,54 @@ def test_six_fingers_are_read_as_the_five_that_fit_best() -> None:
     assert not any("chains" in doubt for hand in detect(bones) for doubt in hand.doubts)
 
 
+def short_palm(bones: list[Bone], share: float) -> list[Bone]:
+    """A hand whose fingers begin nearer to the wrist, at this share of the way, as a drawn character's do."""
+    wrist = head(bones, "wrist")
+    knuckles = {digit: head(bones, f"{digit}-phalanx-proximal") for digit in DIGITS[1:]}
+    back = {digit: (1 - share) * (place - wrist) for digit, place in knuckles.items()}
+    return [
+        replace(bone, head=at(np.array(bone.head) - back[digit]), tail=at(np.array(bone.tail) - back[digit]))
+        if (digit := _digit(bone.name)) in back
+        else bone
+        for bone in bones
+    ]
+
+
+@pytest.mark.parametrize("ended", [("ring", "pinky"), ("middle", "ring", "pinky"), ("thumb", "index")])
+@given(side=st.sampled_from(SIDES), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=5, deadline=None)
+def test_ends_that_an_exporter_added_to_some_digits_leave_their_joints_as_they_are(
+    ended: tuple[str, ...], side: Side, seed: int
+) -> None:
+    bones, truth = hand(side, SIXTEEN, seed)
+    last = {f"{digit}-phalanx-distal": f"{digit}-tip" for digit in DIGITS if digit.startswith(ended)}
+    ends = [
+        Bone(f"{bone.name}_end", bone.name, bone.tail, at(2 * np.array(bone.tail) - bone.head))
+        for bone in bones
+        if bone.name in last
+    ]
+    (found,) = detect(short_palm([*bones, *ends], 0.6))
+    assert found.side == side
+    assert found.bones == truth | {tip: f"{bone}_end" for bone, tip in last.items()}
+
+
+def test_bones_that_a_family_does_not_know_are_known_by_their_words() -> None:
+    """Of an Advanced Skeleton's fingers, and a thumb with another name, no digit is left to its shape alone."""
+    bones, truth = hand("left", SIXTEEN, 4)
+    digits = {"index": "IndexFinger", "middle": "MiddleFinger", "ring": "RingFinger", "pinky": "PinkyFinger"}
+    names = {bone.name: bone.name for bone in bones} | {
+        truth[joint]: f"{name}{number}_L"
+        for digit, name in digits.items()
+        for number, joint in enumerate((joint for joint in truth if joint.startswith(digit)), 1)
+    }
+    thumb = [joint for joint in truth if joint.startswith("thumb")]
+    spoken = {truth[joint]: f"ThumbBone{number}_L" for number, joint in enumerate(thumb)}
+    silent = {truth[joint]: f"Bone{number}_L" for number, joint in enumerate(thumb)}
+    (worded,), (unworded,) = detect(renamed(bones, names | spoken)), detect(renamed(bones, names | silent))
+    assert worded.family == unworded.family == "Advanced Skeleton"
+    assert worded.confidence["thumb"] > unworded.confidence["thumb"]
+
+
 def test_a_sleeve_and_a_weapon_change_nothing() -> None:
     bones, truth = hand("left", NO_TIPS, 8)
     weapon = fork("blade", "wrist", [(0.0, 0.05, -0.03), (0.3, 0.05, -0.03), (0.6, 0.05, -0.03), (0.9, 0.05, -0.03)])

@@ -22,6 +22,8 @@ TABLE = Path(mappings.__file__).parent / "words.json"
         ("upper_arm.L", "upper"),
         ("upperarm_twist_01_l", "upper"),
         ("lowerarm01.R", "fore"),
+        ("Right elbow", "fore"),
+        ("Right arm", "upper"),
         ("LeftArmRoll", None),
         ("LeftShoulder", None),
         ("armature", None),

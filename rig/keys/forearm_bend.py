@@ -1,0 +1,86 @@
+"""The bend of a wrist, kept as it was captured where the capture shows the elbow.
+
+A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
+person does. Against the forearm it bends as the performer's did: with the rotation by which the captured forearm comes
+to the character's by the shortest way, the hand pronates no more than it did. The shortest way depends on where the
+performer faced. If both elbows were captured the performer is turned about the vertical to face as the character does.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.joints import Side
+from .wrist_strain import ArmAbove
+
+Floats = NDArray[np.float64]
+Forearms = Mapping[Side, Floats]
+"""Side -> (F, 2, 3) m, elbow and wrist in the world."""
+
+
+def carried_forearm(above: ArmAbove, world: Floats, wrist_rest: Floats) -> Floats:
+    """Return elbow and wrist (..., 2, 3) in the world of a character's arm.
+
+    world: T_world_armature (..., 4, 4). wrist_rest: the rest transform of the arm's bone `wrist` as its parents move
+    it, (..., 4, 4) in armature space.
+    """
+    length = np.linalg.norm(above.joints[2] - above.joints[1])
+    ends = [wrist_rest[..., :3, 3] - length * wrist_rest[..., :3, :3] @ above.axis, wrist_rest[..., :3, 3]]
+    points = np.stack(ends, axis=-2)
+    placed: Floats = points @ np.swapaxes(world[..., :3, :3], -1, -2) + world[..., None, :3, 3]
+    return placed
+
+
+def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
+    """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's."""
+    facing = _facing(captured, character)
+    rotations = {}
+    for side, own in captured.items():
+        along = (facing @ (own[:, 1] - own[:, 0])[..., None])[..., 0]
+        rotations[side] = _shortest(along, character[side][:, 1] - character[side][:, 0]) @ facing
+    return rotations
+
+
+def _facing(captured: Forearms, character: Forearms) -> Floats:
+    """Return the rotations (F, 3, 3) about the vertical by which a performer of two hands faces as the character."""
+    frames = len(next(iter(captured.values())))
+    if len(captured) < 2:
+        return np.broadcast_to(np.eye(3), (frames, 3, 3))
+    own, theirs = (hands["right"][:, 0] - hands["left"][:, 0] for hands in (captured, character))
+    angle = np.arctan2(theirs[:, 1], theirs[:, 0]) - np.arctan2(own[:, 1], own[:, 0])
+    return rot.to_matrix(rot.from_axis_angle([0.0, 0.0, 1.0], angle))
+
+
+def _shortest(start: Floats, end: Floats) -> Floats:
+    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others; half a turn about any axis
+    between opposite ones."""
+    start, end = rot.unit_vectors(start), rot.unit_vectors(end)
+    half = start + end
+    opposite = np.linalg.norm(half, axis=-1) < 1e-6
+    across = np.cross(start, np.eye(3)[np.abs(start).argmin(axis=-1)])
+    # Two reflections: at the plane across `start`, then at the one across the direction between both.
+    half = rot.unit_vectors(np.where(opposite[:, None], across, half))
+    scalar, vector = np.einsum("fi,fi->f", start, half), np.cross(start, half)
+    return rot.to_matrix(np.concatenate([scalar[:, None], vector], axis=-1))
+
+
+def against_forearms(
+    roots: Mapping[Side, Floats], elbows: Mapping[Side, Floats], character: Forearms
+) -> dict[Side, Floats]:
+    """Return wrists (F, 4, 4) that bend against a character's forearms as captured ones did; they stay in place.
+
+    roots: T_world_wrist (F, 4, 4) as captured. elbows: (F, 3) m in the world.
+    """
+    captured = {side: np.stack([elbows[side], root[:, :3, 3]], axis=1) for side, root in roots.items()}
+    bent = {}
+    for side, rotations in to_forearms(captured, character).items():
+        bent[side] = roots[side].copy()
+        bent[side][:, :3, :3] = rotations @ roots[side][:, :3, :3]
+    return bent
+
+
+def seen_forearm(elbow: Floats | None, root: Floats) -> bool:
+    """Whether a forearm was captured: the elbow (F, 3) is away from the wrist (F, 4, 4) in every frame."""
+    return elbow is not None and bool((np.linalg.norm(root[:, :3, 3] - elbow, axis=-1) > 1e-4).all())

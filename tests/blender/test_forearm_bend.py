@@ -1,0 +1,142 @@
+"""A capture that shows the elbows bends the character's wrists as the performer's, wherever either holds the arms."""
+
+from dataclasses import replace
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from knuckle.capture import Markers
+from knuckle.hand.joints import Side
+from knuckle.pipeline.alignment import elbow_path
+from knuckle.pipeline.take import Take
+from knuckle.rig import character_frames
+from knuckle.rig.keys.layered_keys import key_above
+from knuckle.rig.keys.take_report import report_of
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
+from knuckle.rig.keys.wrist_strain import arm_above_hand
+from knuckle.tests.blender.making import find_hand, take
+from knuckle.tests.blender.rigs import rig_with_arms
+
+Floats = NDArray[np.float64]
+Object = bpy.types.Object
+FRAMES = 6
+SIDES: tuple[Side, ...] = ("left", "right")
+EXACT = np.deg2rad(0.05)
+
+
+def typed(turn: float = 0.0) -> Take:
+    """Both forearms to the front and swinging, palms down, wrists that bend and spread.
+
+    turn: rad about the vertical by which the performer stands turned.
+    """
+    made = take(SIDES, frames=FRAMES, rate=24.0)
+    whole = np.array(Matrix.Rotation(turn, 3, "Z"))
+    hands = []
+    for hand in made.hands:
+        outwards = 1.0 if hand.side == "left" else -1.0
+        roots, elbows = np.tile(np.eye(4), (FRAMES, 1, 1)), np.empty((FRAMES, 3))
+        for frame in range(FRAMES):
+            swing = Matrix.Rotation(outwards * (0.3 - 0.15 * frame), 3, "Z") @ Matrix.Rotation(0.1 * frame, 3, "X")
+            forearm = np.array(swing @ Matrix.Rotation(np.pi, 3, "Z"))
+            bend = Matrix.Rotation(0.5 - 0.2 * frame, 3, "X") @ Matrix.Rotation(0.1 * frame - 0.2, 3, "Z")
+            elbows[frame] = [0.25 * outwards, 0.05 * frame, 1.1]
+            roots[frame, :3, :3] = forearm @ np.array(bend)
+            roots[frame, :3, 3] = elbows[frame] + forearm @ [0.0, 0.25, 0.0]
+        roots[:, :3] = whole @ roots[:, :3]
+        hands.append(replace(hand, pose=replace(hand.pose, root=roots), elbow=elbows @ whole.T))
+    return replace(made, hands=tuple(hands))
+
+
+def key(armature: Object, made: Take) -> None:
+    """Key a take on the scene's frames from 1."""
+    key_above(armature, bind_hands(armature, made), np.arange(1.0, FRAMES + 1), "Take", bpy.context.scene)
+
+
+def on_frames(armature: Object, made: Take, side: Side) -> tuple[Floats, Floats]:
+    """(F, 4, 4) the wrist and (F, 3) the forearm's unit direction of the evaluated character."""
+    above = arm_above_hand(armature, find_hand(armature, side))
+    assert above is not None
+    solved = next(hand for hand in made.hands if hand.side == side)
+    wrists, forearms = [], []
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        elbow, end = (
+            np.array(posed.matrix_world @ posed.pose.bones[name].head) for name in (above.bones.fore, above.wrist)
+        )
+        (wrist,) = character_frames.wrist_frame(armature, solved, at_rest=False).values()
+        wrists.append(wrist)
+        forearms.append((end - elbow) / np.linalg.norm(end - elbow))
+    return np.array(wrists), np.array(forearms)
+
+
+@pytest.mark.parametrize("name", ["MakeHuman", "Rigify generated, FK", "Rigify generated, IK"])
+def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performers(name: str) -> None:
+    armature = rig_with_arms(name)
+    armature.rotation_euler = (0.0, 0.0, 0.8)
+    bpy.context.view_layer.update()
+    made = typed()
+    key(armature, made)
+    for hand in made.hands:
+        wrists, forearms = on_frames(armature, made, hand.side)
+        root = hand.pose.root
+        along = (root[:, :3, 3] - hand.elbow) / np.linalg.norm(root[:, :3, 3] - hand.elbow, axis=-1, keepdims=True)
+        captured = np.einsum("fji,fj->fi", root[:, :3, :3], along)
+        seen = np.einsum("fji,fj->fi", wrists[:, :3, :3], forearms)
+        assert np.arccos(np.clip((captured * seen).sum(axis=-1), -1.0, 1.0)).max() < EXACT, hand.side
+        # The backs of the hands, above on the performer, are above on arms that are held to the sides as well.
+        assert wrists[0, 2, 2] > 0.9, hand.side
+
+
+def test_where_the_performer_faced_changes_nothing() -> None:
+    seen = []
+    for turn in (0.0, 2.5):
+        armature = rig_with_arms("MakeHuman")
+        made = typed(turn)
+        key(armature, made)
+        seen.append([on_frames(armature, made, side)[0] for side in SIDES])
+        bpy.data.objects.remove(armature)
+    assert np.abs(np.subtract(*seen)).max() < 1e-4
+
+
+def test_a_performer_with_the_characters_arms_keeps_the_captured_directions() -> None:
+    armature = rig_with_arms("MakeHuman")
+    made, hands = typed(), []
+    for hand in made.hands:
+        at_rest, forearms = on_frames(armature, made, hand.side)
+        root = hand.pose.root.copy()
+        root[:, :3, 3] = at_rest[:, :3, 3]
+        hands.append(replace(hand, pose=replace(hand.pose, root=root), elbow=root[:, :3, 3] - 0.25 * forearms))
+    made = replace(made, hands=tuple(hands))
+    key(armature, made)
+    for hand in made.hands:
+        wrists, _ = on_frames(armature, made, hand.side)
+        assert np.abs(wrists[:, :3, :3] - hand.pose.root[:, :3, :3]).max() < 1e-3, hand.side
+
+
+def test_no_wrist_is_told_to_bend_farther_than_a_persons() -> None:
+    for elbows, told in ((True, False), (False, True)):
+        armature = rig_with_arms("MakeHuman")
+        made = typed(1.5)
+        if not elbows:
+            made = replace(made, hands=tuple(replace(hand, elbow=None) for hand in made.hands))
+        write_take(made, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
+        warnings = report_of(armature)["warnings"]
+        assert any("at the wrist" in text or "about the forearm" in text for text in warnings) == told, warnings
+        bpy.data.objects.remove(armature)
+        bpy.data.actions.remove(bpy.data.actions["clap"])
+
+
+def test_the_elbow_of_a_gap_lies_between_those_before_and_after() -> None:
+    made = take(("right",), frames=5)
+    path = np.linspace([0.0, 0.0, 1.0], [0.4, 0.0, 1.0], 5)
+    shown = path.copy()
+    shown[1:3] = np.nan
+    markers = made.markers
+    positions = np.concatenate([markers.positions, shown[:, None]], axis=1)
+    seen = Markers((*markers.names, "RELB"), markers.times, positions, "a.c3d", markers.rate, "m", "C3D")
+    assert elbow_path(made.recipe, markers, made.hands[0]) is None
+    assert elbow_path(made.recipe, seen, made.hands[0]) == pytest.approx(path)
