@@ -3,7 +3,9 @@
 A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
 person does. Against the forearm it bends as the performer's did: with the rotation by which the captured forearm comes
 to the character's by the shortest way, the hand pronates no more than it did. The shortest way depends on where the
-performer faced. If both elbows were captured the performer is turned about the vertical to face as the character does.
+performer faced: if both elbows were captured, the performer is turned about the vertical to face as the character does.
+Between opposite directions there is no shortest way, as from a forearm before the chest to one held to the side; there
+it leads over the front, where a person's forearm goes.
 """
 
 from collections.abc import Mapping
@@ -18,6 +20,10 @@ from .wrist_strain import ArmAbove
 Floats = NDArray[np.float64]
 Forearms = Mapping[Side, Floats]
 """Side -> (F, 2, 3) m, elbow and wrist in the world."""
+
+UP = np.array([0.0, 0.0, 1.0])
+BY_FRONT = 0.3
+"""How far the way from forearm to forearm leads over the front, against the sum of both unit directions."""
 
 
 def carried_forearm(above: ArmAbove, world: Floats, wrist_rest: Floats) -> Floats:
@@ -35,32 +41,41 @@ def carried_forearm(above: ArmAbove, world: Floats, wrist_rest: Floats) -> Float
 
 def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
     """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's."""
-    facing = _facing(captured, character)
+    facing, front = _facing(captured, character)
     rotations = {}
     for side, own in captured.items():
-        along = (facing @ (own[:, 1] - own[:, 0])[..., None])[..., 0]
-        rotations[side] = _shortest(along, character[side][:, 1] - character[side][:, 0]) @ facing
+        start = rot.unit_vectors((facing @ (own[:, 1] - own[:, 0])[..., None])[..., 0])
+        end = rot.unit_vectors(character[side][:, 1] - character[side][:, 0])
+        ahead = np.cross(UP, end if side == "right" else -end) if front is None else front
+        between = start + end + BY_FRONT * ahead
+        rotations[side] = _shortest(between, end) @ _shortest(start, between) @ facing
     return rotations
 
 
-def _facing(captured: Forearms, character: Forearms) -> Floats:
-    """Return the rotations (F, 3, 3) about the vertical by which a performer of two hands faces as the character."""
+def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | None]:
+    """Return how to turn a performer of two hands so as to face as the character does, and to where it faces.
+
+    The first are rotations (F, 3, 3) about the vertical, the second horizontal unit vectors (F, 3); None for one hand.
+    """
     frames = len(next(iter(captured.values())))
     if len(captured) < 2:
-        return np.broadcast_to(np.eye(3), (frames, 3, 3))
+        return np.broadcast_to(np.eye(3), (frames, 3, 3)), None
     own, theirs = (hands["right"][:, 0] - hands["left"][:, 0] for hands in (captured, character))
     angle = np.arctan2(theirs[:, 1], theirs[:, 0]) - np.arctan2(own[:, 1], own[:, 0])
-    return rot.to_matrix(rot.from_axis_angle([0.0, 0.0, 1.0], angle))
+    front = np.cross(UP, theirs)
+    front /= np.maximum(np.linalg.norm(front, axis=-1, keepdims=True), 1e-12)
+    return rot.to_matrix(rot.from_axis_angle(UP, angle)), front
 
 
 def _shortest(start: Floats, end: Floats) -> Floats:
-    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others; half a turn about any axis
-    between opposite ones."""
+    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others.
+
+    Between opposite ones it is half a turn about an axis of no meaning.
+    """
     start, end = rot.unit_vectors(start), rot.unit_vectors(end)
     half = start + end
     opposite = np.linalg.norm(half, axis=-1) < 1e-6
     across = np.cross(start, np.eye(3)[np.abs(start).argmin(axis=-1)])
-    # Two reflections: at the plane across `start`, then at the one across the direction between both.
     half = rot.unit_vectors(np.where(opposite[:, None], across, half))
     scalar, vector = np.einsum("fi,fi->f", start, half), np.cross(start, half)
     return rot.to_matrix(np.concatenate([scalar[:, None], vector], axis=-1))
