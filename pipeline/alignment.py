@@ -124,7 +124,7 @@ def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | N
 def resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
     """Return where the back of a hand would point (F, 3) if it rested on its forearm, mirrored if the recipe says so.
 
-    Armatures tell it: their elbow's rotation is that of the hand's bone at rest on the forearm. None for other captures.
+    Armatures tell it: their elbow's rotation is that of the hand's bone at rest on the forearm. None for others.
     """
     side, signs = _recorded_as(recipe, hand)
     elbow = next((name for name in markers.names if name.endswith(f"{side}:elbow")), None)

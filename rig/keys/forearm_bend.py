@@ -3,10 +3,10 @@
 A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
 person does. Against the forearm it bends as the performer's did: the hand is rotated by what takes the captured forearm
 to the character's. An armature that is the capture also tells how the forearm is turned about itself, by its hand at
-rest. Otherwise the forearm comes to the character's by the shortest way, so that the hand pronates no more than it did. The shortest way depends on where the
-performer faced: if both elbows were captured, the performer is turned about the vertical to face as the character does.
-Between opposite directions there is no shortest way, as from a forearm before the chest to one held to the side; there
-it leads over the front, where a person's forearm goes.
+rest. Otherwise the forearm comes to the character's by the shortest way, so that the hand pronates no more than it did.
+The shortest way depends on where the performer faced: if both elbows were captured, the performer is turned about the
+vertical to face as the character does. Between opposite directions there is no shortest way, as from a forearm before
+the chest to one held to the side; there it leads over the front, where a person's forearm goes.
 """
 
 from collections.abc import Mapping

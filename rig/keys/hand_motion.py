@@ -56,7 +56,7 @@ class KeyedHand:
     elbow: Floats | None = None
     """(F, 3) m, where the performer's elbow was in the world; None if it was not captured."""
     back: Floats | None = None
-    """(F, 3) where the back of the hand would point if it rested on the performer's forearm; None if that is unknown."""
+    """(F, 3) where the back of the hand would point if it rested on that forearm; None if that is unknown."""
 
     @property
     def bends_with_forearm(self) -> bool:
