@@ -121,6 +121,21 @@ def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | N
     return np.stack([np.interp(rows, rows[seen[:, best]], axis[seen[:, best]]) for axis in points.T], axis=-1) * signs
 
 
+def resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
+    """Return where the back of a hand would point (F, 3) if it rested on its forearm, mirrored if the recipe says so.
+
+    Armatures tell it: their elbow's rotation is that of the hand's bone at rest on the forearm. None for others.
+    """
+    side, signs = _recorded_as(recipe, hand)
+    elbow = next((name for name in markers.names if name.endswith(f"{side}:elbow")), None)
+    wrist = elbow and f"{elbow.removesuffix('elbow')}wrist"
+    if markers.rotations is None or elbow is None or wrist not in markers.names:
+        return None
+    resting, moved = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in (elbow, wrist))
+    back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
+    return back[..., 0] * signs if np.isfinite(back).all() else None
+
+
 def _recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:
     """Return the performer's side of a solved hand, and the signs by which points of the capture are mirrored."""
     return (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)

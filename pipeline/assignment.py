@@ -150,8 +150,9 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     hands: dict[Side, dict[str, Spot]] = {}
     warnings: list[str] = []
     groups = _groups_of_subject(recipe, markers, _drop_missing_labels(marker_set.groups, markers, warnings))
+    shapes = _sides_by_shape(groups, markers)
     for group, spots in sorted(groups.items(), key=lambda entry: -completeness(entry[1])):
-        side = _decide_side(recipe, group, spots, markers, warnings, alone=len(groups) == 1)
+        side = _decide_side(recipe, group, shapes[group], markers, warnings, alone=len(groups) == 1)
         if side not in hands:
             hands[side] = spots
             continue
@@ -211,16 +212,32 @@ def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
 
 
+def _sides_by_shape(groups: Groups, markers: Markers) -> dict[str, Side | None]:
+    """Return each hand's side by its shape, None where that is not clear.
+
+    A person has no two left hands. If the shapes say so, of flat hands for instance, and the labels do not, the labels
+    are right: of hands that clap, the fingers may even be bent backwards.
+    """
+    sides: dict[str, Side | None] = {}
+    for group, spots in groups.items():
+        side, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
+        sides[group] = side if confidence >= MIN_SIDE_CONFIDENCE else None
+    for group, side in sides.items():
+        of_person = [other for other in groups if subject_of(other) == subject_of(group)]
+        labelled = {side_in_name(other) for other in of_person if sides[other] == side}
+        if side is not None and set(SIDES) <= labelled and side_in_name(group) != side:
+            sides[group] = None
+    return sides
+
+
 def _decide_side(
-    recipe: Recipe, group: str, spots: dict[str, Spot], markers: Markers, warnings: list[str], *, alone: bool
+    recipe: Recipe, group: str, clear_side: Side | None, markers: Markers, warnings: list[str], *, alone: bool
 ) -> Side:
     """Decide between left and right, and tell what disagrees.
 
     The hand's shape decides if it is clear, unless a marker map, or the recipe and a name, say otherwise; then the
     label; then the file's name if the hand is `alone` in it; else it is right.
     """
-    shape_side, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
-    clear_side = shape_side if confidence >= MIN_SIDE_CONFIDENCE else None
     label_side, file_side = side_in_name(group), side_of_file(markers.source) if alone else None
     named_side = label_side or file_side
     is_chosen = named_side is not None and (recipe.markers is not None or named_side == recipe.hand)

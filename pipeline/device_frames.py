@@ -36,4 +36,10 @@ def to_hand_frames(solver: Solver[Any], performer: Performer, markers: Markers) 
         pose, _ = solver.solve(hand, compared, initial_state(solver, measured))
         offsets = device_offsets(hand, compared, pose, device_rotations[frames])
         rotations[:, columns] = rot.multiply(device_rotations, offsets)
+        for label, offset in zip(measured.spots, offsets, strict=True):
+            # An armature's elbow has the rotation that its wrist's bone has at rest on the forearm.
+            elbow = f"{label.removesuffix('wrist')}elbow"
+            if label.endswith(":wrist") and elbow in markers.names:
+                column = markers.names.index(elbow)
+                rotations[:, column] = rot.multiply(markers.rotations[:, column], offset)
     return replace(markers, rotations=rotations)

@@ -24,7 +24,7 @@ from ..solvers import Smoothing, Solver, initial_state
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
-from .alignment import align, check_align, elbow_path
+from .alignment import align, check_align, elbow_path, resting_back
 from .capture_transform import NO_TRANSFORM
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
@@ -128,7 +128,7 @@ class SolveJob:
             recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
         if recipe.transform != NO_TRANSFORM:
             return recipe, [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
-        return recipe, [replace(hand, elbow=elbow_path(recipe, markers, hand)) for hand in solved]
+        return recipe, [_with_forearm(hand, recipe, markers) for hand in solved]
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:
@@ -143,6 +143,12 @@ def _mirror_hand(solved: SolvedHand) -> SolvedHand:
         smoothed_targets=mirror.targets(solved.smoothed_targets),
         pose=mirror.pose(solved.pose, hand),
     )
+
+
+def _with_forearm(solved: SolvedHand, recipe: Recipe, markers: Markers) -> SolvedHand:
+    """Add what the capture shows of the forearm."""
+    elbow = elbow_path(recipe, markers, solved)
+    return replace(solved, elbow=elbow, resting_back=resting_back(recipe, markers, solved))
 
 
 def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:

@@ -46,6 +46,8 @@ class SolvedHand:
     elbow: Floats | None = None
     """(F, 3) m, where the elbow was recorded, mirrored as the pose is. None if the capture does not show it, and if the
     performer was placed: hands of a placed capture point where they pointed."""
+    resting_back: Floats | None = None
+    """(F, 3) where the back of the hand would point if it rested on the forearm; None if that is not known."""
 
     @property
     def keyed(self) -> Pose:

@@ -1,12 +1,16 @@
 """The bend of a wrist, kept as it was captured where the capture shows the elbow.
 
 A character's arms are not where the performer's were, so that a hand with its captured direction bends its wrist as no
-person does. Against the forearm it bends as the performer's did: with the rotation by which the captured forearm comes
-to the character's by the shortest way, the hand pronates no more than it did. The shortest way depends on where the
-performer faced. If both elbows were captured the performer is turned about the vertical to face as the character does.
+person does. Against the forearm it bends as the performer's did: the hand is rotated by what takes the captured forearm
+to the character's. An armature that is the capture also tells how the forearm is turned about itself, by its hand at
+rest. Otherwise the forearm comes to the character's by the shortest way, so that the hand pronates no more than it did.
+The shortest way depends on where the performer faced: if both elbows were captured, the performer is turned about the
+vertical to face as the character does. Between opposite directions there is no shortest way, as from a forearm before
+the chest to one held to the side; there it leads over the front, where a person's forearm goes.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,64 +20,93 @@ from ...hand.joints import Side
 from .wrist_strain import ArmAbove
 
 Floats = NDArray[np.float64]
-Forearms = Mapping[Side, Floats]
-"""Side -> (F, 2, 3) m, elbow and wrist in the world."""
 
 
-def carried_forearm(above: ArmAbove, world: Floats, wrist_rest: Floats) -> Floats:
-    """Return elbow and wrist (..., 2, 3) in the world of a character's arm.
+@dataclass(frozen=True, slots=True, eq=False)
+class Forearm:
+    """A forearm in the world on F frames."""
 
-    world: T_world_armature (..., 4, 4). wrist_rest: the rest transform of the arm's bone `wrist` as its parents move
-    it, (..., 4, 4) in armature space.
+    elbow: Floats
+    """(F, 3) m."""
+    wrist: Floats
+    """(F, 3) m."""
+    back: Floats | None
+    """(F, 3) where the back of a hand at rest on it points; None if that is unknown."""
+
+
+Forearms = Mapping[Side, Forearm]
+
+UP = np.array([0.0, 0.0, 1.0])
+BY_FRONT = 0.3
+"""How far the way from forearm to forearm leads over the front, against the sum of both unit directions."""
+
+
+def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Floats) -> Forearm:
+    """Return a character's forearm.
+
+    back: (3,) of the hand at rest, in the frame of the arm's bone `wrist`. world: T_world_armature (..., 4, 4).
+    wrist_rest: the rest transform of that bone as its parents move it, (..., 4, 4) in armature space.
     """
     length = np.linalg.norm(above.joints[2] - above.joints[1])
-    ends = [wrist_rest[..., :3, 3] - length * wrist_rest[..., :3, :3] @ above.axis, wrist_rest[..., :3, 3]]
-    points = np.stack(ends, axis=-2)
-    placed: Floats = points @ np.swapaxes(world[..., :3, :3], -1, -2) + world[..., None, :3, 3]
-    return placed
+    linear, place = world[..., :3, :3], world[..., :3, 3]
+    turned, wrist = wrist_rest[..., :3, :3], wrist_rest[..., :3, 3]
+    elbow = wrist - length * turned @ above.axis
+    placed = [(linear @ point[..., None])[..., 0] + place for point in (elbow, wrist)]
+    return Forearm(*placed, (linear @ (turned @ back)[..., None])[..., 0])
 
 
 def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
     """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's."""
-    facing = _facing(captured, character)
+    facing, front = _facing(captured, character)
     rotations = {}
     for side, own in captured.items():
-        along = (facing @ (own[:, 1] - own[:, 0])[..., None])[..., 0]
-        rotations[side] = _shortest(along, character[side][:, 1] - character[side][:, 0]) @ facing
+        theirs = character[side]
+        end = rot.unit_vectors(theirs.wrist - theirs.elbow)
+        if own.back is not None and theirs.back is not None:
+            frames = [rot.frame_from_yz(one.wrist - one.elbow, one.back) for one in (own, theirs)]
+            rotations[side] = frames[1] @ np.swapaxes(frames[0], -1, -2)
+            continue
+        start = rot.unit_vectors((facing @ (own.wrist - own.elbow)[..., None])[..., 0])
+        ahead = np.cross(UP, end if side == "right" else -end) if front is None else front
+        between = start + end + BY_FRONT * ahead
+        rotations[side] = _shortest(between, end) @ _shortest(start, between) @ facing
     return rotations
 
 
-def _facing(captured: Forearms, character: Forearms) -> Floats:
-    """Return the rotations (F, 3, 3) about the vertical by which a performer of two hands faces as the character."""
-    frames = len(next(iter(captured.values())))
+def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | None]:
+    """Return how to turn a performer of two hands so as to face as the character does, and to where it faces.
+
+    The first are rotations (F, 3, 3) about the vertical, the second horizontal unit vectors (F, 3); None for one hand.
+    """
+    frames = len(next(iter(captured.values())).wrist)
     if len(captured) < 2:
-        return np.broadcast_to(np.eye(3), (frames, 3, 3))
-    own, theirs = (hands["right"][:, 0] - hands["left"][:, 0] for hands in (captured, character))
+        return np.broadcast_to(np.eye(3), (frames, 3, 3)), None
+    own, theirs = (hands["right"].elbow - hands["left"].elbow for hands in (captured, character))
     angle = np.arctan2(theirs[:, 1], theirs[:, 0]) - np.arctan2(own[:, 1], own[:, 0])
-    return rot.to_matrix(rot.from_axis_angle([0.0, 0.0, 1.0], angle))
+    front = np.cross(UP, theirs)
+    front /= np.maximum(np.linalg.norm(front, axis=-1, keepdims=True), 1e-12)
+    return rot.to_matrix(rot.from_axis_angle(UP, angle)), front
 
 
 def _shortest(start: Floats, end: Floats) -> Floats:
-    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others; half a turn about any axis
-    between opposite ones."""
+    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others.
+
+    Between opposite ones it is half a turn about an axis of no meaning.
+    """
     start, end = rot.unit_vectors(start), rot.unit_vectors(end)
     half = start + end
     opposite = np.linalg.norm(half, axis=-1) < 1e-6
     across = np.cross(start, np.eye(3)[np.abs(start).argmin(axis=-1)])
-    # Two reflections: at the plane across `start`, then at the one across the direction between both.
     half = rot.unit_vectors(np.where(opposite[:, None], across, half))
     scalar, vector = np.einsum("fi,fi->f", start, half), np.cross(start, half)
     return rot.to_matrix(np.concatenate([scalar[:, None], vector], axis=-1))
 
 
-def against_forearms(
-    roots: Mapping[Side, Floats], elbows: Mapping[Side, Floats], character: Forearms
-) -> dict[Side, Floats]:
+def against_forearms(roots: Mapping[Side, Floats], captured: Forearms, character: Forearms) -> dict[Side, Floats]:
     """Return wrists (F, 4, 4) that bend against a character's forearms as captured ones did; they stay in place.
 
-    roots: T_world_wrist (F, 4, 4) as captured. elbows: (F, 3) m in the world.
+    roots: T_world_wrist (F, 4, 4) as captured.
     """
-    captured = {side: np.stack([elbows[side], root[:, :3, 3]], axis=1) for side, root in roots.items()}
     bent = {}
     for side, rotations in to_forearms(captured, character).items():
         bent[side] = roots[side].copy()

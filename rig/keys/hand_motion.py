@@ -18,7 +18,7 @@ from ..intermediate_bones import bones_between
 from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
-from .forearm_bend import against_forearms, carried_forearm, seen_forearm
+from .forearm_bend import Forearm, against_forearms, carried_forearm, seen_forearm
 from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
 from .played_action import playing_no_action
 from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
@@ -55,6 +55,8 @@ class KeyedHand:
     """What the keys ask of the wrist and the arm, in pieces, added as the motion is computed."""
     elbow: Floats | None = None
     """(F, 3) m, where the performer's elbow was in the world; None if it was not captured."""
+    back: Floats | None = None
+    """(F, 3) where the back of the hand would point if it rested on that forearm; None if that is unknown."""
 
     @property
     def bends_with_forearm(self) -> bool:
@@ -135,9 +137,10 @@ def _poses(movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Map
     bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
     if not bent:
         return [poses[mover.keyed.hand.side] for mover in movers]
-    forearms = {side: mover.carried_forearm(len(poses[side]), world, rests) for side, mover in bent.items()}
-    elbows = {side: mover.keyed.elbow[rows] for side, mover in bent.items() if mover.keyed.elbow is not None}
-    for side, root in against_forearms({side: poses[side].root for side in bent}, elbows, forearms).items():
+    roots = {side: poses[side].root for side in bent}
+    captured = {side: mover.captured_forearm(rows) for side, mover in bent.items()}
+    carried = {side: mover.carried_forearm(world, rests) for side, mover in bent.items()}
+    for side, root in against_forearms(roots, captured, carried).items():
         poses[side] = replace(poses[side], root=root)
     return [poses[mover.keyed.hand.side] for mover in movers]
 
@@ -170,6 +173,9 @@ class HandMover:
     def __init__(self, armature: "Object", keyed: KeyedHand) -> None:
         rest, binding = armature.data.bones, keyed.binding
         self._outside = bones_with_outside_parents(armature, binding)
+        wrist = keyed.above.wrist if keyed.above and keyed.above.follows else binding.bones[WRIST]
+        self._back = np.array(rest[wrist].matrix_local)[:3, :3].T @ binding.rest[0, :3, 2] if wrist else np.zeros(3)
+        """(3,) where the back of the hand points at rest, in the frame of the bone that carries it."""
         self._between = bones_between(armature, binding)
         self._on_forearm: dict[int, Floats] = {}
         """joint -> the rest matrix of its bone, which the forearm carries."""
@@ -214,12 +220,18 @@ class HandMover:
         pose = self.keyed.pose
         return Pose(pose.hand, pose.root[rows], pose.angles[rows])
 
-    def carried_forearm(self, frames: int, world: Floats, rests: Mapping[str, Floats]) -> Floats:
-        """Return elbow and wrist (F, 2, 3) of the character in the world, before keys move its arm."""
+    def captured_forearm(self, rows: slice) -> Forearm:
+        """Return the performer's forearm in some of the frames."""
+        elbow, back = self.keyed.elbow, self.keyed.back
+        assert elbow is not None, "bends_with_forearm has seen it"
+        return Forearm(elbow[rows], self.keyed.pose.root[rows, :3, 3], None if back is None else back[rows])
+
+    def carried_forearm(self, world: Floats, rests: Mapping[str, Floats]) -> Forearm:
+        """Return the character's forearm, before keys move its arm; of a single frame if nothing moves it."""
         above = self.keyed.above
         assert above is not None, "bends_with_forearm has seen it"
-        own = self._outside[WRIST] if not above.follows else above.wrist
-        return np.broadcast_to(carried_forearm(above, world, rests[own]), (frames, 2, 3))
+        bone = above.wrist if above.follows else self._outside[WRIST]
+        return carried_forearm(above, self._back, world.reshape(-1, 4, 4), rests[bone].reshape(-1, 4, 4))
 
     def values(
         self, armature: "Object", pose: Pose, world: Floats, rests: Mapping[str, Floats]

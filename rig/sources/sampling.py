@@ -134,7 +134,21 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
 
 def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
     """Return the bones' rotations (F, M, 4) wxyz in the world, also of mirrored armatures; NaN at tips."""
-    rotations = rot.from_matrix(rot.frame_from_yz(poses[..., :3, 1], poses[..., :3, 2]))
+    axes = np.concatenate([_axes(source) for source in sources])
+    poses = poses[..., :3, :3] @ axes
+    rotations = rot.from_matrix(rot.frame_from_yz(poses[..., 1], poses[..., 2]))
     tips = [any(joint.offset) for source in sources for hand in source.hands for joint in hand.joints]
     rotations[:, tips] = np.nan
     return rotations
+
+
+def _axes(source: Source) -> Floats:
+    """Return the axes (M, 3, 3) of the joints' rotations in those of their bones."""
+    bones = source.find().data.bones
+    joints = [joint for hand in source.hands for joint in hand.joints]
+    own, wanted = (
+        np.array([np.array(bones[name].matrix_local)[:3, :3] for name in names])
+        for names in ([joint.bone for joint in joints], [joint.axes or joint.bone for joint in joints])
+    )
+    turned: Floats = np.swapaxes(own, -1, -2) @ wanted
+    return turned

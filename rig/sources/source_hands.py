@@ -40,6 +40,9 @@ class SourceJoint:
     bone: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """From the bone's head, in its rest frame and the armature's unit; of a tip that has no bone."""
+    axes: str = ""
+    """Bone whose axes at rest the joint's rotation is of; empty for its own bone's. The elbow's is that of a hand that
+    rests on the forearm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def _joints(
             yield SourceJoint(tip, chain[-1].name, (x, y, z))
     arm = arm_ending_at(armature, hand.bones, bones[hand.carrier or hand.bones["wrist"]])
     if arm is not None:
-        yield SourceJoint(ELBOW, arm.fore)
+        yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"])
 
 
 def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:

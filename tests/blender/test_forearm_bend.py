@@ -5,20 +5,25 @@ from dataclasses import replace
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Quaternion, Vector
 from numpy.typing import NDArray
 
 from knuckle.capture import Markers
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import Side
 from knuckle.pipeline.alignment import elbow_path
+from knuckle.pipeline.job import SolveJob
+from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig import character_frames
 from knuckle.rig.keys.layered_keys import key_above
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.rig.keys.wrist_strain import arm_above_hand
+from knuckle.rig.rig_query import RigQuery
+from knuckle.rig.sources.reading import read_capture
 from knuckle.tests.blender.making import find_hand, take
-from knuckle.tests.blender.rigs import rig_with_arms
+from knuckle.tests.blender.rigs import RIGS, rig_with_arms
 
 Floats = NDArray[np.float64]
 Object = bpy.types.Object
@@ -89,6 +94,56 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
         assert np.arccos(np.clip((captured * seen).sum(axis=-1), -1.0, 1.0)).max() < EXACT, hand.side
         # The backs of the hands, above on the performer, are above on arms that are held to the sides as well.
         assert wrists[0, 2, 2] > 0.9, hand.side
+
+
+BONES = ("upperarm01", "lowerarm01", "lowerarm02", "wrist")
+
+
+def performing(armature: Object) -> None:
+    """Key arms of MakeHuman's body that go before the chest, where no way is the shortest, and turn, and bend."""
+    for sign, side in ((1.0, "L"), (-1.0, "R")):
+        for number, name in enumerate(BONES):
+            bone = armature.pose.bones[f"{name}.{side}"]
+            bone.rotation_mode = "QUATERNION"
+            length = Vector((0.0, 1.0, 0.0))
+            world = bone.bone.matrix_local.to_3x3()
+            across = (world.inverted() @ Vector((0.0, 0.2, sign))).normalized()
+            for frame in range(1, FRAMES + 1):
+                grown = (frame - 1) / (FRAMES - 1)
+                angle = (0.3, 2.2, 0.0, 0.4)[number] * grown
+                turned = Quaternion(length, sign * (0.2, 0.0, 0.9, 0.3)[number] * grown)
+                bone.rotation_quaternion = Quaternion(across, angle) @ turned
+                bone.keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def motions(armature: Object, name: str) -> Floats:
+    """(F, 3, 3) how a bone of the evaluated armature is rotated from its rest."""
+    found = []
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones[name].matrix
+        found.append(np.array((posed @ armature.data.bones[name].matrix_local.inverted()).to_3x3()))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("turn", [0.0, 2.0])
+def test_an_armature_gives_its_own_pronation(turn: float) -> None:
+    performer, _ = RIGS["MakeHuman"]()
+    character = performer.copy()
+    bpy.context.scene.collection.objects.link(character)
+    performing(performer)
+    performer.rotation_euler = (0.0, 0.0, turn)
+    bpy.context.view_layer.update()
+    capture = f"armature:{performer.name}"
+    job = SolveJob(Recipe(capture, drive="wrist"), RigQuery.of(character), reader=read_capture)
+    run_to_end(job.steps())
+    assert job.take is not None
+    key(character, job.take)
+    for side in ("L", "R"):
+        fore, hand = motions(performer, f"lowerarm01.{side}"), motions(performer, f"wrist.{side}")
+        captured, keyed = np.swapaxes(fore, -1, -2) @ hand, motions(character, f"wrist.{side}")
+        cosines = (np.einsum("fij,fij->f", captured, keyed) - 1) / 2
+        assert np.rad2deg(np.arccos(np.clip(cosines, -1.0, 1.0))).max() < 1.0, side
 
 
 def test_where_the_performer_faced_changes_nothing() -> None:

@@ -74,6 +74,18 @@ def test_what_disagrees_about_the_side_is_told(source, labels_say, told):
     )
 
 
+def test_two_hands_of_a_person_are_a_left_and_a_right_one_whatever_shape_one_has():
+    """The right hand's fingers are bent backwards, as those of hands that clap: it has a left hand's shape."""
+    both = of_people("")
+    right = [i for i, name in enumerate(both.names) if name.startswith("right")]
+    positions = both.positions.copy()
+    positions[:, right, 2] *= -1.0
+    bent = Markers(both.names, both.times, positions, source="clap.fbx", rate=60, unit="m")
+    found = assign_hands(Recipe("clap.fbx"), bent)
+    assert set(found.hands) == set(SIDES) and not found.warnings
+    assert all(label.startswith("right") for label in found.hands["right"])
+
+
 def test_a_side_that_was_chosen_and_is_named_is_taken_against_the_shape():
     found = assign_hands(Recipe("rhand.bvh", hand="right"), named("rhand.bvh", None, "left"))
     assert list(found.hands) == ["right"] and "was taken as a right hand" in found.warnings[0]
