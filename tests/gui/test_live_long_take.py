@@ -5,8 +5,8 @@ from typing import Any
 
 from knuckle.tests.gui.conftest import OUT
 
-PATIENCE_S = 3.0
-"""Blender may stand still for so long on a busy machine: the whole takes four times as long."""
+PATIENCE_S = 2.0
+"""s of processor time for which Blender may stand still: the whole takes several times as long."""
 
 
 def test_keys_of_a_long_take_are_made_in_slices_and_escape_leaves_it_without(

@@ -30,7 +30,8 @@ def play(screen: "Screen") -> "Steps":
 
 
 def recorded_and_stopped(screen: "Screen", key: str) -> "Generator[float, None, dict[str, Any]]":
-    """What is there after a long take, and for how long Blender stood still; the key is pressed meanwhile."""
+    """What is there after a long take, and for how many seconds of its processor time Blender's own thread let nothing
+    else happen; the key is pressed meanwhile."""
     with screen.in_view():
         bpy.ops.knuckle.live_start()
     live = __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION.live
@@ -47,7 +48,7 @@ def recorded_and_stopped(screen: "Screen", key: str) -> "Generator[float, None, 
     ticks: list[float] = []
 
     def tick() -> float:
-        ticks.append(time.monotonic())
+        ticks.append(time.thread_time())
         return 0.02
 
     bpy.app.timers.register(tick)

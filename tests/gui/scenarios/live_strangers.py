@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from itertools import count
 from typing import TYPE_CHECKING
 
 import bpy
@@ -53,7 +54,7 @@ def play(screen: "Screen") -> "Steps":
 
 def keep_sending(port: int, silent: threading.Event) -> None:
     """Both senders, until they shall be silent: in a silence the panel's rows would move from under the mouse."""
-    for number in range(3000):
+    for number in count():
         send(PERFORMER, port, number)
         send(STRANGER, port, number + 100)
         if silent.wait(0.03):
