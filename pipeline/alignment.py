@@ -113,7 +113,7 @@ def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | N
     """
     side, signs = _recorded_as(recipe, hand)
     columns = [column for column, name in enumerate(markers.names) if _is_elbow(name, side)]
-    seen = np.isfinite(markers.positions[:, columns]).all(axis=-1)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(markers.positions[:, columns]).all(axis=-1))
     if not seen.any():
         return None
     best = int(seen.sum(axis=0).argmax())

@@ -51,8 +51,8 @@ def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Fl
     linear, place = world[..., :3, :3], world[..., :3, 3]
     turned, wrist = wrist_rest[..., :3, :3], wrist_rest[..., :3, 3]
     elbow = wrist - length * turned @ above.axis
-    placed = [(linear @ point[..., None])[..., 0] + place for point in (elbow, wrist)]
-    return Forearm(*placed, (linear @ (turned @ back)[..., None])[..., 0])
+    elbow, wrist = ((linear @ point[..., None])[..., 0] + place for point in (elbow, wrist))
+    return Forearm(elbow, wrist, (linear @ (turned @ back)[..., None])[..., 0])
 
 
 def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:

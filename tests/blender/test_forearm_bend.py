@@ -152,9 +152,9 @@ def test_where_the_performer_faced_changes_nothing() -> None:
         armature = rig_with_arms("MakeHuman")
         made = typed(turn)
         key(armature, made)
-        seen.append([on_frames(armature, made, side)[0] for side in SIDES])
+        seen.append(np.array([on_frames(armature, made, side)[0] for side in SIDES]))
         bpy.data.objects.remove(armature)
-    assert np.abs(np.subtract(*seen)).max() < 1e-4
+    assert np.abs(seen[0] - seen[1]).max() < 1e-4
 
 
 def test_a_performer_with_the_characters_arms_keeps_the_captured_directions() -> None:
