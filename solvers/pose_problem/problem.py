@@ -4,6 +4,8 @@ The angles q and, if it is free, the wrist minimise, with weights in metres per 
 
     Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / COUPLING_RANGE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
 
+and, where digits are kept apart, squares of what their flesh is deeper in each other than it may be (separation.py).
+
 A fingertip determines three of a finger's five angles: the tendons' coupling and the starting pose q₀ decide the rest.
 Hard couplings are constraints, as limits are.
 """
@@ -18,6 +20,7 @@ from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose, SiteChains, site_chains
 from ...hand.model import HandModel
+from .separation import Separation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -122,6 +125,8 @@ class PoseProblem:
     """Kinematic chains to the sites of all objectives."""
     bending: Bools
     """(D,) which angles are free flexions of middle and last joints."""
+    separation: Separation | None = None
+    """How deep flesh may be in flesh; None if it does not matter."""
 
     @classmethod
     def of(
@@ -132,6 +137,7 @@ class PoseProblem:
         *,
         coupled: bool = True,
         preferences: Preferences = Preferences(),
+        separation: Separation | None = None,
     ) -> "PoseProblem":
         """Set up the problem of a hand.
 
@@ -141,6 +147,7 @@ class PoseProblem:
             objectives: what to reach.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
             preferences: which of the poses that reach it are preferred.
+            separation: how deep flesh may be in flesh.
         """
         hand = start.hand
         scale = middle_finger_length(hand) / REFERENCE_LENGTH
@@ -174,6 +181,7 @@ class PoseProblem:
             tuple(objectives),
             *_site_chains(hand, objectives),
             _bending(hand, free),
+            separation,
         )
 
     @property
@@ -189,7 +197,9 @@ class PoseProblem:
     def select(self, rows: Ints) -> "PoseProblem":
         """Return some of the frames."""
         start = Pose(self.hand, self.start.root[rows], self.start.angles[rows])
-        return replace(self, start=start, objectives=tuple(each.select(rows) for each in self.objectives))
+        objectives = tuple(each.select(rows) for each in self.objectives)
+        separation = None if self.separation is None else self.separation.select(rows)
+        return replace(self, start=start, objectives=objectives, separation=separation)
 
     def with_fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with another start, whose wrist stays fixed."""

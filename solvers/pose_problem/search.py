@@ -13,6 +13,7 @@ from ...hand.jacobians import ROOT_DOFS, integrate, rotation_errors
 from ...hand.kinematics import Pose, SiteMotion
 from ..qp import quadratic_program as qp
 from .problem import PoseProblem, Rows
+from .separation import Separation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,6 +95,8 @@ class Residuals:
     """(N, 4, 4) T_world_wrist of the start."""
     angles: Floats
     """(N, D) rad, of the start."""
+    separation: Separation | None
+    """Of these frames."""
 
     @classmethod
     def of(cls, problem: PoseProblem) -> "Residuals":
@@ -104,12 +107,13 @@ class Residuals:
             positions[:, row], weights[:, row] = objective.position, objective.weight
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
-        return cls(problem, positions, weights, problem.start.root, problem.start.angles)
+        return cls(problem, positions, weights, problem.start.root, problem.start.angles, problem.separation)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
-        return replace(self, positions=positions, weights=weights, root=root, angles=angles)
+        apart = None if self.separation is None else self.separation.select(rows)
+        return replace(self, positions=positions, weights=weights, root=root, angles=angles, separation=apart)
 
     def at(self, root: Floats, angles: Floats) -> Iterate:
         """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
@@ -143,6 +147,12 @@ class Residuals:
             cost += (value * value).sum(-1)
             gradient += ((slope * value)[:, None] @ rows)[:, 0]
             gauss_newton += rows.T @ (stiffness[..., None] * rows)
+        if self.separation is not None:
+            excess, by_angle = self.separation.excess(problem.hand, angles)
+            by_free = np.concatenate([np.zeros((*excess.shape, ROOT_DOFS)), by_angle], axis=-1)[..., free]
+            cost += (excess * excess).sum(-1)
+            gradient += (excess[:, None] @ by_free)[:, 0]
+            gauss_newton += by_free.swapaxes(-1, -2) @ by_free
         return Iterate(root, angles, cost / 2, gradient, gauss_newton, curvature)
 
     def _objectives(self, root: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
