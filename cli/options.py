@@ -223,6 +223,11 @@ def add_reduction(parser: argparse.ArgumentParser) -> None:
 def add_contacts(parser: argparse.ArgumentParser) -> None:
     """Add what becomes of flesh that touches."""
     parser.add_argument(
+        "--hold-contacts",
+        action=argparse.BooleanOptionalAction,
+        help="hold the performer's contacts on the hand that is keyed: fingertips that stay on other digits or the palm",
+    )
+    parser.add_argument(
         "--keep-apart",
         action=argparse.BooleanOptionalAction,
         help="part digits and palm where they are more than 1 mm deep in each other, with the least motion",
@@ -385,6 +390,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
                 "reduce_distance",
                 "reduce_angle",
                 "reduce_shared",
+                "hold_contacts",
                 "keep_apart",
                 "rig_limits",
                 "keep",

@@ -26,7 +26,7 @@ from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .alignment import align, check_align, elbow_path, resting_back
 from .capture_transform import NO_TRANSFORM
-from .contacts import touch
+from .contacts.touching import touch
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -276,6 +276,7 @@ def _report(
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
             directions = observed_directions(hand.pose, measured)
             figures[hand.side]["rig"] = retarget_figures(hand.retargeted, directions)
+        figures[hand.side]["contacts"] = list(hand.contacts)
         figures[hand.side]["hand_length_mm"] = round(1000 * hand.proportions.size, 1)
     return {
         "capture": recipe.capture,

@@ -42,6 +42,8 @@ class SolvedHand:
     """(T,) the capture's label of each target."""
     guessed_fingers: tuple[str, ...] = ()
     """Fingers without a marker, which follow their neighbours."""
+    contacts: tuple[dict[str, Any], ...] = ()
+    """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
     elbow: Floats | None = None

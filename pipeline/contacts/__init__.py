@@ -1,5 +1,1 @@
-"""What of a hand touches what: digits of the hand that is keyed are kept apart."""
-
-from .touching import touch
-
-__all__ = ["touch"]
+"""What of a hand touches what: contacts of the performer, which are found and held, and digits that are kept apart."""

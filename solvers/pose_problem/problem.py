@@ -54,6 +54,10 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
+    following: tuple[int, int] | None = None
+    """A site and its relative that take over from the others; None if none do."""
+    share: Floats | None = None
+    """(F,) 0..1, how far they have taken over: the error is the mean of both, weighted by it."""
     along: Floats | None = None
     """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
 
@@ -61,7 +65,14 @@ class Objective:
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        return replace(self, position=position, weight=weight)
+        share = self.share if self.share is None else self.share[rows]
+        return replace(self, position=position, weight=weight, share=share)
+
+    @property
+    def ends(self) -> tuple[tuple[int, float], ...]:
+        """Its sites, and their signs."""
+        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.following or ()))
+        return tuple((site, 1.0 - 2.0 * (place % 2)) for place, site in enumerate(sites))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +231,14 @@ class PoseProblem:
 
 def sites_of(objectives: Sequence[Objective]) -> tuple[int, ...]:
     """Return the sites of objectives without duplicates."""
-    named = (site for each in objectives for site in (each.site, each.relative) if site is not None)
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(site for each in objectives for site, _ in each.ends))
 
 
 def _site_chains(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
     """Return each objective's sites in the chains, and the chains."""
     sites = sites_of(objectives)
-    rows = []
-    for each in objectives:
-        pair = (each.site, 1.0), (each.relative, -1.0)
-        rows.append(tuple((sites.index(site), sign) for site, sign in pair if site is not None))
-    return tuple(rows), site_chains(hand, sites)
+    rows = tuple(tuple((sites.index(site), sign) for site, sign in each.ends) for each in objectives)
+    return rows, site_chains(hand, sites)
 
 
 def _bending(hand: HandModel, free: Ints) -> Bools:

@@ -9,7 +9,8 @@ from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
-from knuckle.pipeline.contacts.keep_apart import keep_apart, smoothed, spread
+from knuckle.pipeline.contacts.settling import settle
+from knuckle.pipeline.contacts.windows import smoothed, spread
 from knuckle.pipeline.evidence.skin_depth import depths
 from knuckle.solvers.pose_problem import angles_of
 from knuckle.solvers.solver import limit_excess
@@ -29,7 +30,7 @@ def pinching(side: Side, *, deeper: float = 11.0, size: float = 0.19) -> Pose:
 
 def apart(pose: Pose, flesh: Flesh | None = None, digits: tuple[str, ...] = DIGITS) -> Pose:
     times = np.arange(len(pose)) / RATE
-    return run_to_end(keep_apart(pose, times, flesh or Flesh.of(pose.hand), angles_of(pose.hand, digits)))
+    return run_to_end(settle(pose, times, flesh or Flesh.of(pose.hand), angles_of(pose.hand, digits)))
 
 
 def tips(pose: Pose) -> np.ndarray:
