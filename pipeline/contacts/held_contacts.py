@@ -1,8 +1,8 @@
 """Contacts that are held: points of the skin of a hand that meet, over the frames of a contact and blends around it.
 
 The points of both skins that meet (meeting_points.py) are fixed to their bones for the whole contact, so that nothing
-slips. Before and after it the way between them shrinks from what it is without the contact, and grows
-again, so that fingers come to a contact and leave it without a leap. Between two contacts of the same parts that follow
+slips. Before and after it, what the contact's first and last frame would be off fades in and out, so that
+fingers come to a contact and leave it without a leap. Between two contacts of the same parts that follow
 each other soon, of skin that slides, one takes over from the other.
 """
 
@@ -40,7 +40,7 @@ class HeldContact:
     following: tuple[Site, Site] | None
     """The points of the contact of the same parts that takes over; None if none does."""
     weights: Floats
-    """(F,) 0..1, how much it counts, and how far the points have come together."""
+    """(F,) 0..1, how much it counts, and how much of what the contact's frames are off is mended."""
     share: Floats
     """(F,) 0..1, how far the points that follow have taken over."""
     goals: Floats
@@ -99,8 +99,10 @@ def hold_contacts(pose: Pose, times: Floats, flesh: Flesh, free: Ints, contacts:
         after = 0 if follower is None else met[follower][0].first - contact.last
         weights, share = _course(contact, len(pose), blend, row in followers.values(), after)
         rows, goals = np.flatnonzero(weights), np.zeros((len(pose), 3))
-        without = Pose.at_origin(pose.hand, pose.angles[rows])
-        goals[rows] = (1.0 - weights[rows, None]) * ways(without, points)
+        way = ways(Pose.at_origin(pose.hand, pose.angles[rows]), points)
+        # What the first and the last frame of the contact are off fades beside it: a finger may be far away soon.
+        beside, edge = weights[rows, None] < 1.0, np.clip(rows, contact.first, contact.last) - rows[0]
+        goals[rows] = np.where(beside, way - weights[rows, None] * way[edge], 0.0)
         following = None if follower is None else met[follower][1]
         held.append(HeldContact(contact, points, following, weights, share, goals))
         np.maximum(within, weights, out=within)
