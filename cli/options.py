@@ -225,7 +225,7 @@ def add_contacts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hold-contacts",
         action=argparse.BooleanOptionalAction,
-        help="hold the performer's contacts on the hand that is keyed: fingertips that stay on other digits or the palm",
+        help="hold the performer's contacts on the hand that is keyed: fingertips that stay on digits or the palm",
     )
     parser.add_argument(
         "--keep-apart",

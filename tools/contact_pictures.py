@@ -1,4 +1,4 @@
-"""Makes the picture of docs/how-to/contacts.md: a pinch in itself and kept apart, and one that a larger hand with a longer
+"""Makes the picture of docs/how-to/contacts.md: a pinch in itself and kept apart, and one that a larger hand with a long
 thumb leaves open and holds.
 
     python tools/contact_pictures.py
