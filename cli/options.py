@@ -220,6 +220,20 @@ def add_reduction(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_contacts(parser: argparse.ArgumentParser) -> None:
+    """Add what becomes of flesh that touches."""
+    parser.add_argument(
+        "--hold-contacts",
+        action=argparse.BooleanOptionalAction,
+        help="hold the performer's contacts on the hand that is keyed: fingertips that stay on digits or the palm",
+    )
+    parser.add_argument(
+        "--keep-apart",
+        action=argparse.BooleanOptionalAction,
+        help="part digits and palm where they are more than 1 mm deep in each other, with the least motion",
+    )
+
+
 def add_solve(parser: argparse.ArgumentParser) -> None:
     """Add the options of `solve`."""
     add_reading(parser)
@@ -262,6 +276,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(option, type=int, metavar="N", help=f"frames over which {way}; 5 by default")
     add_reduction(parser)
+    add_contacts(parser)
     parser.add_argument(
         "--location",
         type=float,
@@ -375,6 +390,8 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
                 "reduce_distance",
                 "reduce_angle",
                 "reduce_shared",
+                "hold_contacts",
+                "keep_apart",
                 "rig_limits",
                 "keep",
                 "keep_scale",

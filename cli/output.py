@@ -54,6 +54,11 @@ def report_text(report: dict[str, Any], out: Path) -> str:
             mean = sum(tip["mean"] for tip in tips) / len(tips)
             worst = max(tip["max"] for tip in tips)
             lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
+        contacts = hand.get("contacts", ())
+        held = [contact["off_mm"] for contact in contacts if "off_mm" in contact]
+        if contacts:
+            kept = f", {len(held)} held, {max(held):.2f} mm off at most" if held else ""
+            lines.append(f"    {len(contacts)} contact{'' if len(contacts) == 1 else 's'} of the performer{kept}")
         rig = hand.get("rig")
         if rig and rig["left_mm"]["mean"] is not None:
             what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"

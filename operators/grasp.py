@@ -15,8 +15,8 @@ from ..rig.posing.attaching import attach, attached_objects, check_attachable, c
 from ..rig.posing.grasping import Grasped, grasp
 from ..rig.posing.pins import check_there
 from ..rig.posing.posable_cache import posable_hand_arm
-from ..rig.posing.rig_skin import is_skin
 from ..rig.posing.stillness import check_action
+from ..rig.skin_bones import is_skin
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, finish_posing
 from .setting_properties import NOT_ANIMATED

@@ -267,6 +267,16 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     reduce_distance: reduction_distance_property()
     reduce_angle: reduction_angle_property()
     reduce_shared: reduction_shared_property()
+    hold_contacts: BoolProperty(
+        name="Hold Contacts",
+        description="Hold the performer's contacts without slip: where fingertips stay on other digits or the palm",
+        options=NOT_ANIMATED,
+    )
+    keep_apart: BoolProperty(
+        name="Keep Digits Apart",
+        description="Part digits and palm where they are more than 1 mm deep in each other, with the least motion",
+        options=NOT_ANIMATED,
+    )
     rig_limits: BoolProperty(
         name="Use Bone Limits",
         description="Respect the armature's Limit Rotation constraints, locked channels and IK limits",

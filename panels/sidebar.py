@@ -242,6 +242,9 @@ def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
 
 def _take(layout: "UILayout", chosen: Any) -> None:
     """Draw which take is keyed, and which digits."""
+    column = layout.column(align=True)
+    column.prop(chosen, "hold_contacts")
+    column.prop(chosen, "keep_apart")
     layout.row().prop(chosen, "into", expand=True)
     if chosen.into == "this":
         column = layout.column(align=True)

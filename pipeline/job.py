@@ -26,6 +26,7 @@ from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .alignment import align, check_align, elbow_path, resting_back
 from .capture_transform import NO_TRANSFORM
+from .contacts.touching import touch
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -109,7 +110,8 @@ class SolveJob:
             if self.rig is not None:
                 yield Progress(1.0, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
-            solved[number] = replace(hand, retargeted=retargeted)
+            keyed = replace(hand, retargeted=retargeted)
+            solved[number] = yield from part_of(1.0, 0.0, "", touch(recipe, keyed))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         frames = [_solved_frames(hand, history) for hand in solved]
         evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
@@ -255,7 +257,9 @@ def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, any_mar
 def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
     """Return what the evidence of a hand is computed from."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
-    return SolvedFrames(solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt)
+    return SolvedFrames(
+        solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt, solved.flesh
+    )
 
 
 def _report(
@@ -272,6 +276,7 @@ def _report(
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
             directions = observed_directions(hand.pose, measured)
             figures[hand.side]["rig"] = retarget_figures(hand.retargeted, directions)
+        figures[hand.side]["contacts"] = list(hand.contacts)
         figures[hand.side]["hand_length_mm"] = round(1000 * hand.proportions.size, 1)
     return {
         "capture": recipe.capture,

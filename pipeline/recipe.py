@@ -145,6 +145,10 @@ class Recipe:
     """Most that reducing keys may turn a joint, in degrees."""
     reduce_shared: bool = False
     """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
+    hold_contacts: bool = False
+    """Hold the performer's contacts on the hand that is keyed: where fingertips stay on other digits or the palm."""
+    keep_apart: bool = False
+    """Keep digits and palm from being deeper in each other than 1 mm, on the hand that is keyed."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"

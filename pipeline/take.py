@@ -1,12 +1,13 @@
 """What a solve returns: a take, and its hands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..capture.markers import Markers
+from ..hand.flesh import Flesh
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
@@ -41,6 +42,8 @@ class SolvedHand:
     """(T,) the capture's label of each target."""
     guessed_fingers: tuple[str, ...] = ()
     """Fingers without a marker, which follow their neighbours."""
+    contacts: tuple[dict[str, Any], ...] = ()
+    """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
     elbow: Floats | None = None
@@ -53,6 +56,17 @@ class SolvedHand:
     def keyed(self) -> Pose:
         """The pose that is keyed: the rig's, or the one that was solved."""
         return self.pose if self.retargeted is None else self.retargeted.pose
+
+    @property
+    def flesh(self) -> Flesh:
+        """The flesh of the hand that is keyed."""
+        return Flesh.of(self.hand) if self.retargeted is None else self.retargeted.character.flesh
+
+    def with_keyed(self, pose: Pose) -> "SolvedHand":
+        """Return the hand keyed with another pose."""
+        if self.retargeted is None:
+            return replace(self, pose=pose)
+        return replace(self, retargeted=replace(self.retargeted, pose=pose))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,7 @@
 """A job's interface to the armature that it drives: implements pipeline/rig_constraints.py: Rig."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from .keys.keyed_tips import KeyedTips
 from .limits.rig_limits import armature_limits
 from .linked import ObjectName
 from .rest_frames import rest_rotations
+from .skin_bones import skin_radii
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -95,7 +96,8 @@ def rest_hand_of_side(armature: "Object", hand: HandModel, limited: bool) -> Res
     found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     if found is None:
         return None
-    return rest_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
+    at_rest = rest_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
+    return replace(at_rest, radii=skin_radii(armature, found))
 
 
 def rest_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RestHand:

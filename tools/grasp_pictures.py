@@ -31,7 +31,8 @@ from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
 from knuckle.rig.posing import following  # noqa: E402
 from knuckle.rig.posing.grasping import Grasped, grasp  # noqa: E402
-from knuckle.rig.posing.rig_skin import flesh_of, skins  # noqa: E402
+from knuckle.rig.posing.rig_skin import flesh_of  # noqa: E402
+from knuckle.rig.skin_bones import skins  # noqa: E402
 from knuckle.tests.blender import things  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand import kinematics
 from ...hand import rotations as rot
+from ...hand.flesh import Flesh
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -49,6 +50,8 @@ class SolvedFrames:
     """(F, T) where cleaning removed the marker's position, or a swap was undone."""
     doubt: Floats
     """(F, T) 0..1, probability that the marker's label is wrong."""
+    flesh: Flesh
+    """Of the hand that is keyed."""
 
     @cached_property
     def errors(self) -> Floats:
@@ -84,7 +87,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
         ..., :3, 3
     ]
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
-    put("depth", depths(solved.keyed.hand, joints))
+    put("depth", depths(solved.flesh, joints))
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
     put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ...hand import kinematics
+from ...hand.flesh import Flesh
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -34,6 +35,9 @@ class RestHand:
     tips: Callable[[Pose], Floats] | None = None
     """Returns (F, 5, 3) m in the wrist's frame: where the rig's fingertips are when it is keyed with a pose of the
     character's hand, after the rig's own limits; NaN for a digit that it lacks. None uses forward kinematics."""
+    radii: Floats | None = None
+    """(5, 4) m, half the thickness of its digits at their joints and tips, NaN where it has no skin; None if it has
+    none at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,13 @@ class Character:
     """The digits that the rig has, thumb first."""
     rig_tips: Callable[[Pose], Floats] | None = None
     """See RestHand.tips."""
+    radii: Floats | None = None
+    """See RestHand.radii."""
+
+    @property
+    def flesh(self) -> Flesh:
+        """The flesh on its bones."""
+        return Flesh.of(self.hand, self.radii, self.digits)
 
     @property
     def length(self) -> float:
@@ -80,7 +91,9 @@ def build_character(performer: HandModel, rig: RestHand) -> Character:
         raise HandError(f"{performer.side} hand: the rig's {digits[int(lengths.argmin())]} has no length")
     missing = ~np.isfinite(positions).all(axis=-1)
     positions[missing] = float(np.mean(lengths / performer_lengths)) * zero_pose[missing, :3, 3]
-    return Character(replace(performer, rest=_rest_transforms(performer, zero_pose, positions)), digits, rig.tips)
+    return Character(
+        replace(performer, rest=_rest_transforms(performer, zero_pose, positions)), digits, rig.tips, rig.radii
+    )
 
 
 def _zero_pose_frames(hand: HandModel) -> Floats:

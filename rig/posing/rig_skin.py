@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.joints import JOINT_INDEX, JOINTS, PARENTS
+from ...hand.joints import JOINTS
 from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import SkinPoints, fitted_skin, skin_points, weights_of_moving_joints
 from ..armature_hands import FoundHand
-from ..binding import joint_points
+from ..skin_bones import joints_of_bones, skins
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ Ints = NDArray[np.int64]
 
 MOSTLY = 0.5
 """Least share of the hand in a vertex's weights; vertices with less are the arm's."""
-BEHIND = 0.1
-"""Hand lengths behind the wrist, beyond which a bone is the arm's."""
 LEAST = 100
 """Least number of vertices of a skin that can be used."""
 
@@ -34,7 +32,7 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
     Without one it is Knuckle's own skin, fitted to the bones. Raises RigError where the hand is gone.
     """
     frames = joint_frames(rig_hand.hand, rig_hand.read_pose())[0]
-    bones = _joints_of_bones(armature, found)
+    bones = joints_of_bones(armature, found)
     points, weights, dual = [], [], False
     for mesh in skins(armature):
         seen, shares = _seen(mesh, bones)
@@ -49,23 +47,6 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
         all_points, weights_of_moving_joints(np.concatenate(weights), rig_hand.hand), rest, dual_quaternions=dual
     )
     return flesh.rebound(all_points, frames)
-
-
-def skins(armature: "Object") -> "list[Object]":
-    """Return the visible meshes that an armature deforms."""
-    return [
-        obj
-        for obj in bpy.context.view_layer.objects
-        if obj.type == "MESH" and not obj.hide_get() and not obj.hide_viewport and is_skin(obj, armature)
-    ]
-
-
-def is_skin(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms an object in the viewport."""
-    return any(
-        modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
-        for modifier in obj.modifiers
-    )
 
 
 def _preserves_volume(obj: "Object", armature: "Object") -> bool:
@@ -98,46 +79,6 @@ def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
     seen: Floats = places.reshape(-1, 3)[kept].astype(float) @ world[:3, :3].T + world[:3, 3]
     own = weights[kept, :-1]
     return seen, own / own.sum(axis=1, keepdims=True)
-
-
-def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
-    """Return bone -> the joint that it moves with.
-
-    That is its own joint, or the one along whose bone it lies, as the deforming bones of a rig with controls do.
-    """
-    own = {name: JOINT_INDEX[joint] for joint, name in found.bones.items()}
-    points = joint_points(armature, found.bones)
-    wrist, knuckle = points[0], np.nanmean(points[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
-    if not (np.isfinite(wrist).all() and np.isfinite(knuckle).all()):
-        return own
-    ahead, size = rot.unit_vector(knuckle - wrist), 2.0 * float(np.linalg.norm(knuckle - wrist))
-    located = np.all(np.isfinite(points), axis=1)
-    segments = []
-    for joint in np.flatnonzero(located)[1:].tolist():
-        # Without metacarpals the palm reaches from the wrist to the knuckles.
-        parent = PARENTS[joint]
-        while not located[parent]:
-            parent = PARENTS[parent]
-        segments.append((parent, points[parent], points[joint]))
-    result = dict(own)
-    if found.carrier is not None:
-        result[found.carrier] = 0
-    for bone in armature.data.bones:
-        if bone.name in result or not bone.use_deform:
-            continue
-        middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
-        if (middle - wrist) @ ahead < -BEHIND * size * 0.5:
-            continue
-        away, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
-        if away < 0.12 * size:
-            result[bone.name] = joint
-    return result
-
-
-def _beside(point: Floats, start: Floats, end: Floats) -> float:
-    along = end - start
-    part = np.clip((point - start) @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
-    return float(np.linalg.norm(point - start - part * along))
 
 
 def _rest_in_world(armature: "Object", rig_hand: RigHand, frames: Floats) -> Floats:

@@ -12,12 +12,14 @@ from .problem import (
 )
 from .retry import half_closed, retry_strayed
 from .search import Solution, solve
+from .separation import Separation
 
 __all__ = [
     "REFERENCE_LENGTH",
     "Objective",
     "PoseProblem",
     "Preferences",
+    "Separation",
     "SoftLimit",
     "Solution",
     "angles_of",

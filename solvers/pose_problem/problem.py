@@ -4,6 +4,8 @@ The angles q and, if it is free, the wrist minimise, with weights in metres per 
 
     Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / COUPLING_RANGE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
 
+and, where digits are kept apart, squares of what their flesh is deeper in each other than it may be (separation.py).
+
 A fingertip determines three of a finger's five angles: the tendons' coupling and the starting pose q₀ decide the rest.
 Hard couplings are constraints, as limits are.
 """
@@ -18,6 +20,7 @@ from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose, SiteChains, site_chains
 from ...hand.model import HandModel
+from .separation import Separation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,6 +54,10 @@ class Objective:
     """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
     """The other site, None for a position in the world."""
+    following: tuple[int, int] | None = None
+    """A site and its relative that take over from the others; None if none do."""
+    share: Floats | None = None
+    """(F,) 0..1, how far they have taken over: the error is the mean of both, weighted by it."""
     along: Floats | None = None
     """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
 
@@ -58,7 +65,14 @@ class Objective:
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
-        return replace(self, position=position, weight=weight)
+        share = self.share if self.share is None else self.share[rows]
+        return replace(self, position=position, weight=weight, share=share)
+
+    @property
+    def ends(self) -> tuple[tuple[int, float], ...]:
+        """Its sites, and their signs."""
+        sites = (self.site, *(() if self.relative is None else (self.relative,)), *(self.following or ()))
+        return tuple((site, 1.0 - 2.0 * (place % 2)) for place, site in enumerate(sites))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,8 @@ class PoseProblem:
     """Kinematic chains to the sites of all objectives."""
     bending: Bools
     """(D,) which angles are free flexions of middle and last joints."""
+    separation: Separation | None = None
+    """How deep flesh may be in flesh; None if it does not matter."""
 
     @classmethod
     def of(
@@ -132,6 +148,7 @@ class PoseProblem:
         *,
         coupled: bool = True,
         preferences: Preferences = Preferences(),
+        separation: Separation | None = None,
     ) -> "PoseProblem":
         """Set up the problem of a hand.
 
@@ -141,6 +158,7 @@ class PoseProblem:
             objectives: what to reach.
             coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
             preferences: which of the poses that reach it are preferred.
+            separation: how deep flesh may be in flesh.
         """
         hand = start.hand
         scale = middle_finger_length(hand) / REFERENCE_LENGTH
@@ -174,6 +192,7 @@ class PoseProblem:
             tuple(objectives),
             *_site_chains(hand, objectives),
             _bending(hand, free),
+            separation,
         )
 
     @property
@@ -189,7 +208,9 @@ class PoseProblem:
     def select(self, rows: Ints) -> "PoseProblem":
         """Return some of the frames."""
         start = Pose(self.hand, self.start.root[rows], self.start.angles[rows])
-        return replace(self, start=start, objectives=tuple(each.select(rows) for each in self.objectives))
+        objectives = tuple(each.select(rows) for each in self.objectives)
+        separation = None if self.separation is None else self.separation.select(rows)
+        return replace(self, start=start, objectives=objectives, separation=separation)
 
     def with_fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with another start, whose wrist stays fixed."""
@@ -210,18 +231,14 @@ class PoseProblem:
 
 def sites_of(objectives: Sequence[Objective]) -> tuple[int, ...]:
     """Return the sites of objectives without duplicates."""
-    named = (site for each in objectives for site in (each.site, each.relative) if site is not None)
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(site for each in objectives for site, _ in each.ends))
 
 
 def _site_chains(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
     """Return each objective's sites in the chains, and the chains."""
     sites = sites_of(objectives)
-    rows = []
-    for each in objectives:
-        pair = (each.site, 1.0), (each.relative, -1.0)
-        rows.append(tuple((sites.index(site), sign) for site, sign in pair if site is not None))
-    return tuple(rows), site_chains(hand, sites)
+    rows = tuple(tuple((sites.index(site), sign) for site, sign in each.ends) for each in objectives)
+    return rows, site_chains(hand, sites)
 
 
 def _bending(hand: HandModel, free: Ints) -> Bools:

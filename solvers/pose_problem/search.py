@@ -13,6 +13,7 @@ from ...hand.jacobians import ROOT_DOFS, integrate, rotation_errors
 from ...hand.kinematics import Pose, SiteMotion
 from ..qp import quadratic_program as qp
 from .problem import PoseProblem, Rows
+from .separation import Separation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -90,10 +91,14 @@ class Residuals:
     """(N, W, 3) m, of the objectives."""
     weights: Floats
     """(N, W)"""
+    shares: Floats
+    """(N, W) how far the sites that follow have taken over."""
     root: Floats
     """(N, 4, 4) T_world_wrist of the start."""
     angles: Floats
     """(N, D) rad, of the start."""
+    separation: Separation | None
+    """Of these frames."""
 
     @classmethod
     def of(cls, problem: PoseProblem) -> "Residuals":
@@ -102,14 +107,19 @@ class Residuals:
         positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
         for row, objective in enumerate(objectives):
             positions[:, row], weights[:, row] = objective.position, objective.weight
+        shares = np.stack([np.zeros(count) if of.share is None else of.share for of in objectives] or [[]] * count, -1)
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
-        return cls(problem, positions, weights, problem.start.root, problem.start.angles)
+        return cls(problem, positions, weights, shares, problem.start.root, problem.start.angles, problem.separation)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
-        return replace(self, positions=positions, weights=weights, root=root, angles=angles)
+        apart = None if self.separation is None else self.separation.select(rows)
+        shares = self.shares[rows]
+        return replace(
+            self, positions=positions, weights=weights, shares=shares, root=root, angles=angles, separation=apart
+        )
 
     def at(self, root: Floats, angles: Floats) -> Iterate:
         """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
@@ -143,6 +153,12 @@ class Residuals:
             cost += (value * value).sum(-1)
             gradient += ((slope * value)[:, None] @ rows)[:, 0]
             gauss_newton += rows.T @ (stiffness[..., None] * rows)
+        if self.separation is not None:
+            excess, by_angle = self.separation.excess(problem.hand, angles)
+            by_free = np.concatenate([np.zeros((*excess.shape, ROOT_DOFS)), by_angle], axis=-1)[..., free]
+            cost += (excess * excess).sum(-1)
+            gradient += (excess[:, None] @ by_free)[:, 0]
+            gauss_newton += by_free.swapaxes(-1, -2) @ by_free
         return Iterate(root, angles, cost / 2, gradient, gauss_newton, curvature)
 
     def _objectives(self, root: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
@@ -157,15 +173,16 @@ class Residuals:
         errors = np.empty((count, len(problem.rows), 3))
         slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(problem.rows):
-            weight, position = self.weights[:, row, None], self.positions[:, row]
-            whole = error = weight * _error(sites, root, ends, position)
+            weight, position, share = self.weights[:, row, None], self.positions[:, row], self.shares[:, row, None]
+            whole = error = weight * _error(sites, root, ends, position, share)
             along = problem.objectives[row].along
             if along is not None:
                 error = whole - (whole @ along)[:, None] * along
             errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
-            for site, sign in ends:
-                dofs, signed = chains.dofs[site], (sign * weight)[..., None]
+            for place, (site, sign) in enumerate(ends):
+                portion = weight if len(ends) < 4 else weight * (1.0 - share if place < 2 else share)
+                dofs, signed = chains.dofs[site], (sign * portion)[..., None]
                 slopes[:, row, dofs] += signed * site_jacobians[:, site]
                 # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
                 product = rot.cross(local_error[:, None], sites.axes[:, site]) @ sites.slopes[:, site].swapaxes(-1, -2)
@@ -181,13 +198,20 @@ class Residuals:
         return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
 
 
-def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats) -> Floats:
-    """Return an objective's error (N, 3) m in world axes: actual minus desired position."""
+def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats, share: Floats) -> Floats:
+    """Return an objective's error (N, 3) m in world axes: actual minus desired position.
+
+    share (N, 1): how far the sites that follow, if any, have taken over.
+    """
     rotation, positions = root[:, :3, :3], sites.positions
     if len(ends) == 1:
         error: Floats = (rotation @ positions[:, ends[0][0], :, None])[..., 0] + root[:, :3, 3] - position
         return error
-    difference = positions[:, ends[0][0]] - positions[:, ends[1][0]] - position
+    difference = positions[:, ends[0][0]] - positions[:, ends[1][0]]
+    if len(ends) == 4:
+        following = positions[:, ends[2][0]] - positions[:, ends[3][0]]
+        difference = difference + share * (following - difference)
+    difference = difference - position
     return np.asarray((rotation @ difference[..., None])[..., 0])
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from knuckle.capture import Markers
 from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
+from knuckle.hand.flesh import Flesh
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
@@ -75,7 +76,7 @@ def take(
         predicted, measured = np.zeros((frames, len(JOINTS)), bool), np.ones((frames, len(JOINTS)), bool)
         hands.append(SolvedHand(side, hand, measures, targets, targets, pose, predicted, measured))
         calm = np.zeros(measured.shape)
-        frames_of = SolvedFrames(targets, pose, pose, measured, predicted, ~measured, calm)
+        frames_of = SolvedFrames(targets, pose, pose, measured, predicted, ~measured, calm, Flesh.of(hand))
         evidence.append(measure_hand(frames_of))
         positions.append(places)
         names += [f"{side} {joint}" for joint in JOINTS]

@@ -13,8 +13,8 @@ from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.posing.dragging import begin
 from knuckle.rig.posing.following import HandArm, hand_arm_of
 from knuckle.rig.posing.rig_hand import HandState
-from knuckle.rig.posing.rig_skin import skins
 from knuckle.rig.posing.surface_contact import SurfaceHit, padded
+from knuckle.rig.skin_bones import skins
 from knuckle.tests.blender import things
 from knuckle.tests.blender.test_posing_follow import opened
 from knuckle.tests.blender.test_posing_grasp import own, rigify_with_a_skin

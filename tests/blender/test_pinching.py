@@ -16,7 +16,7 @@ from knuckle.rig.posing.dragging import begin
 from knuckle.rig.posing.pinching import pinching
 from knuckle.rig.posing.posable_cache import posable_hand_arm
 from knuckle.rig.posing.rig_hand import HandState, RigHand
-from knuckle.rig.posing.rig_skin import skins
+from knuckle.rig.skin_bones import skins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_drag_files import HANDS
 from knuckle.tests.blender.things import evaluated, heights

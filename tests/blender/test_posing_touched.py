@@ -10,7 +10,7 @@ import pytest
 from knuckle.operators import mouse_picking, pins
 from knuckle.operators.pin_properties import pin_of, pins_on
 from knuckle.operators.session import PickedTip
-from knuckle.rig.posing.rig_skin import skins
+from knuckle.rig.skin_bones import skins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, armature, box, place
 

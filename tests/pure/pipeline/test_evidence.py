@@ -12,6 +12,7 @@ from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.errors import RecipeError
 from knuckle.hand import kinematics, proportions
+from knuckle.hand.flesh import Flesh
 from knuckle.hand.joints import DIGITS, JOINT_INDEX, JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.targets import Targets
@@ -37,7 +38,7 @@ def curling(frames: int = 200) -> SolvedFrames:
     times, all_of = np.arange(frames) / RATE, (frames, len(JOINTS))
     targets = Targets(times, np.arange(len(JOINTS)), places, np.ones(all_of))
     none = np.zeros(all_of, bool)
-    return SolvedFrames(targets, pose, pose, ~none, none, none, np.zeros(all_of))
+    return SolvedFrames(targets, pose, pose, ~none, none, none, np.zeros(all_of), Flesh.of(hand))
 
 
 def moved(solved: SolvedFrames, joint: str, rows: slice, by: tuple[float, float, float]) -> SolvedFrames:

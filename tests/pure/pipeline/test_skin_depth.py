@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from knuckle.hand import kinematics, poses, proportions
+from knuckle.hand.flesh import Flesh
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.mesh.surface import surface
 from knuckle.hand.model import HandModel
 from knuckle.pipeline.evidence.evidence import PARTS
-from knuckle.pipeline.evidence.skin_depth import _nearest, depths
+from knuckle.pipeline.evidence.skin_depth import depths
 from knuckle.posing.grasping.skin_samples import skin_points
 
 THUMB, INDEX, MIDDLE, PALM = (PARTS.index(part) for part in ("thumb", "index-finger", "middle-finger", "palm"))
@@ -22,20 +23,7 @@ def built(side: Side = "right", size: float = 0.185) -> HandModel:
 
 def depth_of(hand: HandModel, angles: np.ndarray) -> np.ndarray:
     joints = kinematics.joint_frames(hand, Pose.at_origin(hand, angles))[..., :3, 3]
-    return depths(hand, joints)
-
-
-def test_the_nearest_points_of_segments_are_those_of_a_fine_grid() -> None:
-    rng = np.random.default_rng(3)
-    ends = rng.uniform(-1, 1, (4, 60, 3)).astype(np.float32)
-    ends[3, :10] = ends[2, :10] + 2 * (ends[1, :10] - ends[0, :10])  # parallel
-    ends[1, 10:20] = ends[0, 10:20]  # points
-    _, _, distance = _nearest(*ends)
-    share = np.linspace(0, 1, 201)[:, None, None]
-    first, second = (ends[k] + share * (ends[k + 1] - ends[k]) for k in (0, 2))
-    for row in range(60):
-        apart = np.linalg.norm(first[:, None, row] - second[None, :, row], axis=-1).min()
-        assert distance[row] == pytest.approx(apart, abs=0.02), row
+    return depths(Flesh.of(hand), joints)
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -1,0 +1,207 @@
+"""The flesh of a hand's digits and palm: tapered capsules on its bones, and how deep these are in each other.
+
+A digit's phalanges have half its thickness as radii, which grow or shrink from joint to joint; the palm is the flesh
+below its four metacarpals. What overlaps with straight fingers too, as the webs between them do, is no depth.
+Sphere-meshes, such capsules, are what hands are tracked with by Tkach et al. (2016), who keep fingers apart by them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .calibration.joint_radii import radii_of_size
+from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from .kinematics import Pose, joint_frames
+from .model import HandModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Reals = TypeVar("Reals", NDArray[np.float32], NDArray[np.float64])
+"""Points at either precision: a whole take is searched in single precision, a pose is solved in double."""
+
+PALM = len(DIGITS)
+"""The part that follows the digits."""
+TIP_SHARE = 0.8
+"""Radius at a fingertip relative to that at the last joint."""
+PALM_SHARE = 1.2
+"""Flesh of the palm below its metacarpals, relative to the finger's radius at its knuckle."""
+
+NEAR_JOINT = 0.3
+"""Share of a bone within which skin is near a joint."""
+TIP_PLACE = 0.6
+"""Where on its last bone the thickness of a tip is measured: beyond, it is rounded."""
+FLAT_SHARE = 0.2
+"""Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
+FEWEST_POINTS = 6
+"""Points of skin by which a joint's thickness is known."""
+
+_BONES = [[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS]
+STARTS: Ints = np.array([*(bones[k] for bones in _BONES for k in range(3)), *(bones[0] - 1 for bones in _BONES[1:])])
+ENDS: Ints = np.array([*(bones[k + 1] for bones in _BONES for k in range(3)), *(bones[0] for bones in _BONES[1:])])
+"""(19,) joints at which capsules begin, whose frames carry them, and end: three of each digit, four of the palm."""
+PARTS_OF_CAPSULES: Ints = np.array([*np.repeat(np.arange(len(DIGITS)), 3), *[PALM] * 4])
+"""(19,) the digit of each capsule, or PALM."""
+LINKS_OF_CAPSULES: Ints = np.array([*np.tile([0, 1, 2], len(DIGITS)), *[0] * 4])
+"""(19,) its place in the digit, from the palm outwards."""
+_TIPS = np.flatnonzero(LINKS_OF_CAPSULES == 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flesh:
+    """The flesh of a hand: 19 capsules, and the K pairs of them that may touch."""
+
+    radii: Floats
+    """(19, 2) m, at each one's begin and end."""
+    pairs: Ints
+    """(2, K)"""
+    overlaps: Floats
+    """(K,) m, how deep the pairs are in each other with straight fingers, at least 0."""
+
+    @classmethod
+    def of(cls, hand: HandModel, radii: Floats | None = None, digits: Collection[str] = DIGITS) -> "Flesh":
+        """Return the flesh on a hand's bones.
+
+        radii: (5, 4) m, half the thickness of its digits at their joints and tips; the usual by default, and where NaN.
+        digits: those that it has.
+        """
+        straight = Pose.at_origin(hand, np.zeros((1, hand.dofs)))
+        # In single precision, as a take's: straight fingers then touch nothing, to the bit.
+        places = joint_frames(hand, straight)[..., :3, 3].astype(np.float32)
+        along = usual_radii(float(np.linalg.norm(places[0, JOINT_INDEX["middle-finger-tip"]])))
+        if radii is not None:
+            along = np.where(np.isnan(radii), along, radii)
+        phalanges = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(-1, 2)
+        palm = np.repeat(PALM_SHARE * along[1:, :1], 2, axis=1)
+        there = [index for index, part in enumerate(PARTS_OF_CAPSULES) if part == PALM or DIGITS[part] in digits]
+        found = [(a, b) for a in there for b in there if a < b and _may_touch(a, b)]
+        pairs = np.array(found, int).reshape(-1, 2).T
+        flesh = cls(np.concatenate([phalanges, palm]), pairs, np.zeros(pairs.shape[1]))
+        straightened = touches(flesh, places, np.zeros(pairs.shape[1], int), np.arange(pairs.shape[1]))
+        return cls(flesh.radii, pairs, np.maximum(straightened.depths, 0.0))
+
+    @property
+    def parts(self) -> Ints:
+        """(2, K) the parts of the pairs: a digit, or PALM."""
+        return PARTS_OF_CAPSULES[self.pairs]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Touches:
+    """N pairs of capsules in some frames: where they are nearest to each other."""
+
+    depths: Floats
+    """(N,) m, how deep they are in each other beyond what straight fingers are; negative where they are apart."""
+    points: Floats
+    """(2, N, 3) m, where the two axes are nearest to each other."""
+    shares: Floats
+    """(2, N) where that is on each axis, from 0 at its begin to 1 at its end."""
+
+
+def usual_radii(size: float) -> Floats:
+    """Return half the usual thickness (5, 4) m of the digits at their joints and tips, by the hand's length in m."""
+    joints = radii_of_size(size)
+    return np.concatenate([joints, TIP_SHARE * joints[:, 2:]], axis=1)
+
+
+def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
+    """Return half the thickness (5, 4) m of a hand's digits at their joints and tips, NaN where few points are near.
+
+    Args:
+        joints: (J, 3) m, the joints of the hand at rest, NaN for those that it lacks.
+        points: (V, 3) m, its skin at rest.
+        joint_of: (V,) the joint that moves each point most.
+    """
+    radii = np.full((len(DIGITS), 4), np.nan)
+    for digit, bones in enumerate(_BONES):
+        away, along = (np.full((3, len(points)), np.nan) for _ in range(2))
+        for link in range(3):
+            own = np.flatnonzero(joint_of == bones[link])
+            bone = joints[bones[link + 1]] - joints[bones[link]]
+            length = float(np.linalg.norm(bone))
+            if length > 0.0:
+                offsets = points[own] - joints[bones[link]]
+                along[link, own] = offsets @ bone / length**2
+                away[link, own] = np.linalg.norm(offsets - along[link, own, None] * bone, axis=1)
+        for joint in range(4):
+            near = np.zeros_like(along, bool)
+            if joint < 3:
+                near[joint] = np.abs(along[joint]) < NEAR_JOINT
+            if joint > 0:
+                near[joint - 1] |= np.abs(along[joint - 1] - (TIP_PLACE if joint == 3 else 1.0)) < NEAR_JOINT
+            if near.sum() >= FEWEST_POINTS:
+                radii[digit, joint] = np.quantile(away[near], FLAT_SHARE)
+    # The thumb's first joint is inside the ball of the thumb.
+    radii[0, 0] = np.nan
+    return radii
+
+
+def _may_touch(a: int, b: int) -> bool:
+    """Whether two capsules are of different parts, and not of one flesh.
+
+    The base of a digit and the palm are, and so is the thumb's proximal phalanx with it: its base is in the ball of
+    the thumb, which goes along, so that it would be 3 to 8 mm in the palm where the skin touches nothing.
+    """
+    joined = 1 if PARTS_OF_CAPSULES[a] == 0 else 0
+    to_palm = PARTS_OF_CAPSULES[b] == PALM and LINKS_OF_CAPSULES[a] <= joined
+    return bool(PARTS_OF_CAPSULES[a] != PARTS_OF_CAPSULES[b] and not to_palm)
+
+
+def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
+    """Return where the capsules' axes begin and end (F, 19, 3) m, of joints (F, J, 3) m.
+
+    The skin ends at the tip's joint: the last capsule of a digit ends a radius before.
+    """
+    first, last = joints[:, STARTS], joints[:, ENDS]
+    along = last[:, _TIPS] - first[:, _TIPS]
+    length = np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-6)
+    last[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
+    return first, last
+
+
+def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
+    """Return frame and pair (N,) of capsules whose bounding spheres touch; joints (F, J, 3) m."""
+    first, last = axes(flesh, joints)
+    a, b = flesh.pairs
+    reach = np.linalg.norm(last - first, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
+    middle = (first + last) / 2
+    apart = middle[:, a] - middle[:, b]
+    near = np.einsum("fki,fki->fk", apart, apart) < (reach[:, a] + reach[:, b]) ** 2
+    return np.nonzero(near)
+
+
+def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints) -> Touches:
+    """Return where pairs (N,) of capsules are nearest to each other in frames (N,) of joints (F, J, 3) m.
+
+    Depth is the sum of the radii where the axes are nearest, less their distance.
+    """
+    first, last = axes(flesh, joints)
+    one, other = ((frame, ends[pair]) for ends in flesh.pairs)
+    ends = first[one], last[one], first[other], last[other]
+    s, t = nearest_on_segments(*ends)
+    points = np.stack([ends[0] + s[:, None] * (ends[1] - ends[0]), ends[2] + t[:, None] * (ends[3] - ends[2])])
+    radius = _between(flesh.radii[one[1]], s) + _between(flesh.radii[other[1]], t)
+    depth = radius - flesh.overlaps[pair] - np.linalg.norm(points[0] - points[1], axis=1)
+    return Touches(depth, points, np.stack([s, t]))
+
+
+def _between(ends: Floats, share: NDArray[np.floating]) -> Floats:
+    found: Floats = ends[:, 0] + share * (ends[:, 1] - ends[:, 0])
+    return found
+
+
+def nearest_on_segments(p: Reals, q: Reals, r: Reals, s: Reals) -> tuple[Reals, Reals]:
+    """Return where segments p to q and r to s (N, 3) are nearest to each other (N,), as shares of each.
+
+    Ericson, Real-Time Collision Detection (2005), 5.1.9.
+    """
+    u, v, w = q - p, s - r, p - r
+    uu, vv, uv, uw, vw = (np.einsum("ni,ni->n", x, y) for x, y in ((u, u), (v, v), (u, v), (u, w), (v, w)))
+    uu, vv = np.maximum(uu, 1e-12), np.maximum(vv, 1e-12)
+    denominator = uu * vv - uv * uv
+    on_first = np.clip((uv * vw - uw * vv) / np.maximum(denominator, 1e-6 * uu * vv), 0.0, 1.0)
+    on_second = np.clip((uv * on_first + vw) / vv, 0.0, 1.0)
+    on_first = np.clip((uv * on_second - uw) / uu, 0.0, 1.0)
+    return on_first, on_second

@@ -1,0 +1,29 @@
+"""What a recipe asks of the flesh of a hand, done to the hand that is keyed."""
+
+from dataclasses import replace
+
+from ...hand.flesh import Flesh
+from ...hand.generators import Steps
+from ...hand.joints import DIGITS
+from ...solvers.pose_problem import angles_of
+from ..recipe import Recipe
+from ..take import SolvedHand
+from .contact_report import contact_report
+from .find_contacts import find_contacts
+from .held_contacts import hold_contacts
+from .settling import settle
+
+
+def touch(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
+    """Return a hand with the performer's contacts found, and held, and its digits kept apart, as the recipe says.
+
+    Digits that it does not key stay.
+    """
+    times, keyed, flesh = solved.targets.times, solved.keyed, solved.flesh
+    free = angles_of(keyed.hand, recipe.digits or DIGITS)
+    contacts = find_contacts(solved.pose, times, Flesh.of(solved.pose.hand))
+    held = hold_contacts(keyed, times, flesh, free, contacts) if recipe.hold_contacts and contacts else None
+    if held is not None or recipe.keep_apart:
+        keyed = yield from settle(keyed, times, flesh, free, held, everywhere=recipe.keep_apart)
+        solved = solved.with_keyed(keyed)
+    return replace(solved, contacts=tuple(contact_report(contacts, held, keyed)))

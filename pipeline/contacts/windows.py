@@ -1,0 +1,38 @@
+"""Values spread and smoothed over the time around them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def window_frames(times: Floats, seconds: float) -> int:
+    """Return how many frames of times (F,) s are within so many seconds, at least one if there are several."""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else seconds
+    return min(int(np.ceil(seconds / max(step, 1e-6))), len(times))
+
+
+def spread(values: Floats, radius: int) -> Floats:
+    """Return values (F, K) of at least 0 spread over time: the greatest within `radius` frames, smoothed over as many.
+
+    Nowhere less than the value itself.
+    """
+    result, columns = np.zeros_like(values), np.flatnonzero(values.any(axis=0))
+    if len(columns):
+        padded = np.pad(values[:, columns], ((radius, radius), (0, 0)))
+        greatest = padded[: len(values)].copy()
+        for shift in range(1, 2 * radius + 1):
+            np.maximum(greatest, padded[shift : shift + len(values)], out=greatest)
+        result[:, columns] = smoothed(greatest, radius)
+    return result
+
+
+def smoothed(values: Floats, radius: int) -> Floats:
+    """Return the means of values (F, K) over `radius` frames to each side, weighted by a Hann window."""
+    if not len(values):
+        return values
+    weights = np.hanning(2 * radius + 3)[1:-1]
+    padded, result = np.pad(values, ((radius, radius), (0, 0)), mode="edge"), np.zeros_like(values)
+    for shift, weight in enumerate(weights / weights.sum()):
+        result += weight * padded[shift : shift + len(values)]
+    return result

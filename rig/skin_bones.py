@@ -1,0 +1,98 @@
+"""The meshes that an armature deforms, and what moves their vertices: joints of a hand, and how thick that makes it."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.flesh import radii_of_skin
+from ..hand.joints import JOINT_INDEX, PARENTS
+from .armature_hands import FoundHand
+from .binding import joint_points
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+BEHIND = 0.1
+"""Hand lengths behind the wrist, beyond which a bone is the arm's."""
+
+
+def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
+    """Return half the thickness (5, 4) m of a hand's digits at their joints and tips, in its size in the world.
+
+    Of the meshes as they are modelled, which is at rest. NaN where they have no skin; None if they have none at all.
+    """
+    bones, points, joints = joints_of_bones(armature, found), [], []
+    for mesh in skins(armature):
+        moves = {group.index: bones[group.name] for group in mesh.vertex_groups if group.name in bones}
+        to_armature = np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world)
+        for vertex in mesh.data.vertices if moves else ():
+            greatest = max(vertex.groups, key=lambda group: group.weight, default=None)
+            if greatest is not None and greatest.group in moves:
+                points.append(to_armature[:3, :3] @ np.array(vertex.co) + to_armature[:3, 3])
+                joints.append(moves[greatest.group])
+    if not points:
+        return None
+    size = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1 / 3)
+    return size * radii_of_skin(joint_points(armature, found.bones), np.array(points), np.array(joints))
+
+
+def skins(armature: "Object") -> "list[Object]":
+    """Return the visible meshes that an armature deforms."""
+    return [
+        obj
+        for obj in bpy.context.view_layer.objects
+        if obj.type == "MESH" and not obj.hide_get() and not obj.hide_viewport and is_skin(obj, armature)
+    ]
+
+
+def is_skin(obj: "Object", armature: "Object") -> bool:
+    """Whether an armature deforms an object in the viewport."""
+    return any(
+        modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
+        for modifier in obj.modifiers
+    )
+
+
+def joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
+    """Return bone -> the joint that it moves with.
+
+    That is its own joint, or the one along whose bone it lies, as the deforming bones of a rig with controls do.
+    """
+    own = {name: JOINT_INDEX[joint] for joint, name in found.bones.items()}
+    points = joint_points(armature, found.bones)
+    wrist, knuckle = points[0], np.nanmean(points[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
+    if not (np.isfinite(wrist).all() and np.isfinite(knuckle).all()):
+        return own
+    ahead, size = rot.unit_vector(knuckle - wrist), 2.0 * float(np.linalg.norm(knuckle - wrist))
+    located = np.all(np.isfinite(points), axis=1)
+    segments = []
+    for joint in np.flatnonzero(located)[1:].tolist():
+        # Without metacarpals the palm reaches from the wrist to the knuckles.
+        parent = PARENTS[joint]
+        while not located[parent]:
+            parent = PARENTS[parent]
+        segments.append((parent, points[parent], points[joint]))
+    result = dict(own)
+    if found.carrier is not None:
+        result[found.carrier] = 0
+    for bone in armature.data.bones:
+        if bone.name in result or not bone.use_deform:
+            continue
+        middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
+        if (middle - wrist) @ ahead < -BEHIND * size * 0.5:
+            continue
+        away, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
+        if away < 0.12 * size:
+            result[bone.name] = joint
+    return result
+
+
+def _beside(point: Floats, start: Floats, end: Floats) -> float:
+    along = end - start
+    part = np.clip((point - start) @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
+    return float(np.linalg.norm(point - start - part * along))

@@ -1,0 +1,72 @@
+"""Digits kept apart: how deep capsules of flesh may be in each other, as squares of what exceeds that.
+
+With p and q the points in which the axes of a pair are nearest, r their radii, and n = (p - q) / |p - q|, the pair is
+d = r - |p - q| deep. The derivative of d is -n · (∂p - ∂q), the points held on their bones: they are the nearest ones,
+so that their own motion along the axes changes |p - q| to second order only.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.flesh import STARTS, Flesh, touches
+from ...hand.jacobians import PosedJoints, hand_topology, pose_joints
+from ...hand.model import HandModel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_PAIRS = 12
+"""Pairs of a frame that count in a step, those that exceed their depth most."""
+LEAST_DISTANCE = 1e-5
+"""m between axes, below which a pair has no direction in which it comes apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Separation:
+    """How deep the K pairs of a hand's capsules may be in each other in F frames."""
+
+    flesh: Flesh
+    allowed: Floats
+    """(F, K) m; inf for a pair that does not matter."""
+
+    def select(self, rows: Ints) -> "Separation":
+        """Return some of the frames."""
+        return replace(self, allowed=self.allowed[rows])
+
+    def excess(self, hand: HandModel, angles: Floats) -> tuple[Floats, Floats]:
+        """Return by how much pairs exceed their depth (F, M) m, and the derivatives by the angles (F, M, D) m/rad.
+
+        Of each frame the M pairs that exceed it most, at angles (F, D) rad.
+        """
+        wrist = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
+        posed = pose_joints(hand, wrist, angles)
+        frame, pair = np.nonzero(np.isfinite(self.allowed))
+        found = touches(self.flesh, posed.positions, frame, pair)
+        beyond = np.full(self.allowed.shape, -np.inf)
+        beyond[frame, pair] = found.depths - self.allowed[frame, pair]
+        number = np.zeros(self.allowed.shape, int)
+        number[frame, pair] = np.arange(len(frame))
+        worst = np.argsort(-beyond, axis=1, kind="stable")[:, :MOST_PAIRS]
+        excess = np.maximum(np.take_along_axis(beyond, worst, axis=1), 0.0)
+        at = np.flatnonzero(excess.ravel() > 0.0)
+        slopes = np.zeros((excess.size, hand.dofs))
+        rows = np.take_along_axis(number, worst, axis=1).ravel()[at]
+        slopes[at] = _slopes(posed, self.flesh.pairs[:, worst.ravel()[at]], found.points[:, rows], frame[rows])
+        return excess, slopes.reshape(*excess.shape, hand.dofs)
+
+
+def _slopes(posed: PosedJoints, capsules: Ints, points: Floats, frame: Ints) -> Floats:
+    """Return the derivatives (N, D) m/rad of the depths of pairs of capsules (2, N), nearest in points (2, N, 3) m."""
+    apart = points[0] - points[1]
+    length = np.linalg.norm(apart, axis=1, keepdims=True)
+    normal = np.where(length > LEAST_DISTANCE, apart / np.maximum(length, LEAST_DISTANCE), 0.0)
+    topology = hand_topology(posed.hand)
+    moved = topology.affected_by[STARTS[capsules]]
+    total = np.zeros((len(frame), posed.hand.dofs))
+    for sign, point, own in zip((-1.0, 1.0), points, moved, strict=True):
+        arms = point[:, None] - posed.positions[frame][:, topology.dof_joints]
+        velocity = np.einsum("ndi,ndi->nd", np.cross(arms, normal[:, None]), posed.axes[frame])
+        total += sign * np.where(own, velocity, 0.0)
+    return total

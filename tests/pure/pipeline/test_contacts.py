@@ -1,0 +1,184 @@
+"""Contacts of a performer: found in made motion, and held by hands of the same and of other proportions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from knuckle.hand import kinematics, mirror, poses, proportions
+from knuckle.hand.flesh import PALM, Flesh
+from knuckle.hand.generators import run_to_end
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import HandModel
+from knuckle.pipeline.contacts.contact_report import contact_report
+from knuckle.pipeline.contacts.find_contacts import Contact, find_contacts
+from knuckle.pipeline.contacts.held_contacts import BLEND_SECONDS, hold_contacts
+from knuckle.pipeline.contacts.settling import settle
+from knuckle.pipeline.evidence.skin_depth import depths
+from knuckle.solvers.pose_problem import angles_of
+from knuckle.solvers.solver import limit_excess
+
+RATE = 100.0
+FRAMES = 200
+HELD = slice(70, 131)
+"""Rows in which the performer's pinch is closed."""
+
+
+def performed(side: Side = "right", name: str = "ok") -> Pose:
+    """A performer who closes a named pose, holds it with a tremble of half a degree, and opens it again."""
+    hand = proportions.build(proportions.adult(side))
+    share = np.interp(np.arange(FRAMES), [30, HELD.start, HELD.stop - 1, 170], [0, 1, 1, 0])[:, None]
+    share = share * share * (3 - 2 * share)
+    tremble = np.deg2rad(0.5) * np.sin(np.arange(FRAMES)[:, None] / 7 + np.arange(hand.dofs))
+    angles = (1 - share) * hand.neutral + share * (poses.angles(hand, name) + tremble)
+    return Pose.at_origin(hand, np.clip(angles, *hand.limits.T))
+
+
+def times_of(pose: Pose) -> np.ndarray:
+    return np.arange(len(pose)) / RATE
+
+
+def found(pose: Pose) -> tuple[Contact, ...]:
+    return find_contacts(pose, times_of(pose), Flesh.of(pose.hand))
+
+
+def other_hand(hand: HandModel, size: float, **factors: float) -> HandModel:
+    """A hand of another size, with digits longer or shorter by factors."""
+    rest = np.array(hand.rest)
+    rest[:, :3, 3] *= size
+    for digit, factor in factors.items():
+        for joint in CHAIN_JOINTS[digit.replace("_", "-")][1:]:
+            rest[JOINT_INDEX[joint], :3, 3] *= factor
+    return replace(hand, rest=rest)
+
+
+def held(performer: Pose, hand: HandModel) -> tuple[Pose, Pose, list[dict[str, float]]]:
+    """The same angles on a hand, how it holds the contacts, and the report of them."""
+    before, flesh = Pose.at_origin(hand, performer.angles), Flesh.of(hand)
+    free, contacts = angles_of(hand, DIGITS), found(performer)
+    holding = hold_contacts(before, times_of(before), flesh, free, contacts)
+    after = run_to_end(settle(before, times_of(before), flesh, free, holding, everywhere=False))
+    return before, after, contact_report(contacts, holding, after)
+
+
+def deepest(pose: Pose) -> np.ndarray:
+    joints = kinematics.joint_frames(pose.hand, pose)[..., :3, 3]
+    return depths(Flesh.of(pose.hand), joints).max(axis=1)
+
+
+def tips(pose: Pose) -> np.ndarray:
+    at = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
+    return 1000 * kinematics.joint_frames(pose.hand, pose)[..., :3, 3][:, at]
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_pinch_is_found_where_it_is_closed(side: Side) -> None:
+    contacts = [each for each in found(performed(side)) if set(each.parts) == {0, 1}]
+    assert len(contacts) == 1
+    (contact,) = contacts
+    # The tips are within 4 mm a few frames before and after.
+    assert HELD.start - 12 <= contact.first <= HELD.start + 5
+    assert HELD.stop - 6 <= contact.last <= HELD.stop + 12
+    assert abs(contact.gap) < 0.003
+
+
+def test_a_fist_touches_the_palm_and_an_open_hand_nothing() -> None:
+    fist = found(performed(name="fist"))
+    assert {part for each in fist for part in each.parts if PALM in each.parts} >= {2, 3, PALM}
+    assert not found(performed(name="open"))
+    assert not found(performed(name="spread"))
+
+
+def test_contacts_of_a_mirrored_take_are_the_same() -> None:
+    pose = performed()
+    other = mirror.pose(pose, mirror.model(pose.hand))
+    assert [(each.parts, each.first, each.last) for each in found(pose)] == [
+        (each.parts, each.first, each.last) for each in found(other)
+    ]
+
+
+def test_a_touch_in_passing_is_no_contact() -> None:
+    pose = performed()
+    quick = Pose.at_origin(pose.hand, pose.angles[[*range(30, 71, 8), *range(131, 170, 8)]])
+    assert not [each for each in found(quick) if set(each.parts) == {0, 1}]
+
+
+@pytest.mark.parametrize(
+    "proportions_of",
+    [
+        {"size": 1.0},
+        {"size": 1.25},
+        {"size": 1.2, "thumb": 1.2, "index_finger": 1.1},
+        {"size": 0.85, "index_finger": 0.85},
+    ],
+    ids=str,
+)
+def test_a_pinch_closes_on_hands_of_other_proportions(proportions_of: dict[str, float]) -> None:
+    performer = performed()
+    _, after, report = held(performer, other_hand(performer.hand, **proportions_of))
+    (pinch,) = (one for one in report if {one["digit"], one["other"]} == {"thumb", "index-finger"})
+    assert pinch["off_mm"] < 1.0
+    assert pinch["slip_mm"] < 1.0
+    inside = slice(pinch["first"] - 1, pinch["last"])
+    assert np.quantile(deepest(after)[inside], 0.99) < 1.0 * proportions_of["size"]
+    assert limit_excess(after.hand, after.angles).max() <= 1e-9
+
+
+def test_frames_beyond_a_contact_and_its_blends_are_the_same_to_the_bit() -> None:
+    performer = performed()
+    before, after, report = held(performer, other_hand(performer.hand, 1.2, thumb=1.2))
+    blend = int(np.ceil(BLEND_SECONDS * RATE))
+    near = np.zeros(FRAMES, bool)
+    for one in report:
+        near[max(one["first"] - 1 - blend, 0) : one["last"] + blend] = True
+    assert near.any() and not near.all()
+    assert (after.angles[~near] == before.angles[~near]).all()
+
+
+def test_a_contact_begins_and_ends_without_a_leap() -> None:
+    performer = performed()
+    before, after, _ = held(performer, other_hand(performer.hand, 1.2, thumb=1.2))
+    moved = np.linalg.norm(tips(after) - tips(before), axis=-1).max()
+    leaps = [np.linalg.norm(np.diff(tips(one), 2, axis=0), axis=-1).max() for one in (before, after)]
+    # A way within a blend that begins and ends at rest (smoothstep): 6 times it over the square of its frames.
+    assert leaps[1] < leaps[0] + 1.5 * 6 * moved / (BLEND_SECONDS * RATE) ** 2
+
+
+def test_a_digit_that_is_not_keyed_is_met_where_it_is() -> None:
+    performer = performed()
+    hand = other_hand(performer.hand, 1.1)
+    before, flesh = Pose.at_origin(hand, performer.angles), Flesh.of(hand)
+    free, contacts = angles_of(hand, ("thumb",)), found(performer)
+    holding = hold_contacts(before, times_of(before), flesh, free, contacts)
+    after = run_to_end(settle(before, times_of(before), flesh, free, holding, everywhere=False))
+    others = np.setdiff1d(np.arange(hand.dofs), free - 6)
+    assert (after.angles[:, others] == before.angles[:, others]).all()
+
+
+def test_a_contact_with_a_digit_that_the_hand_lacks_is_left_out() -> None:
+    performer = performed()
+    flesh = Flesh.of(performer.hand, digits=("thumb", "middle-finger"))
+    contacts = [each for each in found(performer) if 1 in each.parts]
+    assert contacts
+    free = angles_of(performer.hand, DIGITS)
+    assert not hold_contacts(performer, times_of(performer), flesh, free, contacts).held
+
+
+def test_skin_that_slides_is_held_place_by_place() -> None:
+    """The thumb rubs along the index finger: between two places the hand goes from the one to the other."""
+    performer = performed()
+    angles = performer.angles.copy()
+    rub = np.interp(np.arange(FRAMES), [85, 115], [0.0, 1.0])
+    for joint, movement, degrees in (
+        ("index-finger-phalanx-intermediate", "flexion", 25.0),
+        ("index-finger-phalanx-proximal", "flexion", -14.0),
+    ):
+        angles[:, performer.hand.dof(joint, movement)] += np.deg2rad(degrees) * rub
+    rubbing = Pose.at_origin(performer.hand, np.clip(angles, *performer.hand.limits.T))
+    before, after, report = held(rubbing, other_hand(performer.hand, 1.15))
+    pinches = [one for one in report if {one["digit"], one["other"]} == {"thumb", "index-finger"}]
+    assert pinches
+    assert max(one["slip_mm"] for one in pinches) < 1.0
+    turns = [np.abs(np.diff(one.angles, axis=0)).max() for one in (before, after)]
+    assert turns[1] < turns[0] + np.deg2rad(6.0)
