@@ -1,0 +1,153 @@
+"""Takes that are to be solved, from folders, globs, captures and lists, and the recipe of each."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..capture.formats import SUFFIXES
+from ..capture.scene_files import SCENE_SUFFIXES
+from ..errors import KnuckleError, RecipeError
+from ..pipeline import recipe as recipes
+from .names import check_name, name_of
+from .take_lists import ListedTake, listed_takes
+
+TEXT_SUFFIX = ".txt"
+"""Of captures that are read if they are named, but not looked for in folders, where notes have it, too."""
+CAPTURE_SUFFIXES = frozenset({*SUFFIXES, *SCENE_SUFFIXES} - {TEXT_SUFFIX})
+MAX_TAKES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOrder:
+    """One take that is to be solved. A worker gets it as it is."""
+
+    name: str
+    """Also its folder in the output."""
+    capture: str
+    """An absolute path, as the workers see it."""
+    size: int
+    """Bytes of the capture, by which work is shared out."""
+    recipe: dict[str, Any] = field(default_factory=dict)
+    """A recipe as JSON; empty if there is a problem."""
+    performer: str = ""
+    """Name of the performer, who is measured once for all takes; empty if the take measures itself."""
+    performer_file: str = ""
+    """Path of the performer's measurements; empty if there is none."""
+    problem: str = ""
+    """Why the take cannot be solved, in one sentence."""
+
+
+def read_orders(sources: Iterable[str], recipe: Path | None, rig: str | None, out: Path) -> tuple[TakeOrder, ...]:
+    """Return the takes of folders, globs, captures and lists. Files below `out` are no captures.
+
+    Raises RecipeError for a source without captures, a recipe or list that cannot be understood, and for two takes of
+    one name.
+    """
+    reader = _RecipeReader(recipe, rig)
+    orders = []
+    for source in sources:
+        for listed in _takes_of(source, out):
+            orders.append(_order(listed, reader))
+            if len(orders) > MAX_TAKES:
+                raise RecipeError(f"{source}: more than {MAX_TAKES} takes, expected several runs")
+    _check_names(orders)
+    return tuple(orders)
+
+
+def _takes_of(source: str, out: Path) -> Iterator[ListedTake]:
+    path = Path(source)
+    if path.is_dir():
+        yield from _captures_in(path, path.rglob("*"), out, source)
+    elif path.is_file() or not any(char in source for char in "*?["):
+        listed = listed_takes(path)
+        yield from listed if listed is not None else (ListedTake(name_of(path, path.parent), path, str(path)),)
+    else:
+        fixed = path.parts[: next(n for n, part in enumerate(path.parts) if any(char in part for char in "*?["))]
+        root = Path(*fixed)
+        found = root.glob(str(path.relative_to(root)))
+        yield from _captures_in(root, found, out, source)
+
+
+def _captures_in(root: Path, paths: Iterable[Path], out: Path, source: str) -> Iterator[ListedTake]:
+    try:
+        captures = sorted(
+            path
+            for path in paths
+            if path.suffix.lower() in CAPTURE_SUFFIXES and path.is_file() and not path.is_relative_to(out)
+        )
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"{source}: cannot be searched ({error})") from error
+    if not captures:
+        raise RecipeError(
+            f"{source}: no captures there, expected files that end in {' '.join(sorted(CAPTURE_SUFFIXES))}"
+        )
+    for path in captures:
+        yield ListedTake(name_of(path, root), path, str(path))
+
+
+class _RecipeReader:
+    """Reads each recipe once, and fills in what differs from take to take."""
+
+    def __init__(self, base: Path | None, rig: str | None) -> None:
+        self._rig = rig
+        self._read: dict[Path, dict[str, Any]] = {}
+        self._base = self._decoded(base) if base is not None else {}
+
+    def recipe_of(self, listed: ListedTake) -> recipes.Recipe:
+        """Return the recipe of a take. Raises KnuckleError."""
+        data = self._base if listed.recipe is None else self._decoded(listed.recipe)
+        recipe = recipes.from_dict(data | {"capture": str(absolute(listed.capture))}, listed.where)
+        rig = listed.rig or self._rig or recipe.rig
+        return replace(recipe, rig=rig if rig == "default" else str(absolute(Path(rig))))
+
+    def _decoded(self, path: Path) -> dict[str, Any]:
+        if path not in self._read:
+            data = recipes.read_json(path)
+            # Of a recipe that was kept with a take, the capture is that take's.
+            recipes.from_dict(data | {"capture": ""} if isinstance(data, dict) else data, str(path))
+            self._read[path] = data
+        return self._read[path]
+
+
+def _order(listed: ListedTake, reader: _RecipeReader) -> TakeOrder:
+    capture = absolute(listed.capture)
+    try:
+        recipe = reader.recipe_of(listed)
+    except KnuckleError as problem:
+        return TakeOrder(listed.name, str(capture), 0, problem=str(problem))
+    performer = listed.performer or (recipe.subject if recipe.performer is None else "")
+    try:
+        check_name(performer or "-", f"{listed.where}, performer")
+        size = capture.stat().st_size
+    except KnuckleError as problem:
+        return TakeOrder(listed.name, str(capture), 0, problem=str(problem))
+    except OSError:
+        size = 0  # the worker tells why it cannot be read
+    measured = str(absolute(listed.performer_file)) if listed.performer_file is not None else ""
+    return TakeOrder(
+        listed.name,
+        str(capture),
+        size,
+        recipes.to_dict(recipe),
+        performer="" if measured else performer,
+        performer_file=measured,
+    )
+
+
+def absolute(path: Path) -> Path:
+    """Return a path as workers find it, wherever they were started; links are kept, for machines may differ in them."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+
+
+def _check_names(orders: Iterable[TakeOrder]) -> None:
+    """Raise RecipeError for two takes that would be written to one folder, also where case does not tell them apart."""
+    known: dict[str, TakeOrder] = {}
+    for order in orders:
+        other = known.setdefault(order.name.casefold(), order)
+        if other is not order:
+            raise RecipeError(
+                f"{other.capture} and {order.capture}: both would be written as '{order.name}', expected names that "
+                "differ (a glob such as '*.c3d', or a list with the column 'name')"
+            )
