@@ -1,9 +1,10 @@
-"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Only here dask is imported."""
+"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Here and in renewal.py alone dask is imported."""
 
 import logging
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ CONNECT_SECONDS = 10
 COUNT_SECONDS = 1.0
 """s between two questions how many workers there are."""
 DASHBOARD = "127.0.0.1:8787"
+ANY_LOCAL_PORT = "127.0.0.1:0"
+"""For dask's own pages, which its processes serve in any case: no other machine sees them."""
 ALLOWED_FAILURES = 2
 """Workers that may die with a task before it is given up, not counting the last."""
-LIFETIME, LIFETIME_STAGGER = "2 hours", "30 minutes"
-"""After which a local worker is renewed, whatever it holds: Blender's module never gives all its memory back."""
 LOCAL_SETTINGS = {
     "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
     # A worker beyond its memory is renewed. It neither pauses, for it would wait forever, nor writes to the disk.
@@ -31,8 +32,8 @@ LOCAL_SETTINGS = {
 }
 LOGGERS = ("distributed", "distributed.client", "bokeh", "tornado", "tornado.application")
 """Logs of dask, which are kept off the terminal: what matters of them is told in rows and sentences."""
-NAMED_PACKAGES = ("distributed", "dask")
-"""Packages of which scheduler, workers and command must have the same version."""
+NAMED_PACKAGES = ("distributed", "dask", "knuckle")
+"""Packages of which scheduler, workers and command must have the same version: a scheduler reads what it passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,10 @@ def local_cluster(choices: LocalChoices) -> Iterator[tuple[Workers, str]]:
                 threads_per_worker=1,
                 processes=True,
                 memory_limit=memory,
-                dashboard_address=DASHBOARD if choices.dashboard else None,
+                dashboard_address=DASHBOARD if choices.dashboard else ANY_LOCAL_PORT,
+                worker_dashboard_address=ANY_LOCAL_PORT,
                 silence_logs=logging.CRITICAL,
                 local_directory=scratch,
-                lifetime=LIFETIME,
-                lifetime_stagger=LIFETIME_STAGGER,
-                lifetime_restart=True,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise FarmError(f"no workers could be started on this machine ({error})") from error
@@ -85,7 +84,9 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
     Raises FarmError if there is none, or one of another version of dask.
     """
     dask, distributed = _dask()
-    with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}):
+    with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}), warnings.catch_warnings():
+        # Packages that differ are told below, those that matter.
+        warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
         try:
             client = distributed.Client(address, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError, TypeError, KeyError) as error:
@@ -94,7 +95,7 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
                 f"({distributed.__version__}) ({_first_line(error)})"
             ) from error
         try:
-            check_versions(client.get_versions(), address)
+            check_versions(client.get_versions(packages=["knuckle"]), address)
             yield _workers(distributed, client), str(client.dashboard_link)
         finally:
             with suppress(OSError, TimeoutError):
@@ -102,17 +103,15 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
 
 
 def check_versions(found: Mapping[str, Any], address: str) -> None:
-    """Check what `Client.get_versions` has found. Raises FarmError for another version of Python or dask anywhere."""
+    """Check what `Client.get_versions` has found. Raises FarmError for another version of Python, dask or Knuckle."""
     here = _versions(found["client"])
-    others = {
-        f"the scheduler at {address}": found["scheduler"],
-        **{f"the worker at {worker}": told for worker, told in (found.get("workers") or {}).items()},
-    }
-    for who, told in others.items():
+    workers = {f"the worker at {worker}": told for worker, told in (found.get("workers") or {}).items()}
+    for who, told in {f"the scheduler at {address}": found["scheduler"], **workers}.items():
         there = _versions(told)
         for name, version in here.items():
-            if there.get(name) != version:
-                raise FarmError(f"{who} has {name} {there.get(name)}, expected {version} as this command")
+            if there[name] != version:
+                has = f"has {name} {there[name]}" if there[name] != "None" else f"has no {name}"
+                raise FarmError(f"{who} {has}, expected {version} as this command")
 
 
 def _versions(told: Mapping[str, Any]) -> dict[str, str]:
@@ -149,6 +148,9 @@ class WorkerCount:
 
 
 def _workers(distributed: Any, client: Any) -> Workers:
+    from .renewal import WorkerRenewal
+
+    client.register_plugin(WorkerRenewal(), name="knuckle-renewal")
     return Workers(client.get_executor(pure=False), WorkerCount(client), (distributed.scheduler.KilledWorker,))
 
 

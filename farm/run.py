@@ -116,7 +116,7 @@ def _of_workers(error: BaseException) -> KnuckleError:
     """Return what is told of an error that concerns all workers, not a take."""
     if isinstance(error, KnuckleError):
         return error
-    told = f"{type(error).__name__}: {error}"
+    told = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
     return FarmError(f"the workers cannot do this work, expected the same Knuckle there as here ({told})")
 
 

@@ -111,6 +111,8 @@ class TakeRecord:
 
     key: str
     """From what they were made: farm.take_key."""
+    run: str
+    """The run that made them."""
     row: TakeRow
     sizes: dict[str, int]
     """File -> bytes, by which one that was cut or replaced is noticed."""
@@ -128,12 +130,13 @@ def read_record(folder: Path) -> TakeRecord | None:
     """Return the record of a folder, None if there is none, or a damaged one: the take is solved again then."""
     try:
         data = read_json(folder / RECORD)
-        key, sizes = data["key"], data["sizes"]
+        key, run, sizes = data["key"], data["run"], data["sizes"]
         names = all(PurePath(name).name == name and type(size) is int for name, size in sizes.items())
         row = row_from_json(data["row"])
     except (RecipeError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return TakeRecord(key, row, sizes) if isinstance(key, str) and names and {*row.files} == {*sizes} else None
+    sound = isinstance(key, str) and isinstance(run, str) and names and {*row.files} == {*sizes}
+    return TakeRecord(key, run, row, sizes) if sound else None
 
 
 def _size(path: Path) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from uuid import uuid4
 
 from .. import api
 from ..errors import KnuckleError
@@ -29,7 +30,7 @@ from ..pipeline.versions import knuckle_version
 from ..take_files import TakeContent, TakeFiles, page_of_open_take, reviewed, with_keying, write_files
 from .take_key import take_key
 from .take_orders import TakeOrder
-from .take_rows import RECORD, TakeRecord, TakeRow, read_record, row_of
+from .take_rows import RECORD, State, TakeRecord, TakeRow, read_record, row_of
 
 TAKES, PERFORMERS = "takes", "performers"
 """Folders in the output."""
@@ -58,6 +59,8 @@ class FarmSettings:
     """Whether report pages get pictures of the worst frames; they need the .blend file."""
     version: str
     """Knuckle's, of the command."""
+    run: str = ""
+    """Differs from run to run."""
 
     @property
     def file_names(self) -> tuple[str, ...]:
@@ -101,7 +104,7 @@ def measure_performer(order: TakeOrder, settings: FarmSettings) -> str:
             pass
         assert job.performer is not None
         row = TakeRow(order.performer, order.capture, "solved", files=(PERFORMER_FILE,))
-        with _recorded(folder, key) as record:
+        with _recorded(folder, key, settings.run) as record:
             (folder / RECORD).unlink(missing_ok=True)
             write_json(folder / PERFORMER_FILE, performers.to_dict(job.performer))
             record.append(row)
@@ -132,7 +135,9 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
         key = take_key(inputs, order.recipe, [settings.version, str(settings.pictures)])
         known = read_record(folder)
         if known is not None and known.key == key and {*settings.file_names} <= {*known.whole(folder)}:
-            return replace(known.row, name=order.name, capture=order.capture, state="unchanged")
+            # Solved in this run, if another worker finished it and died before it told.
+            state: State = "solved" if known.run == settings.run else "unchanged"
+            return replace(known.row, name=order.name, capture=order.capture, state=state)
         return _solve_anew(order, settings, key, known)
     except KnuckleError as problem:
         return replace(failed, problem=str(problem))
@@ -163,7 +168,7 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
             (folder / name).unlink(missing_ok=True)
 
     files = TakeFiles(**{output: folder / FILE_NAMES[output] for output in settings.outputs})
-    with _recorded(folder, key) as record:
+    with _recorded(folder, key, settings.run) as record:
         write_files(files, content, forget)
         names = tuple(name for name in FILE_NAMES.values() if name in settings.file_names or name in same)
         row = replace(row, files=names, seconds=round(time.perf_counter() - started, 3))
@@ -172,7 +177,7 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
 
 
 @contextmanager
-def _recorded(folder: Path, key: str) -> Iterator[list[TakeRow]]:
+def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
     """Make a folder for files that are written in this block; then write the record of the row that it appends.
 
     Whoever writes takes the old record away before the first file is replaced: files without one are written again.
@@ -187,7 +192,7 @@ def _recorded(folder: Path, key: str) -> Iterator[list[TakeRow]]:
             yield rows
             (row,) = rows
             sizes = {name: (folder / name).stat().st_size for name in row.files}
-            half.write_bytes(TakeRecord(key, row, sizes).as_line())
+            half.write_bytes(TakeRecord(key, run, row, sizes).as_line())
     except OSError as error:
         raise FileError(f"{folder}: cannot be written ({error.strerror})") from error
 
@@ -234,4 +239,4 @@ def _keep_traceback(folder: Path) -> None:
 
 def settings_of(out: Path, outputs: tuple[str, ...], *, pictures: bool) -> FarmSettings:
     """Return the settings of a run of this Knuckle."""
-    return FarmSettings(str(out), outputs, pictures, knuckle_version())
+    return FarmSettings(str(out), outputs, pictures, knuckle_version(), uuid4().hex)

@@ -95,12 +95,15 @@ def test_a_scheduler_that_is_not_there_is_one_sentence(address, tmp_path, monkey
 
 
 def versions(python="3.13.1.final.0", **packages):
-    return {"packages": {"python": python, "dask": "1", "distributed": "1", **packages}}
+    return {"packages": {"python": python, "dask": "1", "distributed": "1", "knuckle": "3", **packages}}
 
 
-def test_another_version_of_dask_or_python_is_told_with_where_it_is():
-    here = versions()
-    cluster.check_versions({"client": here, "scheduler": versions("3.13.9"), "workers": {"tcp://a": here}}, "tcp://s")
+def test_another_version_of_dask_python_or_knuckle_is_told_with_where_it_is():
+    here, without = versions(), versions(knuckle=None)
+    found = {"client": here, "scheduler": versions("3.13.9"), "workers": {"tcp://a": here}}
+    cluster.check_versions(found, "tcp://s")
+    with pytest.raises(cluster.FarmError, match="the worker at tcp://a has no knuckle, expected 3 as this command"):
+        cluster.check_versions({"client": here, "scheduler": here, "workers": {"tcp://a": without}}, "tcp://s")
     with pytest.raises(cluster.FarmError, match="the scheduler at tcp://s has distributed 2, expected 1"):
         cluster.check_versions({"client": here, "scheduler": versions(distributed="2"), "workers": {}}, "tcp://s")
     with pytest.raises(cluster.FarmError, match=r"the worker at tcp://a has Python 3\.11, expected 3\.13"):
