@@ -1,4 +1,7 @@
-"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Here and in renewal.py alone dask is imported."""
+"""The cluster: dask's own on this machine, or a studio's by its scheduler's address.
+
+Here and in renewal.py alone dask is imported.
+"""
 
 import logging
 import os

@@ -30,7 +30,7 @@ class TakeOrder:
     size: int
     """Bytes of the capture, by which work is shared out."""
     recipe: dict[str, Any] = field(default_factory=dict)
-    """A recipe as JSON; empty if there is a problem."""
+    """A recipe as JSON, without the capture; other takes may share it. Empty if there is a problem."""
     performer: str = ""
     """Name of the performer, who is measured once for all takes; empty if the take measures itself."""
     performer_file: str = ""
@@ -88,52 +88,46 @@ def _captures_in(root: Path, paths: Iterable[Path], out: Path, source: str) -> I
 
 
 class _RecipeReader:
-    """Reads each recipe once, and fills in what differs from take to take."""
+    """Reads each recipe once; takes that differ in nothing else share it, be they a million."""
 
     def __init__(self, base: Path | None, rig: str | None) -> None:
-        self._rig = rig
-        self._read: dict[Path, dict[str, Any]] = {}
-        self._base = self._decoded(base) if base is not None else {}
+        self._base, self._rig = base, rig
+        self._known: dict[tuple[Path | None, str], dict[str, Any]] = {}
+        if base is not None:
+            self._read(base, "")
 
-    def recipe_of(self, listed: ListedTake) -> recipes.Recipe:
-        """Return the recipe of a take. Raises KnuckleError."""
-        data = self._base if listed.recipe is None else self._decoded(listed.recipe)
-        recipe = recipes.from_dict(data | {"capture": str(absolute(listed.capture))}, listed.where)
-        rig = listed.rig or self._rig or recipe.rig
-        return replace(recipe, rig=rig if rig == "default" else str(absolute(Path(rig))))
+    def recipe_of(self, listed: ListedTake) -> dict[str, Any]:
+        """Return the recipe of a take as JSON, without its capture. Raises KnuckleError."""
+        key = (listed.recipe or self._base, listed.rig or self._rig or "")
+        if key not in self._known:
+            self._known[key] = self._read(*key)
+        return self._known[key]
 
-    def _decoded(self, path: Path) -> dict[str, Any]:
-        if path not in self._read:
-            data = recipes.read_json(path)
-            # Of a recipe that was kept with a take, the capture is that take's.
-            recipes.from_dict(data | {"capture": ""} if isinstance(data, dict) else data, str(path))
-            self._read[path] = data
-        return self._read[path]
+    def _read(self, path: Path | None, rig: str) -> dict[str, Any]:
+        data = {} if path is None else recipes.read_json(path)
+        # Of a recipe that was kept with a take, the capture is that take's.
+        recipe = recipes.from_dict(data | {"capture": ""} if isinstance(data, dict) else data, str(path))
+        rig = rig or recipe.rig
+        recipe = replace(recipe, rig=rig if rig == "default" else str(absolute(Path(rig))))
+        return {name: value for name, value in recipes.to_dict(recipe).items() if name != "capture"}
 
 
 def _order(listed: ListedTake, reader: _RecipeReader) -> TakeOrder:
     capture = absolute(listed.capture)
     try:
         recipe = reader.recipe_of(listed)
-    except KnuckleError as problem:
-        return TakeOrder(listed.name, str(capture), 0, problem=str(problem))
-    performer = listed.performer or (recipe.subject if recipe.performer is None else "")
-    try:
+        performer = listed.performer or ("" if recipe["performer"] is not None else str(recipe["subject"]))
         check_name(performer or "-", f"{listed.where}, performer")
-        size = capture.stat().st_size
     except KnuckleError as problem:
         return TakeOrder(listed.name, str(capture), 0, problem=str(problem))
+    try:
+        size = capture.stat().st_size
     except OSError:
         size = 0  # the worker tells why it cannot be read
-    measured = str(absolute(listed.performer_file)) if listed.performer_file is not None else ""
-    return TakeOrder(
-        listed.name,
-        str(capture),
-        size,
-        recipes.to_dict(recipe),
-        performer="" if measured else performer,
-        performer_file=measured,
-    )
+    if listed.performer_file is not None:
+        measured = str(absolute(listed.performer_file))
+        return TakeOrder(listed.name, str(capture), size, recipe, performer_file=measured)
+    return TakeOrder(listed.name, str(capture), size, recipe, performer)
 
 
 def absolute(path: Path) -> Path:

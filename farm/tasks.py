@@ -94,7 +94,7 @@ def measure_performer(order: TakeOrder, settings: FarmSettings) -> str:
     _check_version(settings)
     folder = settings.performer_folder(order.performer)
     try:
-        recipe = recipes.from_dict(order.recipe, order.name)
+        recipe = _recipe(order)
         key = take_key([order.capture], order.recipe, ["performer", settings.version])
         known = read_record(folder)
         if known is not None and known.key == key and known.whole(folder) == known.sizes:
@@ -152,7 +152,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
 def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
     """Solve a take and write its files; known: the record of those that are there."""
     started, folder = time.perf_counter(), settings.folder(order)
-    recipe = recipes.from_dict(order.recipe, order.name)
+    recipe = _recipe(order)
     if order.performer_file:
         recipe = replace(recipe, performer=recipes.read_json(order.performer_file))
     take = api.solve(recipe)
@@ -174,6 +174,10 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
         row = replace(row, files=names, seconds=round(time.perf_counter() - started, 3))
         record.append(row)
     return row
+
+
+def _recipe(order: TakeOrder) -> Recipe:
+    return recipes.from_dict(order.recipe | {"capture": order.capture}, order.name)
 
 
 @contextmanager

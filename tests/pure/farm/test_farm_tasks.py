@@ -10,10 +10,11 @@ import pytest
 from knuckle import api
 from knuckle.errors import KnuckleError
 from knuckle.farm import tasks
+from knuckle.farm.take_orders import read_orders
 from knuckle.farm.take_rows import RECORD
 from knuckle.farm.tasks import WorkerError, measure_performer, solve_bundle
 from knuckle.tests.full_disk import files_no_larger_than
-from knuckle.tests.pure.farm.samples import CAPTURE, FRAMES, orders_of, settings
+from knuckle.tests.pure.farm.samples import CAPTURE, FRAMES, orders_of, recipe_file, settings
 
 
 def states(rows):
@@ -54,10 +55,8 @@ def test_what_is_there_is_not_solved_again_but_what_changed_is(tmp_path, monkeyp
     (tmp_path / "out" / "takes" / "a02" / "joints.npz").write_bytes(b"cut")
     assert states(solve_bundle(orders_of(tmp_path), settings(tmp_path))) == ["unchanged", "solved", "solved"]
     assert states(solve_bundle(orders_of(tmp_path, hand="right"), settings(tmp_path))) == ["solved"] * 3
-    moved = tuple(
-        replace(order, recipe=order.recipe | {"capture": f"/mnt/{order.capture}"})
-        for order in orders_of(tmp_path, hand="right")
-    )
+    (tmp_path / "captures").rename(tmp_path / "moved")
+    moved = read_orders([str(tmp_path / "moved")], recipe_file(tmp_path, hand="right"), None, tmp_path / "out")
     assert states(solve_bundle(moved, settings(tmp_path))) == ["unchanged"] * 3, "the place of a file does not count"
 
 
@@ -131,7 +130,7 @@ def test_what_cannot_be_read_is_one_row_and_stops_nobody(tmp_path):
     good, *_ = orders_of(tmp_path, 4)
     (tmp_path / "captures" / "a01.json").write_text("{")
     (tmp_path / "captures" / "a02.json").unlink()
-    gone = replace(good, name="gone", capture=str(tmp_path / "gone.c3d"), recipe=good.recipe | {"capture": "gone.c3d"})
+    gone = replace(good, name="gone", capture=str(tmp_path / "gone.c3d"))
     told = replace(good, name="told", problem="no such recipe")
     nobody = replace(good, name="nobody", performer_file=str(tmp_path / "nobody.json"))
     rows = solve_bundle((orders_of(tmp_path)[1], gone, told, nobody, good), settings(tmp_path))

@@ -54,6 +54,7 @@ def test_a_list_names_performer_rig_and_recipe_relative_to_itself(folder):
     assert (one.name, one.performer, one.recipe["smoothing"]) == ("one", "Ada", "whole")
     assert one.recipe["rig"] == str(folder / "body.blend")
     assert (two.performer, two.performer_file, two.recipe["rig"]) == ("", str(folder / "ben.json"), "default")
+    assert three.recipe is not one.recipe and "capture" not in one.recipe
     assert three.performer == "Cy", "the subject of a recipe is a performer"
     assert three.recipe["rig"] == str(Path.cwd() / "other.blend")
     rows = [{"capture": "day1/a.c3d", "name": "x"}, {"capture": "day2/a.c3d", "name": "y"}]
