@@ -236,8 +236,9 @@ def _end_at_once() -> None:
 def _keep_traceback(folder: Path) -> None:
     try:
         make_folder(folder)
-        (folder / TRACEBACK_FILE).write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
-    except (OSError, KnuckleError):
+        with written_whole(folder / TRACEBACK_FILE) as half:
+            half.write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
+    except KnuckleError:
         return  # the row tells it all the same
 
 

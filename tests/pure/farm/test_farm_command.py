@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from knuckle import api
 from knuckle.cli.main import main
 from knuckle.farm import cluster
 from knuckle.farm.output_folder import locked_folder
+from knuckle.farm.run import FarmError
 from knuckle.files import FileError
 from knuckle.tests.pure.farm.samples import CAPTURE, FRAMES, captures, recipe_file
 
@@ -31,7 +34,7 @@ def started(*arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def workers_of(pid: int) -> "list[psutil.Process]":
+def workers_of(pid: int) -> "list[Any]":
     children = psutil.Process(pid).children(recursive=True)
     return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
 
@@ -46,8 +49,8 @@ def wait_for_records(out: Path, count: int) -> None:
 def test_killed_workers_and_a_killed_command_lose_and_double_nothing(tmp_path):
     folder, out = captures(tmp_path, TAKES), tmp_path / "out"
     (folder / "bad.json").write_text("{")
-    arguments = (str(folder), "--recipe", str(recipe_file(tmp_path)), "--out", str(out), "--workers", "1")
-    arguments += ("--write", "joints", "report")
+    recipe = str(recipe_file(tmp_path))
+    arguments = [str(folder), "--recipe", recipe, "--out", str(out), "--workers", "1", "--write", "joints", "report"]
 
     first = started(*arguments)
     wait_for_records(out, 1)
@@ -102,11 +105,11 @@ def test_another_version_of_dask_python_or_knuckle_is_told_with_where_it_is():
     here, without = versions(), versions(knuckle=None)
     found = {"client": here, "scheduler": versions("3.13.9"), "workers": {"tcp://a": here}}
     cluster.check_versions(found, "tcp://s")
-    with pytest.raises(cluster.FarmError, match="the worker at tcp://a has no knuckle, expected 3 as this command"):
+    with pytest.raises(FarmError, match="the worker at tcp://a has no knuckle, expected 3 as this command"):
         cluster.check_versions({"client": here, "scheduler": here, "workers": {"tcp://a": without}}, "tcp://s")
-    with pytest.raises(cluster.FarmError, match="the scheduler at tcp://s has distributed 2, expected 1"):
+    with pytest.raises(FarmError, match="the scheduler at tcp://s has distributed 2, expected 1"):
         cluster.check_versions({"client": here, "scheduler": versions(distributed="2"), "workers": {}}, "tcp://s")
-    with pytest.raises(cluster.FarmError, match=r"the worker at tcp://a has Python 3\.11, expected 3\.13"):
+    with pytest.raises(FarmError, match=r"the worker at tcp://a has Python 3\.11, expected 3\.13"):
         found = {"client": here, "scheduler": here, "workers": {"tcp://b": here, "tcp://a": versions("3.11.2")}}
         cluster.check_versions(found, "tcp://s")
 
@@ -139,3 +142,30 @@ def test_a_folder_is_held_by_one_run_and_is_no_others(tmp_path):
         pass
     with pytest.raises(FileError, match="no folder can be made there"), locked_folder(tmp_path / "mine.txt" / "out"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("grown", "finish", "nanny", "renewed"),
+    [
+        (0.7, "memory", "tcp://n", 1),
+        (0.5, "memory", "tcp://n", 0),
+        (0.7, "error", "tcp://n", 0),
+        (0.7, "memory", None, 0),
+    ],
+)
+def test_a_worker_that_has_grown_is_renewed_once_and_after_its_bundle(grown, finish, nanny, renewed):
+    renewal = pytest.importorskip("knuckle.farm.renewal")
+    asked = []
+    worker = SimpleNamespace(
+        memory_manager=SimpleNamespace(memory_limit=1000),
+        monitor=SimpleNamespace(get_process_memory=lambda: 1000 * grown),
+        loop=SimpleNamespace(call_later=lambda _seconds, what: asked.append(what)),
+        nanny=nanny,
+    )
+    plugin = renewal.WorkerRenewal()
+    plugin.setup(worker)
+    plugin.transition("a", "ready", "executing")
+    assert not asked
+    for key in ("a", "b"):
+        plugin.transition(key, "executing", finish)
+    assert len(asked) == renewed

@@ -4,6 +4,7 @@ from collections import Counter
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ class MadeWorkers(Executor):
         self.solved = []
 
     def submit(self, fn, /, *args, **_kwargs):
-        future = Future()
+        future: Future[Any] = Future()
         self.submitted.append((fn, args[0]))
         if self.lost_after is not None and len(self.submitted) > self.lost_after:
             future.cancel()

@@ -9,9 +9,8 @@ import pytest
 
 from knuckle import api
 from knuckle.errors import KnuckleError
-from knuckle.farm import tasks
 from knuckle.farm.take_orders import read_orders
-from knuckle.farm.take_rows import RECORD
+from knuckle.farm.take_rows import RECORD, read_record
 from knuckle.farm.tasks import WorkerError, measure_performer, solve_bundle
 from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.pure.farm.samples import CAPTURE, FRAMES, orders_of, recipe_file, settings
@@ -42,7 +41,12 @@ def test_a_take_is_what_solving_it_alone_gives(tmp_path):
 def test_what_is_there_is_not_solved_again_but_what_changed_is(tmp_path, monkeypatch):
     solved = []
     solve = api.solve
-    monkeypatch.setattr(tasks.api, "solve", lambda recipe: solved.append(recipe.capture) or solve(recipe))
+
+    def counted(recipe):
+        solved.append(recipe.capture)
+        return solve(recipe)
+
+    monkeypatch.setattr(api, "solve", counted)
     first = solve_bundle(orders_of(tmp_path, 3), settings(tmp_path))
     before = stamps(tmp_path / "out")
     again = solve_bundle(orders_of(tmp_path), settings(tmp_path))
@@ -79,14 +83,15 @@ def test_a_damaged_record_is_like_none(tmp_path, record):
     folder = tmp_path / "out" / "takes" / "a00"
     folder.mkdir(parents=True)
     (folder / RECORD).write_text(record)
-    assert tasks.read_record(folder) is None
+    assert read_record(folder) is None
     if record == "{}":
         assert states(solve_bundle(orders, settings(tmp_path))) == ["solved"]
 
 
 def test_a_killed_writer_leaves_nothing_half_written(tmp_path, monkeypatch):
     """Killed between any two steps of writing, a worker leaves files that are whole, and none that count as done."""
-    orders, replaced = orders_of(tmp_path, hand="right"), []
+    orders = orders_of(tmp_path, hand="right")
+    replaced: list[object] = []
     solve_bundle(orders_of(tmp_path, hand="auto"), settings(tmp_path))
     replace_file = type(tmp_path).replace
 
@@ -144,7 +149,7 @@ def test_what_cannot_be_read_is_one_row_and_stops_nobody(tmp_path):
 def test_a_bug_is_one_row_and_its_traceback_is_kept(tmp_path, monkeypatch):
     orders = orders_of(tmp_path, 2)
     solve = api.solve
-    monkeypatch.setattr(tasks.api, "solve", lambda recipe: 1 / 0 if "a00" in recipe.capture else solve(recipe))
+    monkeypatch.setattr(api, "solve", lambda recipe: 1 / 0 if "a00" in recipe.capture else solve(recipe))
     bad, good = solve_bundle(orders, settings(tmp_path))
     assert (bad.state, good.state) == ("failed", "solved")
     assert "an error of Knuckle, ZeroDivisionError" in bad.problem
