@@ -15,9 +15,9 @@ setup: ## make the Python environments (done by the others too)
 demo: setup ## solve the bundled recording into build/demo
 	@$(NEWEST)/knuckle demo --out build/demo
 
-farm-demo: setup ## solve 60 made-up takes on all cores, with a summary page in build/farm-demo/solved
+farm-demo: setup ## solve 61 made-up takes on all cores, with a summary page in build/farm-demo/solved
 	@$(NEWEST)/python tools/farm_takes.py build/farm-demo
-	@$(NEWEST)/knuckle farm build/farm-demo/takes.csv --out build/farm-demo/solved || test $$? = 1
+	@$(NEWEST)/knuckle farm build/farm-demo/takes.csv --out build/farm-demo/solved || test $$? = 3 # one take is cut short on purpose
 
 # A core has one worker already: threads of BLAS would only wait for each other.
 test test-all fuzz mutate measure: export OPENBLAS_NUM_THREADS = 1

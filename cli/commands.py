@@ -29,7 +29,7 @@ from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, s
 
 EPILOG = (
     "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage, "
-    "3 a take that was saved but meets a condition of --fail-on."
+    "3 a take that was saved but meets a condition of --fail-on, or takes of a farm that failed."
 )
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 

@@ -1,6 +1,7 @@
 """The command `farm`: many takes at once, on this machine's cores or on a cluster."""
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 
 from ..errors import RecipeError
@@ -11,14 +12,16 @@ from ..farm.run import FarmError, FarmRun, SchedulerLostError
 from ..farm.summary_page import CSV_NAME, RunFacts, summary_page
 from ..farm.take_orders import TakeOrder, absolute, read_orders
 from ..farm.take_rows import TakeRow
-from ..farm.tasks import FILE_NAMES, FarmSettings, settings_of
+from ..farm.tasks import FILE_NAMES, FarmSettings, kept_row, settings_of
 from ..files import written_whole
 from .farm_progress import FarmProgress
-from .terminal import exiting_on_signals, say
+from .terminal import TakeFailedError, exiting_on_signals, say
 
 PAGE_NAME = "summary.html"
 USUAL_OUTPUTS = ("joints", "evidence", "report", "html")
 MAX_WORKERS = 1000
+LEAST_MEMORY_GB, MOST_MEMORY_GB = 0.3, 100_000.0
+"""A worker that has done nothing takes 0.15 GB."""
 
 
 def add_farm(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +53,10 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
         help="render pictures of the worst frames for the report pages, which takes seconds a take and needs "
         "--write html blend",
     )
+    _add_cluster(parser)
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--workers", type=int, metavar="N", help="processes on this machine; by default one for each core"
@@ -67,14 +74,15 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
 
 
 def farm(options: argparse.Namespace) -> None:
-    """Solve the takes. Raises KnuckleError if the run cannot begin or go on, or if takes have failed."""
+    """Solve the takes. Raises KnuckleError if the run cannot begin or go on, TakeFailedError if takes have failed."""
     settings = _settings(options)
     orders = read_orders(options.takes, options.recipe, options.rig, Path(settings.out))
     workers = options.workers or min(cluster.cores(), len(orders))
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
     opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
-    # The cluster first: where none can be had, nothing is made on the disk.
-    with exiting_on_signals(), opened as (found, dashboard), locked_folder(Path(settings.out)):
+    # The cluster begins first: where none can be had, nothing is made on the disk. It ends first, too.
+    with exiting_on_signals(), ExitStack() as held, opened as (found, dashboard):
+        held.enter_context(locked_folder(Path(settings.out), settings.run))
         if options.dashboard:
             say(f"dashboard: {dashboard}")
         run, progress, rows = FarmRun(orders, settings, found), FarmProgress(len(orders)), list[TakeRow]()
@@ -97,8 +105,10 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
     """Return what holds for all takes. Raises KnuckleError for options that contradict each other."""
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise FarmError(f"--workers is {options.workers}, expected 1 to {MAX_WORKERS}")
-    if options.memory is not None and not options.memory > 0:
-        raise FarmError(f"--memory is {options.memory:g}, expected a number of GB above 0")
+    if options.memory is not None and not LEAST_MEMORY_GB <= options.memory <= MOST_MEMORY_GB:
+        raise FarmError(
+            f"--memory is {options.memory:g}, expected {LEAST_MEMORY_GB:g} to {MOST_MEMORY_GB:g} GB for each worker"
+        )
     outputs = tuple(output for output in FILE_NAMES if output in options.write)
     if options.pictures and not {"html", "blend"} <= {*outputs}:
         raise RecipeError("--pictures are of Blender's scene and on the report page, expected --write html blend")
@@ -108,22 +118,25 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
 def _write_summary(
     settings: FarmSettings, orders: tuple[TakeOrder, ...], rows: list[TakeRow], run: FarmRun, seconds: float
 ) -> None:
-    """Write the page and the figures, of a run that has ended early, too."""
+    """Write the page and the figures; where a run has ended early, with what earlier ones know of the other takes."""
     out = Path(settings.out)
-    rows.sort(key=lambda row: row.rank)
+    reached = {row.name for row in rows}
+    left = [kept_row(order, settings) for order in orders if order.name not in reached]
+    ranked = sorted([*rows, *filter(None, left)], key=lambda row: row.rank)
     facts = RunFacts(out.name, settings.version, len(orders), seconds, tuple(run.notes.values()))
-    write_csv(out / CSV_NAME, rows)
+    write_csv(out / CSV_NAME, ranked)
     with written_whole(out / PAGE_NAME) as half:
-        half.write_text(summary_page(rows, facts), encoding="utf-8")
+        half.write_text(summary_page(ranked, facts), encoding="utf-8")
 
 
 def _tell(settings: FarmSettings, rows: list[TakeRow]) -> None:
     """Print what came of the run. Raises FarmError if takes have failed."""
     counts = {state: sum(row.state == state for row in rows) for state in ("solved", "unchanged", "failed")}
+    rows.sort(key=lambda row: row.rank)
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     page = Path(settings.out) / PAGE_NAME
     say(f"{page}: {told}")
     for row in [row for row in rows if row.state != "failed" and row.problems][:3]:
         say(f"  {row.name}: {row.severity:.1f} ×, {row.worst}")
     if counts["failed"]:
-        raise FarmError(f"{counts['failed']} of {len(rows)} takes failed: {page} says why")
+        raise TakeFailedError(f"{counts['failed']} of {len(rows)} takes failed: {page} says why")

@@ -65,7 +65,7 @@ class FarmProgress:
         parts = [f"{self._done} of {self._takes} takes"]
         if self._solved:
             parts += [f"{self._solved / minutes:.3g} takes/min", f"{self._frames / minutes:,.0f} frames/min"]
-            left = (self._takes - self._done) * minutes / self._done
+            left = (self._takes - self._done) * minutes / (self._solved + self._failed)
             parts += [f"about {60 * left:.0f} s left" if left < 2 else f"about {left:.0f} min left"]
         if unmeasured:
             parts.append(f"{unmeasured} performer{'' if unmeasured == 1 else 's'} to measure")

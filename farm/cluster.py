@@ -1,11 +1,7 @@
-"""The cluster: dask's own on this machine, or a studio's by its scheduler's address.
-
-Here and in renewal.py alone dask is imported.
-"""
+"""The cluster: dask's own on this machine, or a studio's by its scheduler's address. Only here dask is imported."""
 
 import logging
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,6 +15,8 @@ CONNECT_SECONDS = 10
 """s until a scheduler has to answer."""
 COUNT_SECONDS = 1.0
 """s between two questions how many workers there are."""
+LOCAL_PATIENCE = 120.0
+"""s without any worker on this machine after which the run ends; a studio's cluster may wait for machines."""
 DASHBOARD = "127.0.0.1:8787"
 ANY_LOCAL_PORT = "127.0.0.1:0"
 """For dask's own pages, which its processes serve in any case: no other machine sees them."""
@@ -59,10 +57,7 @@ def local_cluster(choices: LocalChoices) -> Iterator[tuple[Workers, str]]:
     if choices.dashboard:
         _expect_bokeh()
     memory = "auto" if choices.memory_gb is None else int(choices.memory_gb * 1e9)
-    with (
-        dask.config.set(LOCAL_SETTINGS),
-        tempfile.TemporaryDirectory(prefix="knuckle-farm-", ignore_cleanup_errors=True) as scratch,
-    ):
+    with dask.config.set(LOCAL_SETTINGS):
         try:
             cluster = distributed.LocalCluster(
                 n_workers=choices.workers,
@@ -72,12 +67,14 @@ def local_cluster(choices: LocalChoices) -> Iterator[tuple[Workers, str]]:
                 dashboard_address=DASHBOARD if choices.dashboard else ANY_LOCAL_PORT,
                 worker_dashboard_address=ANY_LOCAL_PORT,
                 silence_logs=logging.CRITICAL,
-                local_directory=scratch,
             )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise FarmError(f"no workers could be started on this machine ({error})") from error
         with cluster, distributed.Client(cluster) as client:
-            yield _workers(distributed, client), str(cluster.dashboard_link) if choices.dashboard else ""
+            yield (
+                _workers(distributed, client, LOCAL_PATIENCE),
+                str(cluster.dashboard_link) if choices.dashboard else "",
+            )
 
 
 @contextmanager
@@ -126,13 +123,15 @@ def _versions(told: Mapping[str, Any]) -> dict[str, str]:
 class WorkerCount:
     """Counts the workers of a cluster, asking its scheduler now and then."""
 
-    def __init__(self, client: Any) -> None:
-        self._client, self._asked, self._count = client, float("-inf"), 0
+    def __init__(self, client: Any, patience: float = float("inf")) -> None:
+        self._client, self._patience = client, patience
+        self._asked, self._count, self._seen = float("-inf"), 0, time.monotonic()
 
     def __call__(self) -> int:
         """Return how many there are.
 
-        Raises FarmError for a worker of several threads, SchedulerLostError if the scheduler does not answer.
+        Raises FarmError for a worker of several threads, and after `patience` s without any; SchedulerLostError if the
+        scheduler does not answer.
         """
         if time.monotonic() - self._asked < COUNT_SECONDS:
             return self._count
@@ -147,14 +146,17 @@ class WorkerCount:
                     "worker --nthreads 1 --nworkers auto"
                 )
         self._asked, self._count = time.monotonic(), len(threads)
+        if threads:
+            self._seen = self._asked
+        elif self._asked - self._seen > self._patience:
+            raise FarmError(f"no worker has lived for {self._patience:.0f} s, expected more memory for each (--memory)")
         return self._count
 
 
-def _workers(distributed: Any, client: Any) -> Workers:
-    from .renewal import WorkerRenewal
-
-    client.register_plugin(WorkerRenewal(), name="knuckle-renewal")
-    return Workers(client.get_executor(pure=False), WorkerCount(client), (distributed.scheduler.KilledWorker,))
+def _workers(distributed: Any, client: Any, patience: float = float("inf")) -> Workers:
+    return Workers(
+        client.get_executor(pure=False), WorkerCount(client, patience), (distributed.scheduler.KilledWorker,)
+    )
 
 
 def _dask() -> tuple[Any, Any]:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from ..errors import RecipeError
 
+FILES = frozenset({"take.json", "joints.npz", "evidence.npz", "report.html", "report.json", "take.blend", "error.txt"})
+"""Files of a take, beside which another take's folder may lie."""
 MAX_NAME = 200
 """Characters of a name."""
 FORBIDDEN = frozenset('<>:"|?*\\')
@@ -27,12 +29,14 @@ def check_name(name: str, where: str) -> str:
 def _is_folder(part: str) -> bool:
     if not part or part[0] in ". " or part[-1] in ". " or part.partition(".")[0].casefold() in DEVICES:
         return False
+    if part.casefold() in FILES:
+        return False
     return part.isprintable() and not FORBIDDEN & {*part} and part.encode("utf-8", "replace").decode() == part
 
 
 def name_of(capture: Path, root: Path) -> str:
     """Return the name of a capture: its path from a folder, without its suffix, and without what no name may have."""
-    parts = capture.relative_to(root).with_suffix("").parts
+    parts = (*capture.relative_to(root).parts[:-1], capture.stem or "capture")
     return "/".join(map(_as_folder, parts))[:MAX_NAME].rstrip("/. ")
 
 

@@ -10,10 +10,15 @@ from ..files import FileError, delete_temporary, make_folder
 LOCK = "farm.lock"
 """Tells a run's folder from others; it is locked as long as a run goes on."""
 
+LOCKED_BYTE = 2**20
+"""Windows locks bytes, and forbids to read them: this one is beyond the content."""
+
 
 @contextmanager
-def locked_folder(out: Path) -> Iterator[None]:
-    """Make the folder, and hold it for this process; what a killed run has left half written is deleted.
+def locked_folder(out: Path, run: str) -> Iterator[None]:
+    """Make the folder, and hold it for a run of this process; what a killed run has left half written is deleted.
+
+    Workers that still work for an earlier run, on a cluster, find by `is_of_run` that it is over.
 
     Raises FileError if it cannot be written, holds other files than a run's, or another run goes on in it.
     """
@@ -30,9 +35,22 @@ def locked_folder(out: Path) -> Iterator[None]:
         if not _lock(descriptor):
             raise FileError(f"{out}: another run writes there, expected another folder, or to wait for its end")
         delete_temporary(out)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, run.encode())
+        except OSError as error:
+            raise FileError(f"{out}: cannot be written ({error.strerror})") from error
         yield
     finally:
         os.close(descriptor)
+
+
+def is_of_run(out: Path, run: str) -> bool:
+    """Whether a folder is still held by, or was last held by, this run."""
+    try:
+        return (out / LOCK).read_text(encoding="utf-8", errors="replace") == run
+    except OSError:
+        return False
 
 
 def _lock(descriptor: int) -> bool:
@@ -45,7 +63,9 @@ def _lock(descriptor: int) -> bool:
         else:
             import msvcrt
 
+            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            os.lseek(descriptor, 0, os.SEEK_SET)
     except OSError:
         return False
     return True

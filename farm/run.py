@@ -8,11 +8,15 @@ from typing import Any
 from ..errors import KnuckleError
 from .bundles import Bundle, bundles_of, cost_of
 from .take_orders import TakeOrder
-from .take_rows import TakeRow
+from .take_rows import TakeRow, read_record
 from .tasks import PERFORMER_FILE, FarmSettings, measure_performer, solve_bundle
 
 BUNDLES_AHEAD = 3
 """Bundles for each worker that the scheduler has: enough that none waits, and few enough for any number of takes."""
+MEASURED_ON = 3
+"""Takes on which a performer is tried to be measured, one after another."""
+CUT_FOR = 32
+"""Workers for which bundles are cut at least: a cluster may begin with none, and a bundle more costs milliseconds."""
 TICK = 0.5
 """s between two looks at the cluster while nothing comes back."""
 
@@ -42,12 +46,12 @@ class FarmRun:
 
     def __init__(self, orders: tuple[TakeOrder, ...], settings: FarmSettings, workers: Workers) -> None:
         self.settings, self.workers = settings, workers
-        self.waiting = list(bundles_of(orders, workers.count()))
-        self.measuring = _to_measure(orders)
-        self.running: dict[Future[Any], Bundle | TakeOrder] = {}
+        self.waiting = list(bundles_of(orders, max(workers.count(), CUT_FOR)))
+        self.measuring = _to_measure(orders, settings)
+        self.running: dict[Future[Any], Bundle | tuple[TakeOrder, ...]] = {}
         self.notes: dict[str, str] = {}
         """Performer -> why they could not be measured."""
-        self._unmeasured = {order.performer for order in self.measuring}
+        self._unmeasured = {candidates[0].performer for candidates in self.measuring}
 
     @property
     def unmeasured(self) -> int:
@@ -62,7 +66,8 @@ class FarmRun:
         while self.waiting or self.running:
             self._submit()
             done, _ = wait(self.running, timeout=TICK, return_when=FIRST_COMPLETED)
-            for future in done:
+            # What came back is told before what was lost.
+            for future in sorted(done, key=Future.cancelled):
                 yield self._collect(future)
             if not done:
                 yield ()
@@ -71,8 +76,8 @@ class FarmRun:
         """Give the scheduler work until it has enough: performers first, then bundles whose performer is known."""
         most = BUNDLES_AHEAD * max(self.workers.count(), 1)
         while self.measuring and len(self.running) < most:
-            order = self.measuring.pop(0)
-            self.running[self.workers.executor.submit(measure_performer, order, self.settings)] = order
+            candidates = self.measuring.pop(0)
+            self.running[self.workers.executor.submit(measure_performer, candidates[0], self.settings)] = candidates
         ready = (bundle for bundle in self.waiting if bundle.performer not in self._unmeasured)
         chosen = [bundle for bundle, _ in zip(ready, range(most - len(self.running)), strict=False)]
         for bundle in chosen:
@@ -95,11 +100,8 @@ class FarmRun:
         error = future.exception()
         if error is not None and not isinstance(error, self.workers.died_with):
             raise _of_workers(error) from error
-        if isinstance(work, TakeOrder):
-            problem = "its workers died" if error is not None else str(future.result())
-            if problem:
-                self.notes[work.performer] = f"{work.performer} could not be measured: {problem}"
-            self._unmeasured.discard(work.performer)
+        if isinstance(work, tuple):
+            self._note_measuring(work, "its workers died" if error is not None else str(future.result()))
             return ()
         if error is None:
             return tuple(future.result())
@@ -111,6 +113,16 @@ class FarmRun:
         problem = "each worker that tried it died (is its memory too small, or does Blender crash?)"
         return (TakeRow(order.name, order.capture, "failed", problem),)
 
+    def _note_measuring(self, candidates: tuple[TakeOrder, ...], problem: str) -> None:
+        """Go on after a performer was measured on the first of some takes, or could not be."""
+        performer = candidates[0].performer
+        if problem and len(candidates) > 1:
+            self.measuring.append(candidates[1:])
+            return
+        if problem:
+            self.notes[performer] = f"{performer} could not be measured: {problem}"
+        self._unmeasured.discard(performer)
+
 
 def _of_workers(error: BaseException) -> KnuckleError:
     """Return what is told of an error that concerns all workers, not a take."""
@@ -120,12 +132,20 @@ def _of_workers(error: BaseException) -> KnuckleError:
     return FarmError(f"the workers cannot do this work, expected the same Knuckle there as here ({told})")
 
 
-def _to_measure(orders: tuple[TakeOrder, ...]) -> list[TakeOrder]:
-    """Return the take on which each performer is measured, the largest, the largest of all first."""
-    largest: dict[str, TakeOrder] = {}
+def _to_measure(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> list[tuple[TakeOrder, ...]]:
+    """Return the takes on which each performer is measured, in the order in which they are tried.
+
+    The take on which the performer was measured by an earlier run comes first, for all takes would change with another;
+    then the largest.
+    """
+    takes: dict[str, list[TakeOrder]] = {}
     for order in orders:
         if order.performer and not order.problem:
-            known = largest.setdefault(order.performer, order)
-            if cost_of(order) > cost_of(known):
-                largest[order.performer] = order
-    return sorted(largest.values(), key=cost_of, reverse=True)
+            takes.setdefault(order.performer, []).append(order)
+    found = []
+    for performer, theirs in takes.items():
+        known = read_record(settings.performer_folder(performer))
+        measured = known.row.capture if known is not None else ""
+        ranked = sorted(theirs, key=lambda order: (order.capture != measured, -cost_of(order), order.name))
+        found.append(tuple(ranked[:MEASURED_ON]))
+    return sorted(found, key=lambda candidates: -cost_of(candidates[0]))

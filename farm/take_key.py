@@ -37,6 +37,6 @@ def _digest(path: str) -> bytes:
                 content.update(block)
     except FileNotFoundError:
         raise CaptureError(f"{Path(path).name}: no such file at {path}") from None
-    except OSError as error:
-        raise CaptureError(f"{path}: cannot be read ({error.strerror})") from error
+    except (OSError, ValueError) as error:
+        raise CaptureError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     return content.digest()

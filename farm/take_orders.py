@@ -1,7 +1,7 @@
 """Takes that are to be solved, from folders, globs, captures and lists, and the recipe of each."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from ..capture.formats import SUFFIXES
 from ..capture.scene_files import SCENE_SUFFIXES
 from ..errors import KnuckleError, RecipeError
 from ..pipeline import recipe as recipes
+from ..pipeline.performer import FORMAT as PERFORMER_FORMAT
 from .names import check_name, name_of
-from .take_lists import ListedTake, listed_takes
+from .output_folder import LOCK
+from .take_lists import HEAD_BYTES, ListedTake, listed_takes
 
 TEXT_SUFFIX = ".txt"
 """Of captures that are read if they are named, but not looked for in folders, where notes have it, too."""
@@ -40,15 +42,19 @@ class TakeOrder:
 
 
 def read_orders(sources: Iterable[str], recipe: Path | None, rig: str | None, out: Path) -> tuple[TakeOrder, ...]:
-    """Return the takes of folders, globs, captures and lists. Files below `out` are no captures.
+    """Return the takes of folders, globs, captures and lists.
 
-    Raises RecipeError for a source without captures, a recipe or list that cannot be understood, and for two takes of
-    one name.
+    In folders, hidden files, those of this run and of others, the recipe, the rig and performers are no captures.
+
+    Raises RecipeError for a source without captures, a recipe or list that cannot be understood, and for two takes or
+    performers of one name.
     """
     reader = _RecipeReader(recipe, rig)
+    named = {absolute(Path(path)) for path in (recipe, rig) if path is not None}
+    search = _Search(out, named)
     orders = []
     for source in sources:
-        for listed in _takes_of(source, out):
+        for listed in _takes_of(source, search):
             orders.append(_order(listed, reader))
             if len(orders) > MAX_TAKES:
                 raise RecipeError(f"{source}: more than {MAX_TAKES} takes, expected several runs")
@@ -56,35 +62,64 @@ def read_orders(sources: Iterable[str], recipe: Path | None, rig: str | None, ou
     return tuple(orders)
 
 
-def _takes_of(source: str, out: Path) -> Iterator[ListedTake]:
+def _takes_of(source: str, search: "_Search") -> Iterator[ListedTake]:
+    if "\0" in source:
+        raise RecipeError("a path with a zero byte, expected folders, globs, captures or lists")
     path = Path(source)
     if path.is_dir():
-        yield from _captures_in(path, path.rglob("*"), out, source)
+        yield from search.captures(path, path.rglob("*"), source)
     elif path.is_file() or not any(char in source for char in "*?["):
         listed = listed_takes(path)
         yield from listed if listed is not None else (ListedTake(name_of(path, path.parent), path, str(path)),)
     else:
         fixed = path.parts[: next(n for n, part in enumerate(path.parts) if any(char in part for char in "*?["))]
         root = Path(*fixed)
-        found = root.glob(str(path.relative_to(root)))
-        yield from _captures_in(root, found, out, source)
+        yield from search.captures(root, root.glob(str(path.relative_to(root))), source)
 
 
-def _captures_in(root: Path, paths: Iterable[Path], out: Path, source: str) -> Iterator[ListedTake]:
+class _Search:
+    """Finds captures among the files of folders."""
+
+    def __init__(self, out: Path, named: set[Path]) -> None:
+        self._out, self._named = absolute(out), named
+        self._of_runs: dict[Path, bool] = {}
+
+    def captures(self, root: Path, paths: Iterable[Path], source: str) -> Iterator[ListedTake]:
+        """Yield the captures among paths below a root. Raises RecipeError if there are none."""
+        try:
+            found = sorted(path for path in paths if self._is_capture(root, path))
+        except (OSError, ValueError) as error:
+            raise RecipeError(f"{source}: cannot be searched ({error})") from error
+        if not found:
+            suffixes = " ".join(sorted(CAPTURE_SUFFIXES))
+            raise RecipeError(f"{source}: no captures there, expected files that end in {suffixes}")
+        for path in found:
+            yield ListedTake(name_of(path, root), path, str(path))
+
+    def _is_capture(self, root: Path, path: Path) -> bool:
+        inside, whole = path.relative_to(root), absolute(path)
+        if path.suffix.lower() not in CAPTURE_SUFFIXES or any(part.startswith(".") for part in inside.parts):
+            return False
+        if whole in self._named or whole.is_relative_to(self._out) or not path.is_file():
+            return False
+        folders = [root / parent for parent in inside.parents]
+        return not any(map(self._is_of_run, folders)) and not _is_performer(path)
+
+    def _is_of_run(self, folder: Path) -> bool:
+        if folder not in self._of_runs:
+            self._of_runs[folder] = (folder / LOCK).exists()
+        return self._of_runs[folder]
+
+
+def _is_performer(path: Path) -> bool:
+    """Whether a file holds a performer's measurements."""
+    if path.suffix.lower() != ".json":
+        return False
     try:
-        captures = sorted(
-            path
-            for path in paths
-            if path.suffix.lower() in CAPTURE_SUFFIXES and path.is_file() and not path.is_relative_to(out)
-        )
-    except (OSError, ValueError) as error:
-        raise RecipeError(f"{source}: cannot be searched ({error})") from error
-    if not captures:
-        raise RecipeError(
-            f"{source}: no captures there, expected files that end in {' '.join(sorted(CAPTURE_SUFFIXES))}"
-        )
-    for path in captures:
-        yield ListedTake(name_of(path, root), path, str(path))
+        with path.open("rb") as file:
+            return PERFORMER_FORMAT.encode() in file.read(HEAD_BYTES)
+    except OSError:
+        return False  # its row tells why it cannot be read
 
 
 class _RecipeReader:
@@ -122,7 +157,7 @@ def _order(listed: ListedTake, reader: _RecipeReader) -> TakeOrder:
         return TakeOrder(listed.name, str(capture), 0, problem=str(problem))
     try:
         size = capture.stat().st_size
-    except OSError:
+    except (OSError, ValueError):
         size = 0  # the worker tells why it cannot be read
     if listed.performer_file is not None:
         measured = str(absolute(listed.performer_file))
@@ -135,7 +170,7 @@ def absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 
-def _check_names(orders: Iterable[TakeOrder]) -> None:
+def _check_names(orders: Sequence[TakeOrder]) -> None:
     """Raise RecipeError for two takes that would be written to one folder, also where case does not tell them apart."""
     known: dict[str, TakeOrder] = {}
     for order in orders:
@@ -144,4 +179,11 @@ def _check_names(orders: Iterable[TakeOrder]) -> None:
             raise RecipeError(
                 f"{other.capture} and {order.capture}: both would be written as '{order.name}', expected names that "
                 "differ (a glob such as '*.c3d', or a list with the column 'name')"
+            )
+    performers: dict[str, str] = {}
+    for order in orders:
+        same = performers.setdefault(order.performer.casefold(), order.performer)
+        if same != order.performer:
+            raise RecipeError(
+                f"performers '{same}' and '{order.performer}': expected names that differ in more than case"
             )

@@ -28,6 +28,7 @@ from ..pipeline.report_page.page import page
 from ..pipeline.take import Take
 from ..pipeline.versions import knuckle_version
 from ..take_files import TakeContent, TakeFiles, page_of_open_take, reviewed, with_keying, write_files
+from .output_folder import is_of_run
 from .take_key import take_key
 from .take_orders import TakeOrder
 from .take_rows import RECORD, State, TakeRecord, TakeRow, read_record, row_of
@@ -105,6 +106,7 @@ def measure_performer(order: TakeOrder, settings: FarmSettings) -> str:
         assert job.performer is not None
         row = TakeRow(order.performer, order.capture, "solved", files=(PERFORMER_FILE,))
         with _recorded(folder, key, settings.run) as record:
+            _expect_run(settings)
             (folder / RECORD).unlink(missing_ok=True)
             write_json(folder / PERFORMER_FILE, performers.to_dict(job.performer))
             record.append(row)
@@ -122,6 +124,12 @@ def _check_version(settings: FarmSettings) -> None:
             f"a worker has Knuckle {knuckle_version()}, expected {settings.version} as this command: install the same "
             "version there"
         )
+
+
+def _expect_run(settings: FarmSettings) -> None:
+    """Raise FileError if another run holds the output: then its workers write these files."""
+    if not is_of_run(Path(settings.out), settings.run):
+        raise FileError(f"{settings.out}: belongs to another run now")
 
 
 def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
@@ -164,6 +172,7 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
     others = [name for name in FILE_NAMES.values() if name not in {*settings.file_names, *same}]
 
     def forget() -> None:
+        _expect_run(settings)
         for name in (RECORD, *others, TRACEBACK_FILE):
             (folder / name).unlink(missing_ok=True)
 
@@ -174,6 +183,14 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
         row = replace(row, files=names, seconds=round(time.perf_counter() - started, 3))
         record.append(row)
     return row
+
+
+def kept_row(order: TakeOrder, settings: FarmSettings) -> TakeRow | None:
+    """Return what the record of a take says that this run has not come to, None if it has none."""
+    known = read_record(settings.folder(order))
+    if known is None:
+        return None
+    return replace(known.row, state="solved" if known.run == settings.run else "unchanged")
 
 
 def _recipe(order: TakeOrder) -> Recipe:

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+from knuckle.farm.output_folder import LOCK
 from knuckle.farm.take_orders import TakeOrder, read_orders
 from knuckle.farm.tasks import FarmSettings, settings_of
 from knuckle.tests.resources import ROOT
@@ -34,5 +35,8 @@ def orders_of(folder: Path, count: int = 1, **fields: object) -> tuple[TakeOrder
 
 
 def settings(folder: Path, *outputs: str, pictures: bool = False) -> FarmSettings:
-    """Settings that write below a folder, by default joints and report."""
-    return settings_of(folder / "out", outputs or ("joints", "report"), pictures=pictures)
+    """Settings of a run that holds its output below a folder, by default with joints and report."""
+    found = settings_of(folder / "out", outputs or ("joints", "report"), pictures=pictures)
+    (folder / "out").mkdir(exist_ok=True)
+    (folder / "out" / LOCK).write_text(found.run)
+    return found

@@ -9,6 +9,7 @@ import pytest
 
 from knuckle import api
 from knuckle.errors import KnuckleError
+from knuckle.farm.output_folder import LOCK
 from knuckle.farm.take_orders import read_orders
 from knuckle.farm.take_rows import RECORD, read_record
 from knuckle.farm.tasks import WorkerError, measure_performer, solve_bundle
@@ -22,7 +23,8 @@ def states(rows):
 
 def stamps(folder):
     """File -> when it was written, and its inode, which a replaced file has not."""
-    return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != LOCK]
+    return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in files}
 
 
 def test_a_take_is_what_solving_it_alone_gives(tmp_path):
@@ -187,3 +189,12 @@ def test_a_worker_of_another_version_is_told(tmp_path):
     with pytest.raises(WorkerError, match=r"a worker has Knuckle .*, expected 9\.9\.9"):
         solve_bundle(orders_of(tmp_path), other)
     assert issubclass(WorkerError, KnuckleError)
+
+
+def test_a_worker_of_an_earlier_run_gives_up_before_it_replaces_a_file(tmp_path):
+    orders, earlier = orders_of(tmp_path), settings(tmp_path)
+    solve_bundle(orders, settings(tmp_path))
+    before = stamps(tmp_path / "out")
+    (row,) = solve_bundle(orders_of(tmp_path, hand="right"), earlier)
+    assert row.state == "failed" and "belongs to another run now" in row.problem
+    assert stamps(tmp_path / "out") == before

@@ -36,6 +36,36 @@ def test_a_folder_is_searched_below_and_neither_notes_nor_the_output_are_capture
     assert names(read(folder, ".")) == ["day1/a", "day1/b", "day2/a"]
 
 
+def test_relative_folders_other_runs_hidden_files_and_named_ones_are_left_out(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name in (
+        ".git/a.c3d",
+        "day1/.a.c3d",
+        "other/farm.lock",
+        "other/takes/y/report.json",
+        "recipe.json",
+        "body.glb",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        (folder / name).write_text("{}")
+    (folder / "ada.json").write_text('{"format": "knuckle performer 4", "hands": {}}')
+    orders = read_orders(["."], Path("recipe.json"), "body.glb", Path("out"))
+    assert names(orders) == ["day1/a", "day1/b", "day2/a"]
+    assert all(Path(order.capture).is_absolute() for order in orders)
+
+
+def test_performers_that_differ_in_case_alone_are_told(tmp_path):
+    (tmp_path / "list.csv").write_text("capture,performer\na.c3d,Ada\nb.c3d,ada\n")
+    with pytest.raises(RecipeError, match="performers 'Ada' and 'ada': expected names"):
+        read(tmp_path, "list.csv")
+
+
+@pytest.mark.parametrize("capture", [".", "/", "a\0.c3d"])
+def test_a_capture_that_is_no_file_is_left_to_its_row(tmp_path, capture):
+    (tmp_path / "list.json").write_text(json.dumps([{"capture": capture, "name": "x"}, {"capture": "b.c3d"}]))
+    assert names(read(tmp_path, "list.json")) == ["x", "b"]
+
+
 def test_a_glob_names_takes_from_its_fixed_part_on(folder):
     assert names(read(folder, "*/a.c3d")) == ["day1/a", "day2/a"]
     assert names(read(folder, "day1/*.c3d")) == ["a"]
@@ -83,6 +113,7 @@ def test_a_capture_as_json_or_csv_is_no_list(tmp_path):
         ("capture,name\na.c3d,../../etc\n", "'../../etc' is no name for a take"),
         ("capture,name\na.c3d,/tmp/x\n", "'/tmp/x' is no name"),
         ("capture,name\na.c3d,\x00\n", "is no name for a take"),
+        ("capture,name\na.c3d,x/take.json\n", "'x/take.json' is no name"),
         ("capture,name\na.c3d,COM1.x\n", "'COM1.x' is no name"),
     ],
 )
