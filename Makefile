@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup docs release release-files demo test test-all fuzz mutate measure rigs test-gui check format generate package bench docs-pictures clean
+.PHONY: help setup docs release release-files demo farm-demo test test-all fuzz mutate measure rigs test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -14,6 +14,10 @@ setup: ## make the Python environments (done by the others too)
 
 demo: setup ## solve the bundled recording into build/demo
 	@$(NEWEST)/knuckle demo --out build/demo
+
+farm-demo: setup ## solve 61 made-up takes on all cores, with a summary page in build/farm-demo/solved
+	@$(NEWEST)/python tools/farm_takes.py build/farm-demo
+	@$(NEWEST)/knuckle farm build/farm-demo/takes.csv --out build/farm-demo/solved || test $$? = 3 # one take is cut short on purpose
 
 # A core has one worker already: threads of BLAS would only wait for each other.
 test test-all fuzz mutate measure: export OPENBLAS_NUM_THREADS = 1
@@ -102,6 +106,7 @@ release: ## show what releasing VERSION would change; python tools/release.py VE
 docs-pictures: setup ## render the pictures of the README and docs, those of Blender's window from the last test-gui
 	$(NEWEST)/python tools/docs_pictures.py
 	if [ -e build/gui/solve.json ]; then $(NEWEST)/python tools/gui_pictures.py; fi
+	if [ -e build/farm-demo/solved/summary.html ]; then $(NEWEST)/python tools/farm_picture.py; fi
 
 release-files: setup # one file of each kind, which every later version must open; by the oldest Blender
 	$$(ls -d .venv/3.* | head -n 1)/bin/python tools/release_files.py

@@ -34,7 +34,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     name = f"{TEMPORARY_PREFIX}{os.getpid()}-{zlib.crc32(os.fsencode(path.stem)):08x}{path.suffix}"
     half = path.with_name(name).resolve()
     try:
-        _delete_stale(half.parent)
+        delete_temporary(half.parent, STALE_SECONDS)
         yield half
         _flush_to_disk(half, os.O_RDWR)
         half.replace(path)
@@ -47,11 +47,12 @@ def written_whole(path: Path) -> Iterator[Path]:
             half.unlink()
 
 
-def _delete_stale(folder: Path) -> None:
+def delete_temporary(folder: Path, age: float = 0.0) -> None:
+    """Delete temporary files of a folder that are at least `age` s old; by default all, of running writers, too."""
     # The names of written_whole alone: a person's files may begin with the prefix, too.
     for path in folder.glob(f"{TEMPORARY_PREFIX}[0-9]*-{'[0-9a-f]' * 8}*"):
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
+            if age == 0.0 or time.time() - path.stat().st_mtime > age:
                 path.unlink()
 
 

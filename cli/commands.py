@@ -3,15 +3,13 @@
 import argparse
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from .. import api
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
-from ..files import FileError, expect_writable, json_bytes, make_folder, write_json, written_whole
+from ..files import FileError, expect_writable, make_folder, write_json
 from ..hand.generators import run_to_end
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
@@ -23,14 +21,15 @@ from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
+from ..take_files import TakeContent, TakeFiles, page_of_open_take, with_keying, write_files
+from . import farm, poses, review, streams, video
 from . import options as cli_options
-from . import poses, review, streams, video
-from .output import hands_text, progress_bar, report_text, tip_facts, write_arrays
+from .output import hands_text, progress_bar, report_text, tip_facts
 from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, say
 
 EPILOG = (
     "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage, "
-    "3 a take that was saved but meets a condition of --fail-on."
+    "3 a take that was saved but meets a condition of --fail-on, or takes of a farm that failed."
 )
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
@@ -57,6 +56,8 @@ def command_parser() -> argparse.ArgumentParser:
     cli_options.add_solve(solve)
     review_command = add_command("review", "Write a report page of a take, or of two compared.", review.review)
     review.add_review(review_command)
+    farm_command = add_command("farm", "Solve many takes, on all cores or on a cluster.", farm.farm)
+    farm.add_farm(farm_command)
     pose = add_command("pose", "Put a rig's hands into a named pose, and save the file.", _pose)
     poses.add_pose(pose)
     add_command("solvers", "Print the solvers and smoothings with their settings.", _solvers)
@@ -181,23 +182,14 @@ def _solve(options: argparse.Namespace) -> None:
         take = _run(recipe, update_progress, rig)
         update_progress(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, recipe.rig, rig_choice)
-        report = _with_keying(take.report, written)
+        report = with_keying(take.report, written)
         judged = outcomes(conditions, take.evidence, take.problems)
         html = ""
         if options.html is not None:
             update_progress(0.95, "Rendering the worst frames")
-            html = review.page_of_open_take(written.armatures[0], options.out.stem, judged)
-        # Either all files are written or none.
-        with ExitStack() as files:
-            if options.joints is not None:
-                write_arrays(files.enter_context(written_whole(options.joints)), api.joints(take))
-            if options.evidence is not None:
-                write_arrays(files.enter_context(written_whole(options.evidence)), take.evidence.arrays())
-            if html:
-                files.enter_context(written_whole(options.html)).write_text(html, encoding="utf-8")
-            if options.report is not None:
-                files.enter_context(written_whole(options.report)).write_bytes(json_bytes(report))
-            blend_file.write(files.enter_context(written_whole(options.out)), options.out)
+            html = page_of_open_take(written.armatures[0], options.out.stem, judged)
+        files = TakeFiles(options.joints, options.evidence, options.html, options.report, options.out)
+        write_files(files, TakeContent(take, report, html))
         update_progress(1.0, "Done")
     say(report_text(report, options.out))
     if failed := [str(outcome) for outcome in judged if outcome.failed]:
@@ -206,12 +198,6 @@ def _solve(options: argparse.Namespace) -> None:
 
 def _pose(options: argparse.Namespace) -> None:
     poses.pose(options, _inputs(options))
-
-
-def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
-    """The report with the time that keying took and the warnings about the rig."""
-    seconds = report["seconds"] | {"key": round(written.seconds, 4)}
-    return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
 
 
 def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> Take:
@@ -233,7 +219,7 @@ def _demo(options: argparse.Namespace) -> None:
         update_progress(0.3, "Keying")
         written = blend_file.new_scene_with_take(take)
         blend_file.save(options.out / "take.blend")
-        report = _with_keying(take.report, written)
+        report = with_keying(take.report, written)
         write_json(options.out / "report.json", report)
         picture = render.usable_settings()
         update_progress(0.4, "Rendering the video")

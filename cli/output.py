@@ -1,14 +1,10 @@
 """Output of the shell command: progress, a summary of the take, and the solved joints as arrays."""
 
-import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import printable
 
@@ -32,14 +28,6 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
     finally:
         if terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays as .npz, without pickles."""
-    # In memory first: of a file that cannot be written, zipfile prints a traceback of its own (Python 3.11).
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    path.write_bytes(content.getvalue())
 
 
 def report_text(report: dict[str, Any], out: Path) -> str:

@@ -1,12 +1,10 @@
 """The command `review`: a report page of a take that was saved, or of two that are compared."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from .. import api
 from ..files import expect_writable, written_whole
-from ..pipeline.evidence.conditions import Outcome
 from ..pipeline.report_page.content import NOT_ASKED, ReviewedTake
 from ..pipeline.report_page.page import page
 from .options import add_force
@@ -59,12 +57,3 @@ def review(options: argparse.Namespace) -> None:
             half.write_text(page(takes, pictures), encoding="utf-8")
     found = [f"{take.name}: {len(take.problems)} problem{'s' * (len(take.problems) != 1)}" for take in takes]
     say("\n".join([f"{options.html}: {options.html.stat().st_size / 1e6:.1f} MB", *(f"  {line}" for line in found)]))
-
-
-def page_of_open_take(armature: str, name: str, judged: Sequence[Outcome]) -> str:
-    """Return the page of the take that an armature of the open scene plays, with pictures."""
-    from ..rig.problem_pictures import problem_pictures
-    from ..rig.reviewed_file import take_in_scene
-
-    playing, take = take_in_scene(armature, name)
-    return page([take], problem_pictures(take, playing), judged)

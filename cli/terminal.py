@@ -16,11 +16,11 @@ INTERRUPTED = 130
 
 
 FAILED = 3
-"""Exit status of a take that was saved but does not meet what --fail-on asks for."""
+"""Exit status of a take that was saved but does not meet what --fail-on asks for, and of failed takes of a farm."""
 
 
 class TakeFailedError(KnuckleError):
-    """A take that was saved, and does not meet what was asked for."""
+    """Takes that were saved and do not meet what was asked for, or failed among others."""
 
 
 def say(text: str) -> None:

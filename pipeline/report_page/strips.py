@@ -81,15 +81,17 @@ def predicted(hand: HandEvidence) -> NDArray[np.float64]:
     return np.nan_to_num(hand.of("predicted")).astype(float)
 
 
-def legend() -> Html:
-    """Return what the levels look like and mean."""
+def legend(*, predicted_lane: bool = True) -> Html:
+    """Return what the levels look like and mean, and the lane of what is predicted."""
     items = []
     for level in range(NEAR, len(LEVEL_NAMES)):
         high = BAR_HEIGHTS[level]
         bar = element("rect", y=BASE - high, width=14, height=high, class_=f"level{level}")
         items.append(_item(bar, LEVEL_NAMES[level]))
-    lane = element("rect", y=HEIGHT - LANE, width=14, height=LANE, class_="predicted")
-    return element("ul", *items, _item(lane, "predicted: no marker determines it"), class_="legend")
+    if predicted_lane:
+        lane = element("rect", y=HEIGHT - LANE, width=14, height=LANE, class_="predicted")
+        items.append(_item(lane, "predicted: no marker determines it"))
+    return element("ul", *items, class_="legend")
 
 
 def _item(drawn: Html, told: str) -> Html:

@@ -1,11 +1,14 @@
 """The report page in a real browser: it asks nobody, fits a phone, is light or dark, and tells values at a cursor."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from knuckle.cli.main import main
+from knuckle.farm.summary_page import RunFacts, summary_page
+from knuckle.farm.take_rows import TakeRow, row_of
 from knuckle.pipeline.evidence.evidence import MEASURE_INDEX, PARTS
 from knuckle.pipeline.report_page.content import Pictures
 from knuckle.pipeline.report_page.page import page as page_of
@@ -123,3 +126,28 @@ def test_pictures_of_the_worst_frames_are_on_the_page_of_a_real_take(tmp_path: P
         found.evaluate("document.querySelector('.problems li').blur()")
         found.wait_for("document.querySelector('#time span').textContent.startsWith('Frame 7')")
         found.picture(OUT / "report_page.png", 1100, 1420)
+
+
+def test_the_summary_of_a_farm_fits_too_and_sorts_by_any_column(tmp_path: Path) -> None:
+    rows = [
+        replace(row_of(made_take(400, name=f"day{n % 3}/take-{n}", worst=5.0 * n), "", "Ada"), files=("report.html",))
+        for n in range(12)
+    ]
+    failed = TakeRow(HOSTILE, HOSTILE, "failed", HOSTILE)
+    path = tmp_path / "summary.html"
+    path.write_text(summary_page([*rows, failed], RunFacts(HOSTILE, "0.1.0", 13, 9.0)), encoding="utf-8")
+    with opened(path.as_uri()) as page:
+        page.wait_for("document.querySelector('.takes.sorts') !== null")
+        for size, scheme in ((WIDE, "light"), (PHONE, "dark")):
+            sized(page, size, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            page.picture(OUT / f"farm_{scheme}.png", *size)
+        names = "[...document.querySelectorAll('.takes tbody a')].map(link => link.textContent)"
+        assert page.evaluate(names)[:2] == ["day2/take-11", "day1/take-10"]
+        page.evaluate("document.querySelectorAll('.takes thead button')[0].click()")
+        assert page.evaluate(names)[:4] == ["day0/take-0", "day0/take-3", "day0/take-6", "day0/take-9"]
+        page.evaluate("[...document.querySelectorAll('.takes thead button')].at(6).click()")
+        assert page.evaluate(names)[0] == "day2/take-11", "the largest error"
+        assert page.evaluate("document.querySelector('.takes th[aria-sort]').textContent") == "Max, mm"
+        assert page.evaluate("window.hacked === undefined")
+        assert [url for url in page.requests if not url.startswith("file:")] == []

@@ -21,6 +21,8 @@ ROWS = [
     {"operators"},
     {"panels"},
     {"api"},
+    {"take_files"},
+    {"farm"},
     {"cli"},
     {"registration"},
     {"__init__"},

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from knuckle.cli.main import main
-from knuckle.cli.output import progress_bar, write_arrays
+from knuckle.cli.output import progress_bar
 from knuckle.cli.terminal import exit_status, exiting_on_signals, expect_replaceable, holding_interrupts
 from knuckle.errors import MAX_LINE, KnuckleError, printable
 from knuckle.files import FileError
+from knuckle.take_files import write_arrays
 from knuckle.tests.full_disk import files_no_larger_than
 from knuckle.tests.resources import ROOT
 

@@ -1,0 +1,79 @@
+"""Progress of a run over many takes: a bar on a terminal, otherwise a line now and then."""
+
+import sys
+import time
+from collections.abc import Iterable
+
+from ..errors import printable
+from ..farm.take_rows import TakeRow
+
+LINE_SECONDS = 30.0
+"""s between two lines where there is no terminal."""
+BAR_SECONDS = 0.2
+"""s between two drawings of the bar."""
+BAR = 30
+"""Characters of the bar."""
+
+
+class FarmProgress:
+    """Counts rows and tells of them on standard error."""
+
+    def __init__(self, takes: int) -> None:
+        self._takes, self._terminal = takes, sys.stderr.isatty()
+        self._started = self._told = time.monotonic()
+        self._done = self._frames = self._solved = self._failed = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken, in s."""
+        return time.monotonic() - self._started
+
+    def add(self, rows: Iterable[TakeRow], workers: int, unmeasured: int) -> None:
+        """Count rows, and tell how far it is if it is time to.
+
+        workers, unmeasured: how many workers there are now, and performers that are still to be measured.
+        """
+        for row in rows:
+            self._done += 1
+            self._failed += row.state == "failed"
+            if row.state == "solved":
+                self._solved += 1
+                self._frames += row.frames
+            if row.state == "failed":
+                self._print(f"{row.name}: {row.problem}")
+        now = time.monotonic()
+        if now - self._told >= (BAR_SECONDS if self._terminal else LINE_SECONDS):
+            self._told = now
+            self._draw(workers, unmeasured)
+
+    def end(self) -> None:
+        """Take the bar off the terminal."""
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def _draw(self, workers: int, unmeasured: int) -> None:
+        told = self._line(workers, unmeasured)
+        if not self._terminal:
+            self._print(told)
+            return
+        share = self._done / self._takes
+        bar = f"[{'=' * round(BAR * share):<{BAR}}] {100 * share:3.0f} %"
+        print(f"\r\033[K{bar} {printable(told)}", end="", file=sys.stderr, flush=True)
+
+    def _line(self, workers: int, unmeasured: int) -> str:
+        minutes = max(self.seconds, 1e-9) / 60
+        parts = [f"{self._done} of {self._takes} takes"]
+        if self._solved:
+            parts += [f"{self._solved / minutes:.3g} takes/min", f"{self._frames / minutes:,.0f} frames/min"]
+            left = (self._takes - self._done) * minutes / (self._solved + self._failed)
+            parts += [f"about {60 * left:.0f} s left" if left < 2 else f"about {left:.0f} min left"]
+        if unmeasured:
+            parts.append(f"{unmeasured} performer{'' if unmeasured == 1 else 's'} to measure")
+        if self._failed:
+            parts.append(f"{self._failed} failed")
+        parts.append(f"{workers} worker{'' if workers == 1 else 's'}" if workers else "waiting for workers")
+        return ", ".join(parts)
+
+    def _print(self, text: str) -> None:
+        start = "\r\033[K" if self._terminal else ""
+        print(f"{start}{printable(text)}", file=sys.stderr, flush=True)

@@ -1,0 +1,57 @@
+"""How takes are shared out: the long ones first and alone, short ones in bundles, so that all workers end together."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .take_orders import TakeOrder
+
+BUNDLES_PER_WORKER = 12
+"""Of equal work, at least: the last bundle of a run keeps the others waiting for a twelfth of a worker's share."""
+MAX_BUNDLE = 32
+"""Takes in a bundle: what is lost at most where a worker dies, though what it finished is kept."""
+TAKE_BYTES = 200_000
+"""Bytes of a capture that take as long as what every take needs beside them: opening, writing, the report page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Takes that one worker solves one after another."""
+
+    orders: tuple[TakeOrder, ...]
+
+    @property
+    def performer(self) -> str:
+        """The performer who has to be measured first, the same of all; empty for none."""
+        return self.orders[0].performer
+
+    @property
+    def cost(self) -> int:
+        """What it takes, relative to others."""
+        return sum(map(cost_of, self.orders))
+
+
+def cost_of(order: TakeOrder) -> int:
+    """Return what a take costs, relative to others: its capture's size tells it well enough to be shared out."""
+    return order.size + TAKE_BYTES
+
+
+def bundles_of(orders: Iterable[TakeOrder], workers: int) -> tuple[Bundle, ...]:
+    """Return the takes in bundles, the most costly first."""
+    by_performer: dict[str, list[TakeOrder]] = defaultdict(list)
+    for order in sorted(orders, key=lambda order: (-cost_of(order), order.name)):
+        by_performer[order.performer].append(order)
+    whole = sum(cost_of(order) for group in by_performer.values() for order in group)
+    share = whole / (max(workers, 1) * BUNDLES_PER_WORKER)
+    found: list[Bundle] = []
+    for group in by_performer.values():
+        bundle: list[TakeOrder] = []
+        cost = 0
+        for order in group:
+            if bundle and (cost + cost_of(order) > share or len(bundle) == MAX_BUNDLE):
+                found.append(Bundle(tuple(bundle)))
+                bundle, cost = [], 0
+            bundle.append(order)
+            cost += cost_of(order)
+        found.append(Bundle(tuple(bundle)))
+    return tuple(sorted(found, key=lambda bundle: -bundle.cost))

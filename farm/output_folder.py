@@ -1,0 +1,71 @@
+"""The output folder of a run: no other's files in it, and one run at a time."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..files import FileError, delete_temporary, make_folder
+
+LOCK = "farm.lock"
+"""Tells a run's folder from others; it is locked as long as a run goes on."""
+
+LOCKED_BYTE = 2**20
+"""Windows locks bytes, and forbids to read them: this one is beyond the content."""
+
+
+@contextmanager
+def locked_folder(out: Path, run: str) -> Iterator[None]:
+    """Make the folder, and hold it for a run of this process; what a killed run has left half written is deleted.
+
+    Workers that still work for an earlier run, on a cluster, find by `is_of_run` that it is over.
+
+    Raises FileError if it cannot be written, holds other files than a run's, or another run goes on in it.
+    """
+    if out.is_dir() and not (out / LOCK).exists() and any(out.iterdir()):
+        raise FileError(
+            f"{out}: holds other files than a run's, expected a new or an empty folder, or one of an earlier run"
+        )
+    make_folder(out)
+    try:
+        descriptor = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise FileError(f"{out}: cannot be written ({error.strerror})") from error
+    try:
+        if not _lock(descriptor):
+            raise FileError(f"{out}: another run writes there, expected another folder, or to wait for its end")
+        delete_temporary(out)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, run.encode())
+        except OSError as error:
+            raise FileError(f"{out}: cannot be written ({error.strerror})") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_of_run(out: Path, run: str) -> bool:
+    """Whether a folder is still held by, or was last held by, this run."""
+    try:
+        return (out / LOCK).read_text(encoding="utf-8", errors="replace") == run
+    except OSError:
+        return False
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file until this process ends, however it ends; False if another holds it."""
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            import msvcrt
+
+            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            os.lseek(descriptor, 0, os.SEEK_SET)
+    except OSError:
+        return False
+    return True

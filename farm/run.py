@@ -1,0 +1,151 @@
+"""A run over many takes: work goes to the workers in the order of its cost, a few bundles ahead, and rows come back."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import KnuckleError
+from .bundles import Bundle, bundles_of, cost_of
+from .take_orders import TakeOrder
+from .take_rows import TakeRow, read_record
+from .tasks import PERFORMER_FILE, FarmSettings, measure_performer, solve_bundle
+
+BUNDLES_AHEAD = 3
+"""Bundles for each worker that the scheduler has: enough that none waits, and few enough for any number of takes."""
+MEASURED_ON = 3
+"""Takes on which a performer is tried to be measured, one after another."""
+CUT_FOR = 32
+"""Workers for which bundles are cut at least: a cluster may begin with none, and a bundle more costs milliseconds."""
+TICK = 0.5
+"""s between two looks at the cluster while nothing comes back."""
+
+
+class FarmError(KnuckleError):
+    """A run that cannot begin, or cannot go on."""
+
+
+class SchedulerLostError(FarmError):
+    """The scheduler is gone; what was finished is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Where work is done."""
+
+    executor: Executor
+    """Of dask, or any other for a test."""
+    count: Callable[[], int]
+    """How many workers there are now."""
+    died_with: tuple[type[BaseException], ...] = ()
+    """The error of a task whose workers died, one after another."""
+
+
+class FarmRun:
+    """Solve takes on workers. Iterate `rows()` to the end."""
+
+    def __init__(self, orders: tuple[TakeOrder, ...], settings: FarmSettings, workers: Workers) -> None:
+        self.settings, self.workers = settings, workers
+        self.waiting = list(bundles_of(orders, max(workers.count(), CUT_FOR)))
+        self.measuring = _to_measure(orders, settings)
+        self.running: dict[Future[Any], Bundle | tuple[TakeOrder, ...]] = {}
+        self.notes: dict[str, str] = {}
+        """Performer -> why they could not be measured."""
+        self._unmeasured = {candidates[0].performer for candidates in self.measuring}
+
+    @property
+    def unmeasured(self) -> int:
+        """How many performers are not measured yet; their takes wait."""
+        return len(self._unmeasured)
+
+    def rows(self) -> Iterator[tuple[TakeRow, ...]]:
+        """Yield the rows of takes as they come, and nothing now and then while none does.
+
+        Raises SchedulerLostError if the cluster is gone, WorkerError if its workers cannot do this work.
+        """
+        while self.waiting or self.running:
+            self._submit()
+            done, _ = wait(self.running, timeout=TICK, return_when=FIRST_COMPLETED)
+            # What came back is told before what was lost.
+            for future in sorted(done, key=Future.cancelled):
+                yield self._collect(future)
+            if not done:
+                yield ()
+
+    def _submit(self) -> None:
+        """Give the scheduler work until it has enough: performers first, then bundles whose performer is known."""
+        most = BUNDLES_AHEAD * max(self.workers.count(), 1)
+        while self.measuring and len(self.running) < most:
+            candidates = self.measuring.pop(0)
+            self.running[self.workers.executor.submit(measure_performer, candidates[0], self.settings)] = candidates
+        ready = (bundle for bundle in self.waiting if bundle.performer not in self._unmeasured)
+        chosen = [bundle for bundle, _ in zip(ready, range(most - len(self.running)), strict=False)]
+        for bundle in chosen:
+            self.waiting.remove(bundle)
+            told = tuple(map(self._measured, bundle.orders))
+            self.running[self.workers.executor.submit(solve_bundle, told, self.settings)] = bundle
+
+    def _measured(self, order: TakeOrder) -> TakeOrder:
+        """Return an order with its performer's measurements, if they could be made."""
+        if not order.performer or order.performer in self.notes:
+            return order
+        path = self.settings.performer_folder(order.performer) / PERFORMER_FILE
+        return replace(order, performer_file=str(path))
+
+    def _collect(self, future: "Future[Any]") -> tuple[TakeRow, ...]:
+        """Return the rows of what is done, none of a performer, or of a bundle that is tried again."""
+        work = self.running.pop(future)
+        if future.cancelled():
+            raise SchedulerLostError("the scheduler is gone")
+        error = future.exception()
+        if error is not None and not isinstance(error, self.workers.died_with):
+            raise _of_workers(error) from error
+        if isinstance(work, tuple):
+            self._note_measuring(work, "its workers died" if error is not None else str(future.result()))
+            return ()
+        if error is None:
+            return tuple(future.result())
+        if len(work.orders) > 1:
+            # One of them kills workers: alone, each is judged by itself, and those that were finished are known.
+            self.waiting[:0] = [Bundle((order,)) for order in work.orders]
+            return ()
+        (order,) = work.orders
+        problem = "each worker that tried it died (is its memory too small, or does Blender crash?)"
+        return (TakeRow(order.name, order.capture, "failed", problem),)
+
+    def _note_measuring(self, candidates: tuple[TakeOrder, ...], problem: str) -> None:
+        """Go on after a performer was measured on the first of some takes, or could not be."""
+        performer = candidates[0].performer
+        if problem and len(candidates) > 1:
+            self.measuring.append(candidates[1:])
+            return
+        if problem:
+            self.notes[performer] = f"{performer} could not be measured: {problem}"
+        self._unmeasured.discard(performer)
+
+
+def _of_workers(error: BaseException) -> KnuckleError:
+    """Return what is told of an error that concerns all workers, not a take."""
+    if isinstance(error, KnuckleError):
+        return error
+    told = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return FarmError(f"the workers cannot do this work, expected the same Knuckle there as here ({told})")
+
+
+def _to_measure(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> list[tuple[TakeOrder, ...]]:
+    """Return the takes on which each performer is measured, in the order in which they are tried.
+
+    The take on which the performer was measured by an earlier run comes first, for all takes would change with another;
+    then the largest.
+    """
+    takes: dict[str, list[TakeOrder]] = {}
+    for order in orders:
+        if order.performer and not order.problem:
+            takes.setdefault(order.performer, []).append(order)
+    found = []
+    for performer, theirs in takes.items():
+        known = read_record(settings.performer_folder(performer))
+        measured = known.row.capture if known is not None else ""
+        ranked = sorted(theirs, key=lambda order: (order.capture != measured, -cost_of(order), order.name))
+        found.append(tuple(ranked[:MEASURED_ON]))
+    return sorted(found, key=lambda candidates: -cost_of(candidates[0]))

@@ -1,0 +1,264 @@
+"""What workers do: solve a bundle of takes, and measure a performer. Blender starts where it is needed, and once.
+
+What a worker is told may come twice, for a worker that dies leaves its bundle to another: what was finished is known by
+its record and is not done again.
+"""
+
+import atexit
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+from .. import api
+from ..errors import KnuckleError
+from ..files import FileError, delete_temporary, make_folder, write_json, written_whole
+from ..pipeline import performer as performers
+from ..pipeline import recipe as recipes
+from ..pipeline.calibration import CalibrationJob
+from ..pipeline.calibration_choices import CalibrationChoices
+from ..pipeline.recipe import Recipe
+from ..pipeline.report_page.page import page
+from ..pipeline.take import Take
+from ..pipeline.versions import knuckle_version
+from ..take_files import TakeContent, TakeFiles, page_of_open_take, reviewed, with_keying, write_files
+from .output_folder import is_of_run
+from .take_key import take_key
+from .take_orders import TakeOrder
+from .take_rows import RECORD, State, TakeRecord, TakeRow, read_record, row_of
+
+TAKES, PERFORMERS = "takes", "performers"
+"""Folders in the output."""
+PERFORMER_FILE = "performer.json"
+TRACEBACK_FILE = "error.txt"
+"""In a take's folder: where a bug was met."""
+FILE_NAMES = {
+    "joints": "joints.npz",
+    "evidence": "evidence.npz",
+    "html": "report.html",
+    "report": "report.json",
+    "blend": "take.blend",
+}
+"""Output -> its file in a take's folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FarmSettings:
+    """What holds for all takes of a run."""
+
+    out: str
+    """The output's folder, an absolute path."""
+    outputs: tuple[str, ...]
+    """Some of FILE_NAMES."""
+    pictures: bool
+    """Whether report pages get pictures of the worst frames; they need the .blend file."""
+    version: str
+    """Knuckle's, of the command."""
+    run: str = ""
+    """Differs from run to run."""
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of the files that each take gets."""
+        return tuple(FILE_NAMES[output] for output in self.outputs)
+
+    def folder(self, order: TakeOrder) -> Path:
+        """Return the folder of a take's files."""
+        return Path(self.out, TAKES, *order.name.split("/"))
+
+    def performer_folder(self, performer: str) -> Path:
+        """Return the folder of a performer's measurements."""
+        return Path(self.out, PERFORMERS, *performer.split("/"))
+
+
+class WorkerError(KnuckleError):
+    """A worker that cannot work for this command."""
+
+
+def solve_bundle(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> tuple[TakeRow, ...]:
+    """Solve takes one after another and return their rows. Raises WorkerError if this is another Knuckle."""
+    _check_version(settings)
+    return tuple(_solve(order, settings) for order in orders)
+
+
+def measure_performer(order: TakeOrder, settings: FarmSettings) -> str:
+    """Measure the performer of a take; return why that is not possible, empty if the measurements are written.
+
+    They are kept, as those of takes are. Raises WorkerError if this is another Knuckle.
+    """
+    _check_version(settings)
+    folder = settings.performer_folder(order.performer)
+    try:
+        recipe = _recipe(order)
+        key = take_key([order.capture], order.recipe, ["performer", settings.version])
+        known = read_record(folder)
+        if known is not None and known.key == key and known.whole(folder) == known.sizes:
+            return ""
+        job = CalibrationJob(recipe, CalibrationChoices(), api.reader(recipe))
+        for _ in job.steps():
+            pass
+        assert job.performer is not None
+        row = TakeRow(order.performer, order.capture, "solved", files=(PERFORMER_FILE,))
+        with _recorded(folder, key, settings.run) as record:
+            _expect_run(settings)
+            (folder / RECORD).unlink(missing_ok=True)
+            write_json(folder / PERFORMER_FILE, performers.to_dict(job.performer))
+            record.append(row)
+    except KnuckleError as problem:
+        return str(problem)
+    except Exception as bug:
+        _keep_traceback(folder)
+        return f"an error of Knuckle, {type(bug).__name__}: {bug}; see {folder / TRACEBACK_FILE}"
+    return ""
+
+
+def _check_version(settings: FarmSettings) -> None:
+    if knuckle_version() != settings.version:
+        raise WorkerError(
+            f"a worker has Knuckle {knuckle_version()}, expected {settings.version} as this command: install the same "
+            "version there"
+        )
+
+
+def _expect_run(settings: FarmSettings) -> None:
+    """Raise FileError if another run holds the output: then its workers write these files."""
+    if not is_of_run(Path(settings.out), settings.run):
+        raise FileError(f"{settings.out}: belongs to another run now")
+
+
+def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
+    """Solve a take unless it is there already; whatever is wrong with it is told in its row."""
+    folder, failed = settings.folder(order), TakeRow(order.name, order.capture, "failed")
+    if order.problem:
+        return replace(failed, problem=order.problem)
+    try:
+        rig = str(order.recipe["rig"])
+        inputs = [order.capture, order.performer_file, "" if rig == "default" else rig]
+        key = take_key(inputs, order.recipe, [settings.version, str(settings.pictures)])
+        known = read_record(folder)
+        if known is not None and known.key == key and {*settings.file_names} <= {*known.whole(folder)}:
+            # Solved in this run, if another worker finished it and died before it told.
+            state: State = "solved" if known.run == settings.run else "unchanged"
+            return replace(known.row, name=order.name, capture=order.capture, state=state)
+        return _solve_anew(order, settings, key, known)
+    except KnuckleError as problem:
+        return replace(failed, problem=str(problem))
+    except MemoryError:
+        return replace(failed, problem="the memory of its worker does not suffice, expected a smaller capture")
+    except Exception as bug:
+        # One take stops nobody, whatever it is; where it happened is kept for a report.
+        _keep_traceback(folder)
+        return replace(failed, problem=f"an error of Knuckle, {type(bug).__name__}: {bug}; see {TRACEBACK_FILE}")
+
+
+def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
+    """Solve a take and write its files; known: the record of those that are there."""
+    started, folder = time.perf_counter(), settings.folder(order)
+    recipe = _recipe(order)
+    if order.performer_file:
+        recipe = replace(recipe, performer=recipes.read_json(order.performer_file))
+    take = api.solve(recipe)
+    _end_without_blender()
+    row = row_of(reviewed(take, order.name), order.capture, order.performer or Path(order.performer_file).stem)
+    content = _content(take, recipe, settings, order.name)
+    # Files that were written earlier from the same inputs stay; those of other inputs would be taken for this take's.
+    same = known.whole(folder) if known is not None and known.key == key else {}
+    others = [name for name in FILE_NAMES.values() if name not in {*settings.file_names, *same}]
+
+    def forget() -> None:
+        _expect_run(settings)
+        for name in (RECORD, *others, TRACEBACK_FILE):
+            (folder / name).unlink(missing_ok=True)
+
+    files = TakeFiles(**{output: folder / FILE_NAMES[output] for output in settings.outputs})
+    with _recorded(folder, key, settings.run) as record:
+        write_files(files, content, forget)
+        names = tuple(name for name in FILE_NAMES.values() if name in settings.file_names or name in same)
+        row = replace(row, files=names, seconds=round(time.perf_counter() - started, 3))
+        record.append(row)
+    return row
+
+
+def kept_row(order: TakeOrder, settings: FarmSettings) -> TakeRow | None:
+    """Return what the record of a take says that this run has not come to, None if it has none."""
+    known = read_record(settings.folder(order))
+    if known is None:
+        return None
+    return replace(known.row, state="solved" if known.run == settings.run else "unchanged")
+
+
+def _recipe(order: TakeOrder) -> Recipe:
+    return recipes.from_dict(order.recipe | {"capture": order.capture}, order.name)
+
+
+@contextmanager
+def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
+    """Make a folder for files that are written in this block; then write the record of the row that it appends.
+
+    Whoever writes takes the old record away before the first file is replaced: files without one are written again.
+
+    Raises FileError if something cannot be written.
+    """
+    make_folder(folder)
+    delete_temporary(folder)
+    rows: list[TakeRow] = []
+    try:
+        with written_whole(folder / RECORD) as half:
+            yield rows
+            (row,) = rows
+            sizes = {name: (folder / name).stat().st_size for name in row.files}
+            half.write_bytes(TakeRecord(key, run, row, sizes).as_line())
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written ({error.strerror})") from error
+
+
+def _content(take: Take, recipe: Recipe, settings: FarmSettings, name: str) -> TakeContent:
+    """Return what the files of a take hold; with a .blend file the take is keyed in Blender's module."""
+    html = "html" in settings.outputs
+    if "blend" not in settings.outputs:
+        return TakeContent(take, take.report, page([reviewed(take, name)]) if html else "")
+    api.expect_blender()
+    _end_without_blender()
+    from ..rig import blend_file
+
+    written = blend_file.new_scene_with_take(take, recipe.rig, blend_file.RigChoice.of(recipe))
+    report = with_keying(take.report, written)
+    if not html:
+        return TakeContent(take, report)
+    if settings.pictures:
+        return TakeContent(take, report, page_of_open_take(written.armatures[0], name))
+    return TakeContent(take, report, page([reviewed(take, name)]))
+
+
+def _end_without_blender() -> None:
+    """Let a worker that has started Blender's module end at once.
+
+    dask runs tasks in a thread, and Blender, which is started there, crashes when another thread ends it.
+    """
+    if "bpy" in sys.modules and threading.current_thread() is not threading.main_thread():
+        atexit.unregister(_end_at_once)
+        atexit.register(_end_at_once)
+
+
+def _end_at_once() -> None:
+    os._exit(0)
+
+
+def _keep_traceback(folder: Path) -> None:
+    try:
+        make_folder(folder)
+        with written_whole(folder / TRACEBACK_FILE) as half:
+            half.write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
+    except KnuckleError:
+        return  # the row tells it all the same
+
+
+def settings_of(out: Path, outputs: tuple[str, ...], *, pictures: bool) -> FarmSettings:
+    """Return the settings of a run of this Knuckle."""
+    return FarmSettings(str(out), outputs, pictures, knuckle_version(), uuid4().hex)

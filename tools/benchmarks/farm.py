@@ -1,0 +1,219 @@
+"""Takes and frames a minute of `knuckle farm`, what scheduling costs, and a farm of a hundred workers by simulation.
+
+    python tools/benchmarks/farm.py [--takes 60] [--frames 60000] [--write]
+
+Runs the command over made-up takes with one worker and with two, counts the processor time of all its processes, hands
+out empty tasks, and simulates larger farms from what was measured. --write fills docs/reference/farm.md.
+"""
+
+import argparse
+import csv
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import svg  # noqa: E402
+from doc_sections import fill  # noqa: E402
+from farm_simulation import Course, resampled, simulate  # noqa: E402
+from farm_takes import made_takes, write_all  # noqa: E402
+
+from knuckle.farm import cluster, tasks  # noqa: E402
+from knuckle.farm.bundles import Bundle  # noqa: E402
+from knuckle.farm.run import FarmRun  # noqa: E402
+from knuckle.farm.take_orders import TakeOrder  # noqa: E402
+
+PAGE = ROOT / "docs" / "reference" / "farm.md"
+PICTURES = ROOT / "docs" / "pictures"
+COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
+EMPTY = (1000, 10_000)
+MANY_TAKES = 100_000
+WORKERS = (1, 2, 4, 8, 16, 32, 64, 100, 200, 400, 800)
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the command."""
+
+    workers: int
+    seconds: float
+    processor: float
+    """s, of the command and all its workers."""
+    takes: list[dict[str, str]]
+    load: float
+    """Of the machine, beside this run."""
+
+    @property
+    def frames(self) -> int:
+        """Frames that were solved."""
+        return sum(int(row["frames"]) for row in self.takes)
+
+
+def run_farm(captures: Path, workers: int) -> Run:
+    """Run the command over a folder of captures."""
+    with tempfile.TemporaryDirectory(prefix="knuckle-farm-bench-") as folder:
+        out = Path(folder, "out")
+        before = os.times()
+        started, load = time.perf_counter(), os.getloadavg()[0]
+        command = [sys.executable, "-c", COMMAND, "farm", str(captures), "--out", str(out), "--workers", str(workers)]
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds, after = time.perf_counter() - started, os.times()
+        spent = (after.children_user + after.children_system) - (before.children_user + before.children_system)
+        with (out / "takes.csv").open(newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["state"] == "solved"]
+    print(f"{workers} workers: {len(rows)} takes in {seconds:.0f} s, {spent:.0f} s of processor time", flush=True)
+    return Run(workers, seconds, spent, rows, load)
+
+
+def start_cost() -> float:
+    """Return s of processor time until a worker works: that of a run over nothing, for each worker."""
+    with tempfile.TemporaryDirectory(prefix="knuckle-farm-bench-") as folder:
+        bad = Path(folder, "captures", "bad.json")
+        bad.parent.mkdir()
+        bad.write_text("{")
+        return run_farm(bad.parent, 1).processor
+
+
+def empty_tasks(count: int) -> tuple[float, float]:
+    """Return s of processor time and s in all that a task without work takes the command with its scheduler."""
+    orders = tuple(TakeOrder(f"t{n}", f"/t{n}", 0, problem="none") for n in range(count))
+    settings = tasks.settings_of(Path("/nowhere"), ("report",), pictures=False)
+    with cluster.local_cluster(cluster.LocalChoices(2, None, False)) as (workers, _):
+        run = FarmRun(orders, settings, workers)
+        run.waiting = [Bundle((order,)) for order in orders]
+        process, started = psutil.Process(), time.perf_counter()
+        before = sum(process.cpu_times()[:2])
+        rows = sum(map(len, run.rows()))
+        assert rows == count
+        spent = sum(process.cpu_times()[:2]) - before
+        seconds = time.perf_counter() - started
+    print(f"{count} empty tasks: {1000 * spent / count:.2f} ms of processor time each", flush=True)
+    return spent / count, seconds / count
+
+
+def measured_takes(run: Run, start: float, captures: Path) -> list[tuple[int, float]]:
+    """Return bytes and s of processor time of each take: the run's, shared out as their own clocks say."""
+    walls = [float(row["seconds"]) for row in run.takes]
+    scale = (run.processor - start) / sum(walls)
+    sizes = [Path(row["capture"]).stat().st_size for row in run.takes]
+    return [(size, wall * scale) for size, wall in zip(sizes, walls, strict=True)]
+
+
+def speed_table(runs: list[Run]) -> str:
+    """Return how fast the runs were."""
+    heads = ("Workers", "Takes", "Frames", "Took, s", "Takes a minute", "Frames a minute", "Processor time, s")
+    rows = []
+    for run in runs:
+        minutes = run.seconds / 60
+        figures = (len(run.takes), f"{run.frames:,}", f"{run.seconds:.0f}", f"{len(run.takes) / minutes:.1f}")
+        more = (f"{run.frames / minutes:,.0f}", f"{run.processor:.0f}", f"{run.frames / run.processor:.0f}")
+        rows.append((run.workers, *figures, *more, f"{run.load:.1f}"))
+    return table((*heads, "Frames in 1 s of it", "Load before"), rows)
+
+
+def task_table(empty: dict[int, tuple[float, float]], sizes: dict[str, int]) -> str:
+    """Return what tasks without work cost, and what is sent for a take."""
+    rows = [(f"{count:,}", f"{1000 * spent:.2f}", f"{1000 * wall:.2f}") for count, (spent, wall) in empty.items()]
+    costs = table(("Empty tasks", "Processor time of command and scheduler for each, ms", "Time for each, ms"), rows)
+    sent = table(("What goes over the network for a take", "Bytes"), [(name, f"{n:,}") for name, n in sizes.items()])
+    return f"{costs}\n\n{sent}"
+
+
+def course_table(courses: list[Course], takes: int) -> str:
+    """Return how simulated runs went."""
+    heads = ("Workers", f"{takes:,} takes take", "Takes a minute", "Workers busy", "Scheduler busy", "Bundles")
+    rows = [
+        (
+            one.workers,
+            f"{one.seconds / 3600:.2f} h",
+            f"{60 * takes / one.seconds:,.0f}",
+            f"{one.efficiency:.1%}",
+            f"{one.scheduler:.1%}",
+            f"{one.bundles:,}",
+        )
+        for one in courses
+    ]
+    return table(heads, rows)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def draw(courses: list[Course], takes: int) -> None:
+    """Draw takes a minute over the workers, and what they would be if nothing were lost."""
+    few = [one for one in courses if one.workers <= 400]
+    workers = [float(one.workers) for one in few]
+    rates = [60 * takes / one.seconds for one in few]
+    ideal = [rates[0] / few[0].efficiency * count for count in workers]
+    drawing = svg.lines(
+        "Takes a minute by the number of workers, simulated",
+        svg.axis("workers", workers, zero=True),
+        svg.axis("takes a minute", ideal, zero=True),
+        [svg.Series("simulated", workers, rates), svg.Series("nothing lost", workers, ideal, dashed=True)],
+    )
+    svg.write(PICTURES / "farm-workers.svg", drawing)
+
+
+def sizes_of(run: Run) -> dict[str, int]:
+    """Return bytes of what a worker is told and tells of a take."""
+    from knuckle.farm.take_orders import read_orders
+    from knuckle.farm.take_rows import TakeRow
+
+    (order,) = read_orders([run.takes[0]["capture"]], None, None, Path("/nowhere"))
+    row: Any = TakeRow(run.takes[0]["name"], order.capture, "solved", worst="x" * 80, heat="0" * 120)
+    return {
+        "to the worker: the recipe, and where the capture is": len(pickle.dumps(asdict(order))),
+        "back: the row": len(pickle.dumps(asdict(row))),
+    }
+
+
+def main() -> None:
+    """Measure, and write the page if asked."""
+    parser = argparse.ArgumentParser(description="Measure knuckle farm.")
+    parser.add_argument("--takes", type=int, default=60)
+    parser.add_argument("--frames", type=int, default=60_000)
+    parser.add_argument("--write", action="store_true", help="fill docs/reference/farm.md")
+    options = parser.parse_args()
+    folder = ROOT / "build" / "farm-bench"
+    shutil.rmtree(folder, ignore_errors=True)
+    write_all(folder, made_takes(options.takes, options.frames))
+    (folder / "captures" / "damaged.csv").unlink()
+    empty = {count: empty_tasks(count) for count in EMPTY}
+    start = start_cost()
+    runs = [run_farm(folder / "captures", workers) for workers in (1, 2)]
+    takes = measured_takes(runs[0], start, folder)
+    overhead = max(spent for spent, _ in empty.values())
+    many = resampled(takes, MANY_TAKES)
+    courses = [simulate(many, workers, overhead, start) for workers in WORKERS]
+    million = simulate(resampled(takes, MILLION), 100, overhead, start)
+    parts = {
+        "speed": speed_table(runs),
+        "tasks": task_table(empty, sizes_of(runs[0])),
+        "courses": course_table(courses, MANY_TAKES),
+        "million": course_table([million], MILLION),
+    }
+    for name, text in parts.items():
+        print(f"\n## {name}\n{text}")
+    if options.write:
+        draw(courses, MANY_TAKES)
+        fill(PAGE, parts)
+
+
+if __name__ == "__main__":
+    main()
