@@ -13,6 +13,8 @@ from ..files import write_json
 from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
+from ..rig.keys.corrections.written_take import told_corrections
+from ..rig.keys.take_problems import playing_with
 from ..rig.keys.take_report import report_of
 from .reports import tell
 from .scene_recipe import apply_recipe, recipe_of
@@ -168,7 +170,10 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
         report = report_of(result_armature(context))
         if report is None:
             raise RecipeError("there is no result yet, solve a capture")
-        return report
+        armature = result_armature(context)
+        assert armature is not None, "it has the report"
+        now = told_corrections(playing_with(armature, context.scene), context.scene)
+        return report | {"corrections": now}
 
 
 def result_armature(context: "Context") -> bpy.types.Object | None:
@@ -190,6 +195,7 @@ class KNUCKLE_OT_forget(bpy.types.Operator):
             ("performer", "Performer", "Clear the performer's measurements, and measure the performer on the capture"),
             ("marker_map", "Marker Map", "Clear the marker map, and use the marker set that fits"),
             ("align", "Align", "Leave the markers where they are when the capture is solved"),
+            ("corrections", "Corrections", "Solve without the corrections of the recipe that was loaded"),
             ("rig_file", "Target", "Clear the recipe's target, and use the one that is chosen in the panel"),
         ],
         options={"SKIP_SAVE"},

@@ -90,6 +90,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             scene.knuckle.align = ""
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
+        scene.knuckle.corrections = ""
         scene.knuckle.result = armatures[0]
         scene.knuckle_review.current = ""
         if context.mode == "OBJECT" and armature is None:

@@ -145,6 +145,8 @@ class Recipe:
     """Most that reducing keys may turn a joint, in degrees."""
     reduce_shared: bool = False
     """Key all bones of a digit on each of its frames; if not, each has only the keys that it needs, on some of them."""
+    corrections: list[dict[str, Any]] | None = None
+    """Corrections that lie on the take, as `Save Recipe` and the action of a take have them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
+from .keys.corrections.written_take import kept_corrections
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
@@ -126,6 +127,17 @@ def check_rig(
         check_drive(armature, find_hands(armature, ()), drive)
     armatures = target_armatures(armature, into, bpy.context.scene)
     return RigQuery.of(*armatures) if armatures else None
+
+
+def with_kept_corrections(recipe: Recipe, wanted: RigChoice) -> Recipe:
+    """Return a recipe with the corrections of the take that its rig plays in the open file, unless it has some.
+
+    Raises RigError as open_rig does, and RecipeError if they are damaged.
+    """
+    if recipe.corrections is not None or recipe.rig == DEFAULT_RIG:
+        return recipe
+    armature, _ = _armature_with_hand(Path(recipe.rig), wanted)
+    return replace(recipe, corrections=kept_corrections(armature, recipe.capture))
 
 
 def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ...]]":

@@ -14,6 +14,7 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.capture_transform import NO_TRANSFORM
+from ...pipeline.corrections.correction_json import from_list
 from ...pipeline.recipe import IntoChoice, Recipe
 from ...pipeline.take import SolvedHand, Take
 from ..armature_hands import find_hands, hands_and_problems
@@ -22,6 +23,9 @@ from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
+from .corrections.corrected_take import playing_base
+from .corrections.take_clock import store_clock
+from .corrections.written_take import composed_actions, correct_written
 from .drive import driven
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
@@ -108,6 +112,8 @@ def write_take(
 
     If it raises RigError, nothing has been written.
     """
+    corrections = from_list(take.recipe.corrections, "the recipe")
+    keeps_own = take.recipe.into == "this" and take.recipe.corrections is None
     armatures = target_armatures(armature, take.recipe.into, scene)
     if armature is not None:
         timing = timing_of(take, armature, timing)
@@ -126,25 +132,31 @@ def write_take(
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
     for action, (_, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)
+        if take.recipe.into == "new":
+            store_clock(action, frames, take.times, scene)
+    targets = [target for target, _ in hands]
+    told, more = correct_written(targets, None if keeps_own else corrections, scene)
+    actions, notes = actions + composed_actions(targets), (*notes, *more)
     if take.recipe.reduce:
-        for target, _ in hands:
+        for target in targets:
             notes = (*notes, *_reduced(target, take.recipe))
             actions.append(target.animation_data.action)
-    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes], "corrections": told}
     for action in actions:
         store_report(action, report, take, frames)
         if take.recipe.into == "new":
             action[TIMING_PROPERTY] = [timing.start, float(take.times[0]) if timing.origin is None else timing.origin]
             if take.markers.timecode and take.recipe.start in (None, 1):
                 action[TIMECODE_PROPERTY] = take.markers.timecode
-    return tuple(target for target, _ in hands)
+    return tuple(targets)
 
 
 def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, scene: "Scene") -> "Action":
     """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
     recipe = take.recipe
     if recipe.into == "this":
-        action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
+        with playing_base(target):
+            action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
         forget_reduction(action)
         return action
     return key_above(target, hands, frames, take_name(take), scene)

@@ -1,0 +1,88 @@
+"""Corrections on a take that was written just now, and what a report tells of them."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ....errors import KnuckleError
+from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction_json import to_list
+from ..take_report import report_in
+from .corrected_take import base_of, composed_of, correct_take, corrections_in, waiting_of
+from .take_clock import clock_of
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object, Scene
+
+
+def correct_written(
+    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene"
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Put corrections on the take that armatures play, None for its own; return them as told, and notes.
+
+    What cannot be done is a note: the take is written, and the corrections are kept with it.
+    """
+    notes, waiting = list[str](), dict[str, str]()
+    for armature in armatures:
+        base = base_of(armature)
+        try:
+            own = corrections_in(base) if corrections is None else corrections
+            if own:
+                notes += correct_take(armature, own, scene)
+                waiting |= waiting_of(base)
+        except KnuckleError as error:
+            notes.append(f"the corrections wait: {error}")
+    return told_corrections(armatures, scene, waiting), tuple(dict.fromkeys(notes))
+
+
+def composed_actions(armatures: "Iterable[Object]") -> "list[Action]":
+    """Return the corrected actions that armatures play."""
+    return [composed for armature in armatures if (composed := composed_of(armature)) is not None]
+
+
+def told_corrections(
+    armatures: "Sequence[Object]", scene: "Scene", waiting: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the corrections of the take that armatures play as a report lists them, JSON-ready.
+
+    Each has id, name, kind, hand, scene frames and state: on, muted, or why it waits.
+    """
+    told: dict[str, dict[str, Any]] = {}
+    for armature in armatures:
+        base = base_of(armature)
+        if base is None:
+            continue
+        clock, reasons = clock_of(base, scene), waiting_of(base) if waiting is None else waiting
+        for one in corrections_in(base):
+            first, last = clock.frames([one.range.start, one.range.end]).tolist()
+            state = "muted" if one.muted else reasons.get(one.id, "on")
+            told[one.id] = {
+                "id": one.id,
+                "name": one.name,
+                "kind": one.kind,
+                "hand": one.hand,
+                "at": [round(first, 3), round(last, 3)],
+                "state": state,
+            }
+    return list(told.values())
+
+
+def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
+    """Return, as a recipe has them, the corrections of the take that an armature plays, to lie on a new solve as well.
+
+    None if it plays no take of this capture. Raises RecipeError if they are damaged.
+    """
+    base = base_of(armature)
+    report = None if base is None else report_in(base)
+    if base is None or report is None or not _is_same_file(str(report.get("capture", "")), capture):
+        return None
+    return to_list(corrections_in(base)) or None
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    first, second = (Path(bpy.path.abspath(path)) for path in (one, other))
+    return first.name == second.name and first.resolve() == second.resolve()
