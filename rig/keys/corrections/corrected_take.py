@@ -16,19 +16,19 @@ import numpy as np
 from ....errors import RigError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
-from ... import rotation_channels
-from ..fcurves import SAME_FRAME, curves_of, key_values
+from ..fcurves import SAME_FRAME, curves_of
 from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, keys_id, restore_dense
-from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, replace_keys
-from .composing import Composed, HandOfTake, check_has_hand, compose, hand_of_take, runs_with_ends, waiting_reason
+from ..take_report import report_in
+from .composed_keys import copy_keys, edited_frames, write_hand
+from .composing import HandOfTake, check_has_hand, compose, hand_of_take, waiting_reason
 from .hand_to_correct import hands_to_correct
 from .take_clock import TakeClock, clock_of
 
 if TYPE_CHECKING:
-    from bpy.types import Action, FCurve, Object, Scene
+    from bpy.types import Action, Object, Scene
 
 CORRECTIONS_PROPERTY = "knuckle_corrections"
 """Custom property of a take's action, the base: its corrections, as JSON."""
@@ -85,36 +85,62 @@ def check_correctable(armature: "Object") -> "Action":
     return base
 
 
-def correct_take(armature: "Object", corrections: tuple[Correction, ...], scene: "Scene") -> tuple[str, ...]:
+def correct_take(
+    armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", *, posed_at: float | None = None
+) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
-    Return notes, one sentence each. Raises RigError; then nothing has changed.
+    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. Return notes,
+    one sentence each. Raises RigError; then nothing has changed.
     """
-    base, notes = check_correctable(armature), list[str]()
-    _follow_renames(base, composed_of(armature))
-    hands = hands_of_take(armature, base)
-    clock = clock_of(base, scene)
+    base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
+    # As they are read back: composed anew they give the same keys.
+    corrections = _decoded(kept, f"corrections of the take '{base.name}'")
+    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
+    edited = _is_edited(armature, hands, clock, posed_at)
     keys = [(of, compose(of, _of_hand(corrections, of), clock)) for of in hands]
-    base[CORRECTIONS_PROPERTY] = encode(corrections)
-    base[WAITING_PROPERTY] = json.dumps(_waiting(corrections, hands, clock))
-    slot = armature.animation_data.action_slot
+    base[CORRECTIONS_PROPERTY] = kept
+    base[WAITING_PROPERTY] = json.dumps(_waiting(base, corrections, hands, clock))
     if not corrections:
-        _play_base_alone(armature)
+        _play_base_alone(armature, is_edited=edited)
         return ()
     if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
         return waiting_notes(base, corrections)
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    action, edited = _action_to_write(armature, base)
+    slot, played = armature.animation_data.action_slot, armature.animation_data.action
     if edited:
-        notes.append(f"the edited keys stay in '{edited}', as these are composed of '{base.name}' and its corrections")
+        notes.append(f"the edited keys stay in '{played.name}', as these are composed anew of '{base.name}'")
+    action = _action_to_write(armature, base, is_edited=edited)
     own = next(one for one in action.slots if one.identifier == slot.identifier)
     for of, composed in keys:
-        _write_hand(action, own, of, composed)
+        write_hand(action, own, of, composed)
     play(armature, action, own)
     action[COMPOSED_ID_PROPERTY] = keys_id(armature)
     return (*notes, *waiting_notes(base, corrections))
+
+
+def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock, posed_at: float | None) -> bool:
+    """Whether keys of the corrected action were changed since it was composed, but for those on one frame."""
+    composed = composed_of(armature)
+    if composed is None or composed != played_action(armature):
+        return False
+    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(armature):
+        return False
+    if posed_at is None:
+        return True
+    base, identifier = base_of(armature), armature.animation_data.action_slot.identifier
+    assert base is not None, "check_correctable"
+    expected = base.copy()
+    try:
+        slot = next(one for one in expected.slots if one.identifier == identifier)
+        for of in hands:
+            write_hand(expected, slot, of, compose(of, _of_hand(corrections_in(base), of), clock))
+        frames = edited_frames(composed, expected, identifier)
+    finally:
+        bpy.data.actions.remove(expected)
+    return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
 
 
 def play_base(armature: "Object") -> None:
@@ -139,19 +165,23 @@ def playing_base(armature: "Object") -> Iterator[None]:
         play(armature, action, slot)
 
 
-def _play_base_alone(armature: "Object") -> None:
+def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
     """Let an armature play its take as it was solved; a corrected one that nobody else uses or edited is removed."""
     composed = composed_of(armature)
     if composed is None:
         return
-    is_plain = composed == played_action(armature) and composed.get(COMPOSED_ID_PROPERTY) == keys_id(armature)
+    is_played = composed == played_action(armature)
     play_base(armature)
-    if is_plain and composed.users <= composed.use_fake_user:
+    if is_played and not is_edited and composed.users <= composed.use_fake_user:
         bpy.data.actions.remove(composed)
 
 
 def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
-    """Return the hands of an armature and what its take keys of them. Raises RigError."""
+    """Return the hands of an armature and what its take keys of them, whatever its bones are called now.
+
+    Raises RigError.
+    """
+    _follow_renames(base, composed_of(armature))
     slot = armature.animation_data.action_slot
     own = next((one for one in base.slots if slot is not None and one.identifier == slot.identifier), None)
     hands = [hand_of_take(armature, hand, base, own) for hand in hands_to_correct(armature).values()] if own else []
@@ -164,9 +194,14 @@ def _of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correcti
     return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
 
 
-def _waiting(corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock) -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections that have none."""
-    reasons = {one.id: waiting_reason(one, hands, clock) for one in corrections}
+def _waiting(
+    base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
+) -> dict[str, str]:
+    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
+    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
+    reasons = {
+        one.id: waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
+    }
     return {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
@@ -186,16 +221,12 @@ def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[st
     return tuple(f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting)
 
 
-def _action_to_write(armature: "Object", base: "Action") -> "tuple[Action, str]":
-    """Return the action to compose, with the keys of the base, and the name of one that was edited and is left."""
+def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":
+    """Return the action to compose, with the keys of the base: the one that is played, unless it was edited."""
     composed = composed_of(armature)
-    if composed is not None and composed == played_action(armature) and composed.is_editable:
-        if composed.get(COMPOSED_ID_PROPERTY) == keys_id(armature):
-            _copy_keys(base, composed)
-            return composed, ""
-        edited = composed.name
-    else:
-        edited = ""
+    if composed is not None and not is_edited:
+        copy_keys(base, composed)
+        return composed
     action = base.copy()
     action.name = base.name + SUFFIX
     # The base is not only kept by whoever plays it.
@@ -204,83 +235,7 @@ def _action_to_write(armature: "Object", base: "Action") -> "tuple[Action, str]"
     action.pop(CORRECTIONS_PROPERTY, None)
     forget_reduction(action)
     action[BASE_PROPERTY] = base
-    return action, edited
-
-
-def _copy_keys(base: "Action", composed: "Action") -> None:
-    """Give the curves of a composed action the keys of the base where they differ."""
-    for slot in base.slots:
-        own = next((one for one in composed.slots if one.identifier == slot.identifier), None)
-        of_composed = {(c.data_path, c.array_index): c for c in curves_of(composed, own)} if own else {}
-        for curve in curves_of(base, slot):
-            copy = of_composed.get((curve.data_path, curve.array_index))
-            if copy is not None and not _same_keys(curve, copy):
-                _copy_curve(curve, copy)
-
-
-def _same_keys(curve: "FCurve", copy: "FCurve") -> bool:
-    if not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
-        return False
-    return all(np.array_equal(_values(curve, name), _values(copy, name)) for name in KEY_SETTINGS)
-
-
-def _values(curve: "FCurve", setting: str) -> np.ndarray:
-    width, kind = KEY_SETTINGS[setting]
-    values = np.empty(width * len(curve.keyframe_points), kind)
-    curve.keyframe_points.foreach_get(setting, values)
-    return values
-
-
-def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
-    points = copy.keyframe_points
-    points.clear()
-    points.add(len(curve.keyframe_points))
-    points.foreach_set("co", key_values(curve, "co"))
-    for name in KEY_SETTINGS:
-        points.foreach_set(name, _values(curve, name))
-    copy.update()
-
-
-def _write_hand(action: "Action", slot: object, of: HandOfTake, composed: Composed) -> None:
-    """Write the rotations of a hand into an action that has the keys of the base."""
-    curves = {(curve.data_path, curve.array_index): curve for curve in curves_of(action, slot)}
-    rows = np.flatnonzero(composed.rows)
-    for joint, bone in of.bones.items():
-        in_range = np.zeros(len(of.frames), bool)
-        in_range[rows[composed.in_range[:, joint]]] = True
-        if not in_range.any():
-            continue
-        own = [curves[bone.path, index] for index in range(len(bone.curves))]
-        keyed = np.all([_has_keys(curve, of.frames) for curve in own], axis=0)
-        columns: list[list[np.ndarray]] = [[] for _ in own]
-        for first, last in runs_with_ends(in_range, keyed):
-            frames = of.frames[first : last + 1]
-            values = _channels(of, composed, joint, slice(first, last + 1))
-            for column, of_curve in enumerate(columns):
-                of_curve.append(np.stack([frames, values[:, column]], axis=-1).astype(np.float32))
-        for curve, ranges in zip(own, columns, strict=True):
-            replace_keys(curve, *ranges)
-
-
-def _channels(of: HandOfTake, composed: Composed, joint: int, rows: slice) -> np.ndarray:
-    """Return the channel values (N, C) of a bone on rows of the take's frames; those of the base where it counts."""
-    bone, frames = of.bones[joint], of.frames[rows]
-    old = evaluated_channels(bone.curves, frames)
-    position = np.cumsum(composed.rows)[rows] - 1
-    known = composed.rows[rows]
-    changed = known & composed.changed[position, joint]
-    rotations = rotation_channels.rotations(old, bone.mode)
-    rotations[changed] = composed.rotations[position[changed], joint]
-    values: np.ndarray = np.where(changed[:, None], near_channels(rotations, bone.mode, old[0]), old)
-    return values
-
-
-def _has_keys(curve: "FCurve", frames: np.ndarray) -> np.ndarray:
-    """Return on which of the frames (F,) a curve has a key."""
-    keyed = np.sort(key_values(curve, "co")[::2].astype(float))
-    after = np.clip(np.searchsorted(keyed, frames), 1, len(keyed)) - 1
-    nearest = np.minimum(np.abs(keyed[after] - frames), np.abs(keyed[np.minimum(after + 1, len(keyed) - 1)] - frames))
-    return np.asarray(nearest < SAME_FRAME)
+    return action
 
 
 def _follow_renames(base: "Action", composed: "Action | None") -> None:
@@ -293,4 +248,3 @@ def _follow_renames(base: "Action", composed: "Action | None") -> None:
         for curve, renamed in pairs:
             if curve.data_path != renamed.data_path and curve.array_index == renamed.array_index:
                 curve.data_path = renamed.data_path
-
