@@ -30,7 +30,7 @@ ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 LAYERS = {
     "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
     "hand": [{"mesh"}, {"calibration"}, {"labelling", "camera"}],
-    "pipeline": [{"evidence", "retarget"}, {"live", "report_page"}],
+    "pipeline": [{"corrections", "evidence", "retarget"}, {"live", "report_page"}],
     "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"sources"}, {"posing"}],
 }
 """The folders inside a room, in the order in which they may import each other."""
