@@ -210,9 +210,10 @@ def _pose(options: argparse.Namespace) -> None:
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
-    """The report with the time that keying took and the warnings about the rig."""
+    """The report with the time that keying took, the warnings about the rig, and the corrections on the take."""
     seconds = report["seconds"] | {"key": round(written.seconds, 4)}
-    return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
+    notes = [*report["warnings"], *written.notes]
+    return report | {"seconds": seconds, "warnings": notes, "corrections": list(written.corrections)}
 
 
 def _run(recipe: Recipe, update_progress: Callable[[float, str], None], rig: Rig | None = None) -> Take:

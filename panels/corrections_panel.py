@@ -8,6 +8,7 @@ from ..errors import KnuckleError
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.corrected_take import waiting_of
+from ..rig.keys.corrections.resolved_take import is_unsolved
 from .text_format import paragraph, sentence
 
 if TYPE_CHECKING:
@@ -53,8 +54,14 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         column.operator("knuckle.correct_pose", icon="POSE_HLT")
         column.operator("knuckle.snap_to_pose", icon="VIEW_PAN")
         column.operator("knuckle.take_from", icon="ACTION")
+        column = layout.column(align=True)
+        column.operator("knuckle.hide_marker", icon="HIDE_ON")
+        column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
+        column.operator("knuckle.solve_range", icon="FILE_REFRESH")
         if shown.corrections:
             _list(layout, context, shown)
+        if is_unsolved(shown.base, shown.corrections):
+            layout.operator("knuckle.solve_corrections", icon="ERROR")
         row = layout.row(align=True)
         row.operator("knuckle.load_corrections", text="Load", icon="FILE_FOLDER")
         saving = row.row(align=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
@@ -20,7 +20,7 @@ from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
-from .keys.corrections.written_take import kept_corrections
+from .keys.corrections.written_take import kept_corrections, told_corrections
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
@@ -68,6 +68,8 @@ class TakeInScene:
     """s, the time to build and key the hands."""
     notes: tuple[str, ...] = ()
     """Warnings about the take on this rig, one sentence each."""
+    corrections: tuple[dict[str, Any], ...] = ()
+    """Those that lie on the take, as a report lists them."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:
@@ -98,7 +100,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
-    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes)
+    told = tuple(told_corrections(armatures, scene))
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, told)
 
 
 def _is_own_scene(rig: str) -> bool:

@@ -1,5 +1,6 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import radians
 from pathlib import Path
@@ -119,7 +120,7 @@ def write_take(
         timing = timing_of(take, armature, timing)
     frames = take_frames(take, scene, timing)
     notes = () if armature is None else keying_notes(armature, take)
-    hands = _bound_hands(armatures, take) if armatures else _new_hands(take, scene, collection)
+    hands = bound_hands(armatures, take) if armatures else _new_hands(take, scene, collection)
     actions = []
     for target, keyed in hands:
         played = played_action(target)
@@ -135,7 +136,7 @@ def write_take(
         if take.recipe.into == "new":
             store_clock(action, frames, take.times, scene)
     targets = [target for target, _ in hands]
-    told, more = correct_written(targets, None if keeps_own else corrections, scene)
+    told, more = correct_written(targets, None if keeps_own else corrections, scene, whole=take.recipe.into == "new")
     actions, notes = actions + composed_actions(targets), (*notes, *more)
     if take.recipe.reduce:
         for target in targets:
@@ -200,7 +201,7 @@ def _armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...
     return tuple(found)
 
 
-def _bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
+def bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
     """Return armature and hands that are keyed; of several armatures, each with its own. Raises RigError."""
     if len(armatures) == 1:
         return [(armatures[0], bind_hands(armatures[0], take))]
@@ -209,6 +210,21 @@ def _bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Obj
         own = tuple(solved for solved in take.hands if solved.side in hands_and_problems(target)[0])
         if own:
             bound.append((target, bind_hands(target, replace(take, hands=own))))
+    return bound
+
+
+def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
+    """Return armature and hand of those that were built for the take, or another solve of it. Raises RigError."""
+    bound = []
+    for target in armatures:
+        check_keyable(target)
+        missing = [joint for joint in JOINTS if joint not in target.data.bones]
+        if missing:
+            raise RigError(f"armature '{target.name}' has no bone '{missing[0]}' any more: solve the capture anew")
+        for solved in take.hands:
+            if solved.side in hands_and_problems(target)[0]:
+                keyed = _keyed(solved, default_binding(target, solved.hand))
+                bound.append((target, [driven(target, None, keyed, take.recipe.drive, take.recipe.digits)]))
     return bound
 
 

@@ -8,9 +8,9 @@ import bpy
 
 from ....errors import KnuckleError
 from ....pipeline.corrections.correction import Correction
-from ....pipeline.corrections.correction_json import to_list
+from ....pipeline.corrections.correction_json import encode, to_list
 from ..take_report import report_in
-from .corrected_take import base_of, composed_of, correct_take, corrections_in, waiting_of
+from .corrected_take import SOLVED_WITH_PROPERTY, base_of, composed_of, correct_take, corrections_in, waiting_of
 from .take_clock import clock_of
 
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def correct_written(
-    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene"
+    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", *, whole: bool
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Put corrections on the take that armatures play, None for its own; return them as told, and notes.
 
-    What cannot be done is a note: the take is written, and the corrections are kept with it.
+    whole: whether all of the take was solved with them. What cannot be done is a note: the take is written, and the
+    corrections are kept with it.
     """
     notes, waiting = list[str](), dict[str, str]()
     for armature in armatures:
@@ -32,6 +33,8 @@ def correct_written(
             if own:
                 notes += correct_take(armature, own, scene)
                 waiting |= waiting_of(base)
+            if whole and base is not None:
+                base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in own if one.is_before_solving))
         except KnuckleError as error:
             notes.append(f"the corrections wait: {error}")
     return told_corrections(armatures, scene, waiting), tuple(dict.fromkeys(notes))
