@@ -104,8 +104,7 @@ def test_a_factor_of_zero_and_mute_leave_the_take_and_a_deleted_correction_leave
     assert keys(armature) != before
     for idle in (replace(correction(11, 30), factor=0.0), replace(correction(11, 30), muted=True)):
         corrected(armature, idle)
-        values = {place: [key[-1] for key in of_curve.values()] for place, of_curve in keys(armature).items()}
-        assert values == {place: [key[-1] for key in of_curve.values()] for place, of_curve in before.items()}
+        assert keys(armature) == before
     corrected(armature)
     assert keys(armature) == before
 

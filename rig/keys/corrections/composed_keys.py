@@ -11,12 +11,13 @@ from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, repl
 from .composing import Composed, HandOfTake, runs_with_ends
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from bpy.types import Action, FCurve
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+MOVED = ("handle_left", "handle_right")
+"""The settings of a key that change with its value."""
 
 
 def copy_keys(base: "Action", composed: "Action") -> None:
@@ -26,30 +27,24 @@ def copy_keys(base: "Action", composed: "Action") -> None:
         of_composed = {(c.data_path, c.array_index): c for c in curves_of(composed, own)} if own else {}
         for curve in curves_of(base, slot):
             copy = of_composed.get((curve.data_path, curve.array_index))
-            if copy is not None and not _same_keys(curve, copy):
+            if copy is not None and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
                 _copy_curve(curve, copy)
 
 
-def _same_keys(curve: "FCurve", copy: "FCurve") -> bool:
-    if not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
-        return False
-    return all(np.array_equal(_values(curve, name), _values(copy, name)) for name in KEY_SETTINGS)
-
-
-def _values(curve: "FCurve", setting: str) -> "NDArray[Any]":
-    width, kind = KEY_SETTINGS[setting]
-    values = np.empty(width * len(curve.keyframe_points), kind)
-    curve.keyframe_points.foreach_get(setting, values)
-    return values
-
-
 def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
+    """Give a curve the keys of the base's: of as many keys only values were changed, and the handles with them."""
     points = copy.keyframe_points
-    points.clear()
-    points.add(len(curve.keyframe_points))
+    settings = list(MOVED)
+    if len(points) != len(curve.keyframe_points):
+        points.clear()
+        points.add(len(curve.keyframe_points))
+        settings = list(KEY_SETTINGS)
     points.foreach_set("co", key_values(curve, "co"))
-    for name in KEY_SETTINGS:
-        points.foreach_set(name, _values(curve, name))
+    for name in settings:
+        width, kind = KEY_SETTINGS[name]
+        values = np.empty(width * len(points), kind)
+        curve.keyframe_points.foreach_get(name, values)
+        points.foreach_set(name, values)
     copy.update()
 
 
@@ -71,11 +66,30 @@ def write_hand(action: "Action", slot: object, of: HandOfTake, composed: Compose
             for column, of_curve in enumerate(columns):
                 of_curve.append(np.stack([frames, values[:, column]], axis=-1).astype(np.float32))
         for curve, ranges in zip(own, columns, strict=True):
-            replace_keys(curve, *ranges)
+            if keyed[in_range].all():
+                _move_keys(curve, np.concatenate(ranges))
+            else:
+                replace_keys(curve, *ranges)
+
+
+def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
+    """Give keys of a curve other values; new (N, 2): frames that have keys, and the values. Handles move along."""
+    points, co = curve.keyframe_points, key_values(curve, "co").reshape(-1, 2)
+    after = np.clip(np.searchsorted(co[:, 0], new[:, 0]), 1, max(len(co) - 1, 1))
+    nearer = np.abs(co[after - 1, 0] - new[:, 0]) <= np.abs(co[np.minimum(after, len(co) - 1), 0] - new[:, 0])
+    rows = np.where(nearer, after - 1, after)
+    moved = new[:, 1] - co[rows, 1]
+    for name in MOVED:
+        handles = key_values(curve, name).reshape(-1, 2)
+        handles[rows, 1] += moved
+        points.foreach_set(name, handles.ravel())
+    co[rows, 1] = new[:, 1]
+    points.foreach_set("co", co.ravel())
+    curve.update()
 
 
 def _channels(of: HandOfTake, composed: Composed, joint: int, rows: slice) -> Floats:
-    """Return the channel values (N, C) of a bone on rows of the take's frames; those of the base where it counts."""
+    """Return the channel values (N, C) of a bone on rows of the take's frames; those of the base where none counts."""
     bone, frames = of.bones[joint], of.frames[rows]
     old = evaluated_channels(bone.curves, frames)
     position = np.cumsum(composed.rows)[rows] - 1

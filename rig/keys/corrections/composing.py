@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import Correction, PoseChange, PoseDifference, PoseToHold, TakenMotion
@@ -169,8 +168,6 @@ def waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock:
     own = [of for of in hands if of.hand.side == correction.hand]
     if not own:
         return f"there is no {correction.hand} hand in the take"
-    if not len(own[0].frames):
-        return f"the take keys no rotation of the {correction.hand} hand"
     if not own[0].rows(correction, clock).any():
         first, last = clock.frames([correction.range.start, correction.range.end])
         have = f"{own[0].frames[0]:.0f} to {own[0].frames[-1]:.0f}"
@@ -191,9 +188,3 @@ def runs_with_ends(in_range: Bools, keyed: Bools) -> Iterator[tuple[int, int]]:
     rows[1:] |= in_range[:-1] & ~keyed[1:]
     edges = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(int)))
     yield from zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True)
-
-
-def check_has_hand(hands: "Sequence[HandOfTake]", armature: "Object") -> None:
-    """Raise RigError unless a take keys rotations of a hand."""
-    if not any(of.bones for of in hands):
-        raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")

@@ -23,7 +23,7 @@ from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, keys_id, restore_dense
 from ..take_report import report_in
 from .composed_keys import copy_keys, edited_frames, write_hand
-from .composing import HandOfTake, check_has_hand, compose, hand_of_take, waiting_reason
+from .composing import HandOfTake, compose, hand_of_take, waiting_reason
 from .hand_to_correct import hands_to_correct
 from .take_clock import TakeClock, clock_of
 
@@ -179,16 +179,15 @@ def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
 
 
 def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
-    """Return the hands of an armature and what its take keys of them, whatever its bones are called now.
-
-    Raises RigError.
-    """
+    """Return the hands that a take of an armature keys, whatever its bones are called now. Raises RigError."""
     _follow_renames(base, composed_of(armature))
     slot = armature.animation_data.action_slot
     own = next((one for one in base.slots if slot is not None and one.identifier == slot.identifier), None)
-    hands = [hand_of_take(armature, hand, base, own) for hand in hands_to_correct(armature).values()] if own else []
-    check_has_hand(hands, armature)
-    return hands
+    hands = hands_to_correct(armature, curves_of(base, own) if own else ())
+    keyed = [of for hand in hands if (of := hand_of_take(armature, hand, base, own)).bones]
+    if not keyed:
+        raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
+    return keyed
 
 
 def _of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:

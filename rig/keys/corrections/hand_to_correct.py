@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +22,7 @@ from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import FCurve, Object
 
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
@@ -127,13 +128,21 @@ class _Hierarchy:
         return cls(rig.order, rot.from_matrix(binding.rest_to_bone[:, :3, :3]), rot.from_matrix(in_parent))
 
 
-def hands_to_correct(armature: "Object") -> dict[Side, HandToCorrect]:
-    """Return the hands of an armature.
+def hands_to_correct(armature: "Object", curves: "Iterable[FCurve]") -> list[HandToCorrect]:
+    """Return the hands of an armature of which curves key a bone.
 
     Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
     further out.
     """
-    return {found.side: _hand(armature, found) for found in find_hands(armature, ())}
+    keyed = {curve.data_path.rpartition(".")[0] for curve in curves}
+    found = [
+        hand
+        for hand in find_hands(armature, ())
+        if any(f'pose.bones["{bpy.utils.escape_identifier(bone)}"]' in keyed for bone in hand.bones.values())
+    ]
+    if not found:
+        raise RigError(f"the take of armature '{armature.name}' keys no hand, expected one to correct")
+    return [_hand(armature, hand) for hand in found]
 
 
 def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
