@@ -39,9 +39,10 @@ def recipe_of(scene: "Scene") -> Recipe:
     transform = kept_transform(scene) if shown is None else transform_in_scene(shown)
     kept = recipe.corrections
     if kept is None:
-        # Those of the take that the next solve replaces.
+        # Those of the take that the next solve replaces, else of the last solve, which may be another rig's.
         chosen = scene.knuckle
-        kept = kept_corrections(chosen.result if chosen.rig == "NEW" else chosen.armature, recipe.capture)
+        kept = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
+        kept = kept or kept_corrections(chosen.result, recipe.capture)
     return replace(recipe, transform=transform, corrections=kept)
 
 
