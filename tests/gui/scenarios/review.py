@@ -88,8 +88,8 @@ def keys_reduced(screen: "Screen") -> Generator[float, None, list[int]]:
 
 
 def corrected(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
-    """The thumb is posed where its marker leapt, and kept; the marker is hidden over the frames of the problem, undone."""
-    screen.open_panels("KNUCKLE_PT_corrections")
+    """The thumb is posed where its marker leapt, and kept; the marker is hidden over these frames, and undone."""
+    screen.only_panel("KNUCKLE_PT_corrections")
     screen.scene.knuckle_review.show_errors = False
     yield 0.5
     screen.scene.frame_set(26)
@@ -111,6 +111,7 @@ def corrected(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
     screen.move(*screen.view_middle())
     screen.key("ctrl+z")
     yield from screen.wait_until(lambda: len(kept(screen)) == 1, 30)
+    screen.open_panels()
     return {"kept": both, "curl": angle, "undone": [one.kind for one in kept(screen)]}
 
 
