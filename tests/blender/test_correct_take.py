@@ -97,12 +97,14 @@ def test_what_auto_keying_has_keyed_becomes_the_correction_and_edits_elsewhere_a
 
 
 def test_named_poses_and_their_order(armature):
-    assert bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5) == {"FINISHED"}
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5) == {
+        "FINISHED"
+    }
     fist = shown(armature)
     assert bpy.ops.knuckle.snap_to_pose(pose="open", digits={"index-finger"}, first=10, last=30) == {"FINISHED"}
     flat = shown(armature)
     assert angle(fist, flat) > 30
-    first, second = kept(armature)
+    _, second = kept(armature)
     change("UP", second)
     assert kept(armature)[0].id == second.id and angle(shown(armature), fist) < 0.01
     change("DOWN", kept(armature)[0])
@@ -143,7 +145,7 @@ def test_bad_input_is_told_and_changes_nothing(armature):
     bpy.context.scene.frame_set(90)
     with pytest.raises(RuntimeError, match="frame 90 is not in the take of armature 'Rig', which has 1 to 40"):
         bpy.ops.knuckle.correct_pose()
-    with pytest.raises(RuntimeError, match="there is no LEFT hand|there is no left hand"):
+    with pytest.raises(RuntimeError, match="there is no left hand in the take"):
         bpy.ops.knuckle.snap_to_pose(side="left")
     with pytest.raises(RuntimeError, match="the last frame is 3, before the first, 5"):
         bpy.ops.knuckle.snap_to_pose(first=5, last=3)
@@ -154,7 +156,7 @@ def test_bad_input_is_told_and_changes_nothing(armature):
         bpy.ops.knuckle.snap_to_pose()
     del base[CORRECTIONS_PROPERTY]
     next(iter(base.layers[0].strips[0].channelbags)).fcurves[8].keyframe_points[3].co[1] = float("nan")
-    with pytest.raises(RuntimeError, match="armature 'Rig': key 4 of .* is not a number, delete it first"):
+    with pytest.raises(RuntimeError, match=r"armature 'Rig': key 4 of .* is not a number, delete it first"):
         bpy.ops.knuckle.snap_to_pose(first=1, last=20)
     assert composed_of(armature) is None and kept(armature) == ()
 
@@ -185,7 +187,7 @@ def test_corrections_go_to_another_rig_in_a_file(armature, tmp_path):
     assert bpy.ops.knuckle.load_corrections(filepath=str(path)) == {"FINISHED"}
     assert [one.id for one in kept(other)] == ["c1", "c2"]
     path.write_text('{"a": 1}')
-    with pytest.raises(RuntimeError, match="c.json: corrections are dict"):
+    with pytest.raises(RuntimeError, match=r"c\.json: corrections are dict"):
         bpy.ops.knuckle.load_corrections(filepath=str(path))
 
 

@@ -1,6 +1,6 @@
 """A hand of an armature as corrections see it: joints relative to the wrist, whatever rig they are on."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,9 +15,11 @@ from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS, Side
 from ....hand.kinematics import Pose
 from ....hand.model import HandModel
+from ....hand.value_equality import hashable_content
 from ....posing.sliders import ARCH
 from ...armature_hands import FoundHand, find_hands
 from ...binding import RigBinding
+from ...limits.read_limits import read_limits
 from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
+MOST_CACHED = 8
+_cached: "dict[Hashable, HandToCorrect]" = {}
+"""Hands that were made, the last used last, by all that they depend on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +151,29 @@ def hands_to_correct(armature: "Object", curves: "Iterable[FCurve]") -> list[Han
 
 
 def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
+    """Return a hand, the one that was made before if nothing of it has changed: a slider asks with each step."""
+    key = tuple(_depends_on(armature, found))
+    hand = _cached.get(key) or _made(armature, found)
+    _cached.pop(key, None)
+    _cached[key] = hand
+    while len(_cached) > MOST_CACHED:
+        del _cached[next(iter(_cached))]
+    return hand
+
+
+def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
+    """Yield all that a hand depends on."""
+    yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_turns.items())
+    yield np.array(armature.matrix_world).tobytes()
+    for name in (*found.bones.values(), *filter(None, [found.carrier])):
+        bone = armature.data.bones[name]
+        yield tuple(each.name for each in bone.parent_recursive)
+        yield np.array(bone.matrix_local).tobytes(), bone.length, bone.use_connect, bone.use_inherit_rotation
+    for name, limits in read_limits(armature, found.bones.values()).items():
+        yield name, hashable_content(limits.parts)
+
+
+def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
     of = rig_hand_model(armature, found, further=ARCH)
     binding = of.binding
     for joint in binding.mapped:

@@ -110,4 +110,5 @@ def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
 
 def _rows_of(keyed: KeyedHand, rows: slice) -> KeyedHand:
     """Return a hand to key with some frames of its pose."""
-    return replace(keyed, pose=Pose(keyed.pose.hand, keyed.pose.root[rows], keyed.pose.angles[rows]))
+    pose = Pose(keyed.pose.hand, keyed.pose.root[rows], keyed.pose.angles[rows])
+    return replace(keyed, pose=pose, elbow=None if keyed.elbow is None else keyed.elbow[rows])

@@ -92,7 +92,7 @@ def corrected(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
     screen.only_panel("KNUCKLE_PT_corrections")
     screen.scene.knuckle_review.show_errors = False
     yield 0.5
-    screen.scene.frame_set(26)
+    screen.scene.frame_set(30)
     screen.scene.knuckle_posing.curl_thumb = 0.4
     place = yield from screen.button("knuckle.correct_pose")
     screen.click(*place)
@@ -103,6 +103,9 @@ def corrected(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
     screen.click(*place)
     yield 0.7
     screen.picture("corrections_dialog")
+    # Off the field below the mouse, which Return would edit.
+    screen.move(place[0] - 200, place[1] - 30)
+    yield 0.3
     screen.key("Return")
     yield from screen.wait_until(lambda: len(kept(screen)) == 2, 60)
     yield 1.0
