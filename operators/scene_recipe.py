@@ -42,7 +42,8 @@ def recipe_of(scene: "Scene") -> Recipe:
         # Those of the take that the next solve replaces, else of the last solve, which may be another rig's.
         chosen = scene.knuckle
         kept = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
-        kept = kept or kept_corrections(chosen.result, recipe.capture)
+        if kept is None:
+            kept = kept_corrections(chosen.result, recipe.capture)
     return replace(recipe, transform=transform, corrections=kept)
 
 

@@ -11,10 +11,10 @@ from bpy.props import FloatProperty, IntProperty, PointerProperty, StringPropert
 from ..errors import KnuckleError, RecipeError, RigError
 from ..pipeline.corrections.correction import Correction, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
-from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_in
+from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
-from ..rig.keys.take_problems import playing_with
+from ..rig.keys.take_scene import armatures_of_take
 from .json_files import result_armature
 from .setting_properties import NOT_ANIMATED, plain
 
@@ -34,8 +34,8 @@ class ShownTake:
 
     @property
     def armatures(self) -> "list[Object]":
-        """All that play the take, as new hands of both sides do."""
-        return playing_with(self.armature, self.scene)
+        """All that play the take with a hand each, as new hands of both sides do; a copy has its own corrections."""
+        return list(armatures_of_take(self.armature, self.scene))
 
     @property
     def frame(self) -> float:
@@ -75,7 +75,7 @@ def shown_take(context: "Context") -> ShownTake | None:
     base = base_of(armature)
     if armature is None or base is None:
         return None
-    return ShownTake(armature, base, clock_of(base, context.scene), corrections_in(base), context.scene)
+    return ShownTake(armature, base, clock_of(base, context.scene), corrections_of(armature), context.scene)
 
 
 def expected_take(context: "Context") -> ShownTake:

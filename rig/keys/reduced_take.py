@@ -131,7 +131,7 @@ class ReducedAction:
                     for column in range(part.values.shape[1]):
                         _write_curve(curves[path, column], part, column)
         play(armature, action, own)
-        action[KEYS_ID_PROPERTY] = keys_id(armature)
+        action[KEYS_ID_PROPERTY] = _keys_id(armature)
         return notes
 
 
@@ -204,10 +204,10 @@ def forget_reduction(action: "Action") -> None:
 def was_edited(armature: "Object") -> bool:
     """Whether keys of a reduced action were moved, added or deleted since."""
     known = armature.animation_data.action.get(KEYS_ID_PROPERTY)
-    return known is not None and known != keys_id(armature)
+    return known is not None and known != _keys_id(armature)
 
 
-def keys_id(armature: "Object") -> str:
+def _keys_id(armature: "Object") -> str:
     """Return a short text that differs where frames or values of an armature's keys do."""
     keys = b"".join(key_values(curve, "co").tobytes() for curve in curves_on(armature))
     return f"{zlib.crc32(keys):08x}"

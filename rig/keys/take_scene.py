@@ -1,6 +1,7 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import radians
 from pathlib import Path
@@ -24,7 +25,7 @@ from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
-from .corrections.corrected_take import playing_base
+from .corrections.corrected_take import composed_of, playing_base
 from .corrections.take_clock import store_clock
 from .corrections.written_take import composed_actions, correct_written
 from .drive import driven
@@ -156,7 +157,7 @@ def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, s
     """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
     recipe = take.recipe
     if recipe.into == "this":
-        with playing_base(target):
+        with playing_base(target) if composed_of(target) is not None else nullcontext():
             action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
         forget_reduction(action)
         return action
@@ -182,13 +183,13 @@ def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene"
         return (armature,) if armature else ()
     if armature is None:
         raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
-    armatures = _armatures_of_take(armature, scene)
+    armatures = armatures_of_take(armature, scene)
     for target in armatures:
         played_take(target)
     return armatures
 
 
-def _armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
+def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
     """Return an armature and those that play the same take with the other hand: new hands are an armature each."""
     found, sides = [armature], set(hands_and_problems(armature)[0])
     for other in scene.objects:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, composed_of, corrections_in
+from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, composed_of, corrections_of
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
@@ -34,7 +34,7 @@ def armature() -> Object:
 
 
 def kept(armature: Object) -> tuple[Any, ...]:
-    return corrections_in(base_of(armature))
+    return corrections_of(armature)
 
 
 def change(what: str, one: Any) -> set[str]:

@@ -18,7 +18,7 @@ from knuckle.rig.keys.corrections.corrected_take import (
     base_of,
     composed_of,
     correct_take,
-    corrections_in,
+    corrections_of,
     hands_of_take,
 )
 from knuckle.rig.keys.corrections.making import Stretch, motion_of, posed_hands
@@ -155,7 +155,7 @@ def test_the_pose_of_a_person_is_what_the_take_shows_then() -> None:
     wanted = [np.array(armature.pose.bones[name].matrix_basis.to_3x3()) for name in JOINTS]
     base = base_of(armature)
     assert base is not None
-    hands, clock, kept = hands_of_take(armature, base), clock_of(base, scene), corrections_in(base)
+    hands, clock, kept = hands_of_take(armature, base), clock_of(base, scene), corrections_of(armature)
     (posed,) = posed_hands(armature, hands, kept, clock, 15)
     assert set(posed.difference.turns) == {JOINT, "thumb-phalanx-distal", "wrist"}
     corrected(armature, *kept, correction(12, 18, posed.difference, blend=3, id="b"))
@@ -195,7 +195,7 @@ def test_a_new_solve_keeps_them_on_another_rate_and_start() -> None:
     assert base is not None and composed_of(armature) == armature.animation_data.action != base
     clock = clock_of(base, scene)
     assert clock == TakeClock(101.0, 2.0, RATE)
-    assert to_list(corrections_in(base)) == change
+    assert to_list(corrections_of(armature)) == change
     scene.frame_set(120)
     shown = np.array(armature.pose.bones[JOINT].matrix_basis.to_3x3())
     armature.animation_data.action = base
@@ -211,4 +211,4 @@ def test_what_is_no_longer_in_the_take_waits_in_words() -> None:
         "correction 'Other' waits: there is no left hand in the take",
     )
     base = base_of(armature)
-    assert base is not None and len(corrections_in(base)) == 2
+    assert base is not None and len(corrections_of(armature)) == 2

@@ -13,7 +13,7 @@ from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
-from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_in
+from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_of
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
@@ -47,7 +47,7 @@ def test_another_solver_in_a_range_is_keyed_there_and_undone_when_it_is_muted(ar
     assert done == {"FINISHED"}
     after = keys(armature)
     base = base_of(armature)
-    (one,) = corrections_in(base)
+    (one,) = corrections_of(armature)
     assert not is_unsolved(base, (one,)) and report_of(armature)["corrections"][0]["state"] == "on"
     changed = set()
     for place, of_curve in before.items():
@@ -59,9 +59,9 @@ def test_another_solver_in_a_range_is_keyed_there_and_undone_when_it_is_muted(ar
     assert changed
     mine = values(armature)
     bpy.ops.knuckle.change_correction(correction=one.id, what="MUTE")
-    assert is_unsolved(base, corrections_in(base))
+    assert is_unsolved(base, corrections_of(armature))
     assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
-    assert not is_unsolved(base, corrections_in(base))
+    assert not is_unsolved(base, corrections_of(armature))
     for place, of_curve in values(armature).items():
         np.testing.assert_allclose(of_curve, plain[place], atol=1e-6)
     (name,) = new_scene_with_take(wanted).armatures
@@ -78,7 +78,7 @@ def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
     before = values(armature)
     assert bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[1], first=30, last=40, blend=2) == {"FINISHED"}
     assert bpy.ops.knuckle.hide_marker(marker=tips[0], first=60, last=70, blend=2) == {"FINISHED"}
-    assert [one.kind for one in corrections_in(base_of(armature))] == ["swap", "hide"]
+    assert [one.kind for one in corrections_of(armature)] == ["swap", "hide"]
     apart = np.max(
         [
             np.abs(of_curve[:, 1] - before[place][:, 1])
@@ -132,7 +132,7 @@ def test_a_new_solve_by_another_solver_in_a_shell_keeps_those_of_the_rig_and_red
     rig = tmp_path / "rig.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(rig), copy=True)
     again = shell(tmp_path, "--rig", str(rig), "--solver", "whole-hand", "--reduce", "--drive", "wrist")
-    (one,) = corrections_in(base_of(again))
+    (one,) = corrections_of(again)
     assert one.name == "Fist" and dense_action(again) == composed_of(again) != base_of(again)
     assert report_of(again)["solver"] == "whole-hand"
     scene, joint = bpy.context.scene, "index-finger-phalanx-intermediate"

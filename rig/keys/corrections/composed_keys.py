@@ -1,17 +1,19 @@
 """The keys of a composed action: those of its base, and over them what corrections make of hands."""
 
-from typing import TYPE_CHECKING
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import rotation_channels
-from ..fcurves import SAME_FRAME, curves_of, key_values
+from ..fcurves import SAME_FRAME, key_settings, key_values
 from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, replace_keys
 from .composing import Composed, HandOfTake, runs_with_ends
 
 if TYPE_CHECKING:
-    from bpy.types import Action, FCurve
+    from bpy.types import FCurve
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -20,21 +22,35 @@ MOVED = ("handle_left", "handle_right")
 """The settings of a key that change with its value."""
 
 
-def copy_keys(base: "Action", composed: "Action") -> None:
-    """Give the curves of a composed action the keys of the base where they differ."""
-    for slot in base.slots:
-        own = next((one for one in composed.slots if one.identifier == slot.identifier), None)
-        of_composed = {(c.data_path, c.array_index): c for c in curves_of(composed, own)} if own else {}
-        for curve in curves_of(base, slot):
-            copy = of_composed.get((curve.data_path, curve.array_index))
-            if copy is not None and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
-                _copy_curve(curve, copy)
+def hand_curves_in(bag: Any, of: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
+    """Yield the curves of a hand's rotations in the base, each with that of a channelbag, made where it is missing."""
+    for bone in of.bones.values():
+        for index, curve in enumerate(bone.curves):
+            copy = bag.fcurves.find(bone.path, index=index)
+            yield curve, copy if copy is not None else bag.fcurves.new(bone.path, index=index)
+
+
+def copy_keys(bag: Any, of: HandOfTake) -> None:
+    """Give the curves of a hand's rotations in a channelbag the keys of the base; all other curves stay."""
+    for curve, copy in hand_curves_in(bag, of):
+        if curve != copy and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
+            _copy_curve(curve, copy)
+
+
+def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
+    """Return a short text that differs where keys of the rotations of hands in a channelbag do."""
+    known = 0
+    for of in hands:
+        for _, copy in hand_curves_in(bag, of):
+            for content in (key_values(copy, "co"), key_settings(copy, "interpolation"), key_settings(copy, "type")):
+                known = zlib.crc32(content.tobytes(), known)
+    return f"{known:08x}"
 
 
 def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
     """Give a curve the keys of the base's: of as many keys only values were changed, and the handles with them."""
     points = copy.keyframe_points
-    settings = list(MOVED)
+    settings = [*MOVED, "interpolation", "type"]
     if len(points) != len(curve.keyframe_points):
         points.clear()
         points.add(len(curve.keyframe_points))
@@ -48,16 +64,15 @@ def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
     copy.update()
 
 
-def write_hand(action: "Action", slot: object, of: HandOfTake, composed: Composed) -> None:
-    """Write the rotations of a hand into an action that has the keys of the base."""
-    curves = {(curve.data_path, curve.array_index): curve for curve in curves_of(action, slot)}
+def write_hand(bag: Any, of: HandOfTake, composed: Composed) -> None:
+    """Write the rotations of a hand into a channelbag that has the keys of the base."""
     rows = np.flatnonzero(composed.rows)
     for joint, bone in of.bones.items():
         in_range = np.zeros(len(of.frames), bool)
         in_range[rows[composed.in_range[:, joint]]] = True
         if not in_range.any():
             continue
-        own = [curves[bone.path, index] for index in range(len(bone.curves))]
+        own = [bag.fcurves.find(bone.path, index=index) for index in range(len(bone.curves))]
         keyed = np.all([_has_keys(curve, of.frames) for curve in own], axis=0)
         columns: list[list[NDArray[np.float32]]] = [[] for _ in own]
         for first, last in runs_with_ends(in_range, keyed):
@@ -109,14 +124,11 @@ def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
     return np.asarray(nearest < SAME_FRAME)
 
 
-def edited_frames(action: "Action", expected: "Action", slot_identifier: str) -> Floats:
-    """Return the frames (N,) on which keys of an action's slot are not those of another, moved, added or deleted."""
-    found = list[Floats]()
-    slots = [next(one for one in of.slots if one.identifier == slot_identifier) for of in (action, expected)]
-    wanted = {(curve.data_path, curve.array_index): curve for curve in curves_of(expected, slots[1])}
-    for curve in curves_of(action, slots[0]):
-        other = wanted.pop((curve.data_path, curve.array_index), None)
-        keys = [{tuple(key) for key in key_values(one, "co").reshape(-1, 2).tolist()} for one in (curve, other) if one]
-        found.append(np.array([frame for frame, _ in keys[0] ^ keys[1]] if len(keys) > 1 else [k[0] for k in keys[0]]))
-    found += [key_values(curve, "co")[::2].astype(float) for curve in wanted.values()]
-    return np.unique(np.concatenate([np.empty(0), *found]))
+def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
+    """Return the frames (N,) on which keys of hands' rotations in a channelbag are not those of another."""
+    found = [np.empty(0)]
+    for of in hands:
+        for (_, curve), (_, other) in zip(hand_curves_in(bag, of), hand_curves_in(expected, of), strict=True):
+            keys = [{tuple(key) for key in key_values(one, "co").reshape(-1, 2).tolist()} for one in (curve, other)]
+            found.append(np.array([frame for frame, _ in keys[0] ^ keys[1]], float))
+    return np.unique(np.concatenate(found))

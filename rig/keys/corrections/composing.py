@@ -1,6 +1,6 @@
 """The rotations of a hand's bones in a take with corrections on it, on the frames that they change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,14 @@ from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import Correction, PoseChange, PoseDifference, PoseToHold, TakenMotion
 from ... import rotation_channels
-from ..fcurves import SAME_FRAME, curves_of, key_values
+from ..fcurves import SAME_FRAME, key_values
 from ..hand_curves import check_finite
 from ..spliced_keys import evaluated_channels
 from .hand_to_correct import HandToCorrect
 from .take_clock import TakeClock
 
 if TYPE_CHECKING:
-    from bpy.types import Action, FCurve, Object
+    from bpy.types import FCurve, Object
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -79,11 +79,11 @@ class Composed:
     """(R, J) where the frame is in the range of one that moves the joint."""
 
 
-def hand_of_take(armature: "Object", hand: HandToCorrect, action: "Action", slot: object) -> HandOfTake:
-    """Return what an action keys of a hand. Raises RigError for keys that are no numbers."""
+def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
+    """Return what curves, each with its data path, key of a hand. Raises RigError for keys that are no numbers."""
     found: dict[str, dict[int, FCurve]] = {}
-    for curve in curves_of(action, slot):
-        found.setdefault(curve.data_path, {})[curve.array_index] = curve
+    for path, curve in curves:
+        found.setdefault(path, {})[curve.array_index] = curve
     bones, shown = {}, np.tile(rot.IDENTITY, (len(JOINTS), 1))
     for joint in hand.joints:
         bone = armature.pose.bones[hand.bone(joint)]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -16,15 +16,16 @@ import numpy as np
 from ....errors import RigError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
-from ..fcurves import SAME_FRAME, curves_of
+from ..fcurves import SAME_FRAME, curves_of, curves_on
 from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
-from ..reduced_take import dense_action, forget_reduction, keys_id, restore_dense
+from ..reduced_take import dense_action, forget_reduction, restore_dense
 from ..take_report import report_in
-from .composed_keys import copy_keys, edited_frames, write_hand
+from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
 from .composing import HandOfTake, compose, hand_of_take, waiting_reason
 from .hand_to_correct import hands_to_correct
+from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,16 @@ def corrections_in(action: "Action | None") -> tuple[Correction, ...]:
     return _decoded(text if isinstance(text, str) else "", f"corrections of the take '{action.name}'")
 
 
+def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
+    """Return the corrections of the take that an armature plays. Raises RecipeError if they are damaged.
+
+    A corrected action has its own, as a copy of a character has.
+    """
+    composed = composed_of(armature)
+    has_own = composed is not None and CORRECTIONS_PROPERTY in composed
+    return corrections_in(composed if has_own else base_of(armature))
+
+
 @lru_cache(maxsize=8)  # panels ask whenever they are drawn
 def _decoded(text: str, where: str) -> tuple[Correction, ...]:
     return decode(text, where)
@@ -92,8 +103,8 @@ def correct_take(
 ) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
-    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. Return notes,
-    one sentence each. Raises RigError; then nothing has changed.
+    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. Only curves of
+    the hands' rotations are written. Return notes, one sentence each. Raises RigError; then nothing has changed.
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
@@ -101,45 +112,76 @@ def correct_take(
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     edited = _is_edited(armature, hands, clock, posed_at)
     keys = [(of, compose(of, _of_hand(corrections, of), clock)) for of in hands]
-    base[CORRECTIONS_PROPERTY] = kept
-    base[WAITING_PROPERTY] = json.dumps(_waiting(base, corrections, hands, clock))
-    if not corrections:
-        _play_base_alone(armature, is_edited=edited)
-        return ()
-    if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
-        return waiting_notes(base, corrections)
+    waiting = json.dumps(_waiting(base, corrections, hands, clock))
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    slot, played = armature.animation_data.action_slot, armature.animation_data.action
+    _keep(base, kept, waiting)
+    if not corrections:
+        _play_base_alone(armature, is_edited=edited)
+        return tuple(notes)
+    if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
+        return (*notes, *waiting_notes(base, corrections))
     if edited:
-        notes.append(f"the edited keys stay in '{played.name}', as these are composed anew of '{base.name}'")
+        notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
     action = _action_to_write(armature, base, is_edited=edited)
-    own = next(one for one in action.slots if one.identifier == slot.identifier)
+    bag = _bag(action, armature)
     for of, composed in keys:
-        write_hand(action, own, of, composed)
-    play(armature, action, own)
-    action[COMPOSED_ID_PROPERTY] = keys_id(armature)
-    return (*notes, *waiting_notes(base, corrections))
+        copy_keys(bag, of)
+        write_hand(bag, of, composed)
+    play(armature, action, slot_in(action, armature))
+    _keep(action, kept, waiting)
+    action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
+    return (*notes, *waiting_notes(action, corrections))
+
+
+def _keep(action: "Action", kept: str, waiting: str) -> None:
+    action[CORRECTIONS_PROPERTY], action[WAITING_PROPERTY] = kept, waiting
+
+
+def played_name(armature: "Object") -> str:
+    """Return the name of the action that an armature plays."""
+    action = played_action(armature)
+    return action.name if action is not None else ""
+
+
+def slot_in(action: "Action", armature: "Object") -> Any:
+    """Return the slot of an armature in another action than it plays, which was copied from it, or it from that.
+
+    Raises RigError if it is gone.
+    """
+    slot = armature.animation_data.action_slot
+    found = next((one for one in action.slots if slot is not None and one.identifier == slot.identifier), None)
+    if found is None:
+        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve anew")
+    return found
+
+
+def _bag(action: "Action", armature: "Object") -> Any:
+    """Return the channelbag of an armature's curves."""
+    return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
 
 
 def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock, posed_at: float | None) -> bool:
-    """Whether keys of the corrected action were changed since it was composed, but for those on one frame."""
-    composed = composed_of(armature)
-    if composed is None or composed != played_action(armature):
+    """Whether keys of the hands were changed in the corrected action since it was composed, but for those on a frame.
+
+    Other curves do not count: they stay as they are.
+    """
+    composed, base = composed_of(armature), base_of(armature)
+    if composed is None or base is None or composed != played_action(armature):
         return False
-    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(armature):
+    bag = _bag(composed, armature)
+    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
         return False
     if posed_at is None:
         return True
-    base, identifier = base_of(armature), armature.animation_data.action_slot.identifier
-    assert base is not None, "check_correctable"
-    expected = base.copy()
+    expected = composed.copy()
     try:
-        slot = next(one for one in expected.slots if one.identifier == identifier)
+        as_composed, corrections = _bag(expected, armature), corrections_of(armature)
         for of in hands:
-            write_hand(expected, slot, of, compose(of, _of_hand(corrections_in(base), of), clock))
-        frames = edited_frames(composed, expected, identifier)
+            copy_keys(as_composed, of)
+            write_hand(as_composed, of, compose(of, _of_hand(corrections, of), clock))
+        frames = edited_frames(bag, as_composed, hands)
     finally:
         bpy.data.actions.remove(expected)
     return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
@@ -147,15 +189,15 @@ def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock
 
 def play_base(armature: "Object") -> None:
     """Let an armature play its take as it was solved; the corrected one is kept."""
-    base, slot = base_of(armature), armature.animation_data.action_slot
+    base = base_of(armature)
     if base is not None and base != played_action(armature):
-        play(armature, base, next(one for one in base.slots if one.identifier == slot.identifier))
+        play(armature, base, slot_in(base, armature))
 
 
 @contextmanager
 def playing_base(armature: "Object") -> Iterator[None]:
-    """Let an armature whose take is corrected play it as it was solved in the body."""
-    if composed_of(armature) is None:
+    """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
+    if base_of(armature) in (None, played_action(armature)):
         yield
         return
     animation = armature.animation_data
@@ -180,11 +222,11 @@ def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
 
 def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     """Return the hands that a take of an armature keys, whatever its bones are called now. Raises RigError."""
-    _follow_renames(base, composed_of(armature))
-    slot = armature.animation_data.action_slot
-    own = next((one for one in base.slots if slot is not None and one.identifier == slot.identifier), None)
-    hands = hands_to_correct(armature, curves_of(base, own) if own else ())
-    keyed = [of for hand in hands if (of := hand_of_take(armature, hand, base, own)).bones]
+    own, played = curves_of(base, slot_in(base, armature)), curves_on(armature)
+    before = list(own)
+    curves = list(with_new_names(before, renamed_bones(armature, before, played)))
+    hands = hands_to_correct(armature, [path for path, _ in curves])
+    keyed = [of for hand in hands if (of := hand_of_take(armature, hand, curves)).bones]
     if not keyed:
         raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
     return keyed
@@ -223,29 +265,15 @@ def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[st
 
 
 def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":
-    """Return the action to compose, with the keys of the base: the one that is played, unless it was edited."""
+    """Return the action to compose: the one that is composed, a copy of it if it was edited, or one of the base."""
     composed = composed_of(armature)
     if composed is not None and not is_edited:
-        copy_keys(base, composed)
         return composed
-    action = base.copy()
+    action = (composed or base).copy()
     action.name = base.name + SUFFIX
     # The base is not only kept by whoever plays it.
     base.use_fake_user = True
     action.use_fake_user = False
-    action.pop(CORRECTIONS_PROPERTY, None)
     forget_reduction(action)
     action[BASE_PROPERTY] = base
     return action
-
-
-def _follow_renames(base: "Action", composed: "Action | None") -> None:
-    """Rename the bones in a base that plays nowhere as Blender has renamed them in the action composed of it."""
-    if composed is None:
-        return
-    for slot in base.slots:
-        own = next((one for one in composed.slots if one.identifier == slot.identifier), None)
-        pairs = list(zip(curves_of(base, slot), curves_of(composed, own) if own else (), strict=False))
-        for curve, renamed in pairs:
-            if curve.data_path != renamed.data_path and curve.array_index == renamed.array_index:
-                curve.data_path = renamed.data_path

@@ -24,7 +24,7 @@ from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 
 if TYPE_CHECKING:
-    from bpy.types import FCurve, Object
+    from bpy.types import Object
 
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
@@ -133,13 +133,13 @@ class _Hierarchy:
         return cls(rig.order, rot.from_matrix(binding.rest_to_bone[:, :3, :3]), rot.from_matrix(in_parent))
 
 
-def hands_to_correct(armature: "Object", curves: "Iterable[FCurve]") -> list[HandToCorrect]:
-    """Return the hands of an armature of which curves key a bone.
+def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
+    """Return the hands of an armature of which curves with these data paths key a bone.
 
     Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
     further out.
     """
-    keyed = {curve.data_path.rpartition(".")[0] for curve in curves}
+    keyed = {path.rpartition(".")[0] for path in paths}
     found = [
         hand
         for hand in find_hands(armature, ())

@@ -85,8 +85,8 @@ def motion_of(
 
     Raises RigError if the action keys none of them there, for keys that are no numbers, and for too many frames.
     """
-    slots = [slot for slot in action.slots if any(True for _ in curves_of(action, slot))]
-    taken = [hand_of_take(armature, hand, action, slot) for slot in slots]
+    slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
+    taken = [hand_of_take(armature, hand, curves) for curves in slots]
     of = max(taken, key=lambda one: len(one.bones), default=None)
     own = [] if of is None else [j for j in hand.joints if j in of.bones and digit_of(JOINTS[j]) in stretch.digits]
     if of is None or not own:

@@ -17,9 +17,16 @@ from ..frame_times import LAST_FRAME
 from ..hand_motion import KeyedHand
 from ..predicted_keys import mark_predicted
 from ..spliced_keys import Blend, splice_keys
-from ..take_report import report_in, store_report
+from ..take_report import SEEN_PROPERTY, report_in, store_report
 from ..take_scene import bound_hands, own_hands
-from .corrected_take import SOLVED_WITH_PROPERTY, check_correctable, composed_of, correct_take, playing_base
+from .corrected_take import (
+    SOLVED_WITH_PROPERTY,
+    check_correctable,
+    composed_of,
+    correct_take,
+    hands_of_take,
+    playing_base,
+)
 from .take_clock import clock_of
 from .written_take import told_corrections
 
@@ -76,6 +83,9 @@ def write_ranges(
     are kept with it. Return notes. Raises KnuckleError before anything has changed.
     """
     bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
+    for armature, base in zip(armatures, bases, strict=True):
+        # Whatever cannot be composed is told before any key is replaced.
+        hands_of_take(armature, base)
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
     for armature, base in zip(armatures, bases, strict=True):
@@ -94,7 +104,11 @@ def write_ranges(
         base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
         report = take.report | {"corrections": told_corrections(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
+            seen = action.get(SEEN_PROPERTY)
             store_report(action, report, take, frames)
+            if seen is not None:
+                # Problems elsewhere are the same, and so are their marks.
+                action[SEEN_PROPERTY] = seen
     return tuple(dict.fromkeys(notes))
 
 

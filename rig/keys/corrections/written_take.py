@@ -10,7 +10,15 @@ from ....errors import KnuckleError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import encode, to_list
 from ..take_report import report_in
-from .corrected_take import SOLVED_WITH_PROPERTY, base_of, composed_of, correct_take, corrections_in, waiting_of
+from .corrected_take import (
+    CORRECTIONS_PROPERTY,
+    SOLVED_WITH_PROPERTY,
+    base_of,
+    composed_of,
+    correct_take,
+    corrections_of,
+    waiting_of,
+)
 from .take_clock import clock_of
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ def correct_written(
     for armature in armatures:
         base = base_of(armature)
         try:
-            own = corrections_in(base) if corrections is None else corrections
+            own = corrections_of(armature) if corrections is None else corrections
             if own:
                 notes += correct_take(armature, own, scene)
                 waiting |= waiting_of(base)
@@ -58,7 +66,7 @@ def told_corrections(
         if base is None:
             continue
         clock, reasons = clock_of(base, scene), waiting_of(base) if waiting is None else waiting
-        for one in corrections_in(base):
+        for one in corrections_of(armature):
             first, last = clock.frames([one.range.start, one.range.end]).tolist()
             state = "muted" if one.muted else reasons.get(one.id, "on")
             told[one.id] = {
@@ -75,17 +83,23 @@ def told_corrections(
 def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
     """Return, as a recipe has them, the corrections of the take that an armature plays, to lie on a new solve as well.
 
-    None if it plays no take of this capture. Raises RecipeError if they are damaged.
+    None if it plays no take of this capture, or one that was never corrected. Raises RecipeError if they are damaged.
     """
     base = base_of(armature)
     report = None if base is None else report_in(base)
-    if base is None or report is None or not _is_same_file(str(report.get("capture", "")), capture):
+    if (
+        base is None
+        or CORRECTIONS_PROPERTY not in base
+        or report is None
+        or not _is_same_file(str(report.get("capture", "")), capture)
+    ):
         return None
-    return to_list(corrections_in(base)) or None
+    return to_list(corrections_of(armature))
 
 
 def _is_same_file(one: str, other: str) -> bool:
     if one == other:
         return True
     first, second = (Path(bpy.path.abspath(path)) for path in (one, other))
-    return first.name == second.name and first.resolve() == second.resolve()
+    # One that is not there any more was moved.
+    return first.name == second.name and (first.resolve() == second.resolve() or not first.exists())
