@@ -10,7 +10,9 @@ from bpy.props import EnumProperty, StringProperty
 from ..errors import KnuckleError, RigError
 from ..pipeline.corrections.correction import Correction
 from ..pipeline.corrections.correction_json import from_list, to_list
-from .json_files import LoadJson, SaveJson
+from ..rig.keys.corrections.corrected_take import clear_corrections
+from ..rig.keys.take_scene import armatures_of_take
+from .json_files import LoadJson, SaveJson, result_armature
 from .reports import tell
 from .take_corrections import ShownTake, expected_take, has_take, with_factor_key
 
@@ -158,7 +160,33 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
             tell(self, "WARNING", "; ".join(notes))
 
 
+class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
+    """Delete all corrections of this take, also where they cannot be read: it is there again as it was solved"""
+
+    bl_idname = "knuckle.clear_corrections"
+    bl_label = "Clear Corrections"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Delete them."""
+        armature = result_armature(context)
+        assert armature is not None, "poll"
+        try:
+            for one in armatures_of_take(armature, context.scene):
+                clear_corrections(one)
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
 CLASSES = (
+    KNUCKLE_OT_clear_corrections,
     KNUCKLE_OT_change_correction,
     KNUCKLE_OT_save_corrections,
     KNUCKLE_OT_load_corrections,

@@ -12,6 +12,8 @@ from ..hand.poses import named
 from ..pipeline.corrections.correction import Correction, PoseToHold, TimeRange
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
 from ..rig.keys.corrections.making import Stretch, motion_of, posed_hands
+from ..rig.keys.corrections.take_clock import clock_of
+from ..rig.keys.corrections.written_take import is_same_capture
 from ..rig.keys.take_problems import problems_of
 from .apply_hand_pose import POSE_ITEMS
 from .posing_operator import side_property
@@ -257,14 +259,15 @@ class KNUCKLE_OT_take_from(_Corrects, bpy.types.Operator):
         action = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
-        stretch = Stretch(self.first, self.last, self.later, tuple(d for d in DIGITS if d in self.digits))
         span, sides, made, problem = self.range_of(shown), _sides(shown, self.side), list[Correction](), None
+        stretch = Stretch(span.start, span.end, self.later, tuple(d for d in DIGITS if d in self.digits))
+        clock = clock_of(action, shown.scene) if is_same_capture(action, shown.base) else shown.clock
         for armature in shown.armatures:
             for of in hands_of_take(armature, check_correctable(armature)):
                 if of.hand.side not in sides:
                     continue
                 try:
-                    motion = motion_of(armature, of.hand, action, stretch, shown.clock)
+                    motion = motion_of(armature, of.hand, action, stretch, clock)
                 except RigError as error:
                     problem = error
                 else:

@@ -86,13 +86,8 @@ class _SolvesAgain(JobOperator):
             tell(self, "WARNING", "; ".join(dict.fromkeys(notes)))
 
 
-class _AddsRange(OnRange, _SolvesAgain):
+class _AddsRange(_SolvesAgain, OnRange):
     """Mixin of jobs that add a correction and solve its range again."""
-
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """Available with a take, and no other job."""
-        return has_take(cls, context) and no_job_runs(cls, context)
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the frames."""

@@ -7,7 +7,7 @@ import bpy
 from ..errors import KnuckleError
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
-from ..rig.keys.corrections.corrected_take import waiting_of
+from ..rig.keys.corrections.corrected_take import composed_of, waiting_of
 from ..rig.keys.corrections.resolved_take import is_unsolved
 from .text_format import paragraph, sentence
 
@@ -42,6 +42,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
             shown = shown_take(context)
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "ERROR")
+            layout.operator("knuckle.clear_corrections", icon="X")
             return
         if shown is None:
             paragraph(layout, context, "No take yet.")
@@ -71,7 +72,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
 
 def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
     """Draw the corrections, and the selected one."""
-    waiting, made = waiting_of(shown.base), context.scene.knuckle_correction
+    waiting, made = waiting_of(composed_of(shown.armature) or shown.base), context.scene.knuckle_correction
     selected = shown.find(made.selected)
     at = shown.corrections.index(selected) if selected else 0
     first = max(0, min(at - ROWS // 2, len(shown.corrections) - ROWS))

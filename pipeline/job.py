@@ -107,9 +107,12 @@ class SolveJob:
         report = _report(recipe, markers, assigned, list(zip(solved, frames, strict=True)), seconds)
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments}
-        report["warnings"] += filter(None, [*waiting, key_rate_note(raw.rate, recipe.fps)])
+        report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
+        report["warnings"] += [
+            f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting
+        ]
         _add_notes(report, rig_hands, solved)
-        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report)
+        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
     def _place(self, recipe: Recipe, solved: list[SolvedHand], markers: Markers) -> tuple[Recipe, list[SolvedHand]]:
         """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found."""
@@ -124,8 +127,8 @@ class SolveJob:
 
 def _solve_hands(
     source: SolveSource, markers: Markers, smoothed: SmoothedMarkers, corrections: Sequence[Correction]
-) -> Steps[tuple[list[SolvedHand], list[str]]]:
-    """Solve all hands, and the ranges of corrections again; return the hands, and notes."""
+) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
+    """Solve all hands, and the ranges of corrections again; return the same as resolve_ranges."""
     solved, count = [], len(source.performer.hands)
     for number, measured in enumerate(source.performer.hands.values()):
         work = solve_hand(measured, markers, smoothed, source.methods)

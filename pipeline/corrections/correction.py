@@ -155,6 +155,11 @@ class Correction:
         return isinstance(self.change, SolveChange)
 
     @property
+    def counts(self) -> bool:
+        """Whether it has any effect: it is not muted, and its factor is not zero all the time."""
+        return not self.muted and any(factor for _, factor in self.factor_keys or ((0.0, self.factor),))
+
+    @property
     def digits(self) -> tuple[str, ...]:
         """The digits that it moves; all of them if it changes the solve."""
         if not isinstance(self.change, PoseChange):

@@ -26,12 +26,12 @@ from .correction import (
 
 MOST = 1000
 """Corrections of a take, at most."""
-MOST_SAMPLES = 20_000
+MOST_SAMPLES = 5000
 """Samples of a motion that is taken from another take, at most."""
 MOST_LABELS = 1000
 MAX_TEXT = 200
 """Characters of a name or a label."""
-MAX_TIME = 1e9
+MAX_TIME = 1e11
 """s of a capture's clock, at most."""
 FIELDS = (
     *("id", "name", "kind", "hand", "start", "end", "blend_in", "blend_out"),
@@ -56,8 +56,8 @@ def from_list(data: object, where: str) -> tuple[Correction, ...]:
     if data is None:
         return ()
     if not isinstance(data, list) or len(data) > MOST:
-        found = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
-        raise RecipeError(f"{where}: corrections are {found}, expected a list of at most {MOST}")
+        there = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
+        raise RecipeError(f"{where}: corrections are {there}, expected a list of at most {MOST}")
     found = tuple(_correction(one, f"{where}, correction {number}") for number, one in enumerate(data, start=1))
     seen = set[str]()
     for number, one in enumerate(found, start=1):
@@ -86,7 +86,7 @@ def _correction(data: object, where: str) -> Correction:
     return Correction(
         id=fields.text("id"),
         name=fields.text("name"),
-        hand=SIDES[SIDES.index(fields.choice("hand", SIDES))],  # type: ignore[arg-type]  # one of them
+        hand="left" if fields.choice("hand", SIDES) == "left" else "right",
         range=TimeRange(
             start,
             end,
@@ -207,8 +207,11 @@ class _Fields:
 
     def labels(self, least: int, most: int) -> tuple[str, ...]:
         value = self.data.get("labels")
-        is_list = isinstance(value, list) and least <= len(value) <= most
-        if not is_list or not all(isinstance(label, str) and 0 < len(label) <= MAX_TEXT for label in value):
+        if (
+            not isinstance(value, list)
+            or not least <= len(value) <= most
+            or not all(isinstance(label, str) and 0 < len(label) <= MAX_TEXT for label in value)
+        ):
             count = f"{least}" if least == most else f"{least} to {most}"
             raise RecipeError(f"{self.where}: labels is {value!r:.60}, expected {count} labels of markers")
         return tuple(value)

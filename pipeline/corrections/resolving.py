@@ -72,12 +72,14 @@ class SolveSource:
 
 def resolve_ranges(
     source: SolveSource, corrections: Sequence[Correction], solved: list[SolvedHand]
-) -> Steps[tuple[list[SolvedHand], list[str]]]:
-    """Solve the ranges of corrections again, each on what those before it left; return the hands, and notes.
+) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
+    """Solve the ranges of corrections again, each on what those before it left.
+
+    Return the hands, and id -> why it could not take effect, of corrections that could not.
 
     Markers are those that all corrections leave, and methods the recipe's, or a correction's own in its range.
     """
-    own = [one for one in corrections if one.is_before_solving and not one.muted]
+    own = [one for one in corrections if one.is_before_solving and one.counts]
     reasons = {one.id: source.waiting(one) for one in own}
     usable = [one for one in own if not reasons[one.id]]
     raw, solved = corrected_markers(source.raw, usable), list(solved)
@@ -86,7 +88,7 @@ def resolve_ranges(
         share = number / len(usable), (number + 1) / len(usable)
         again = yield from part_of(*share, f"Solving '{one.name}' again", _solved_again(source, raw, one))
         solved[at] = blended(solved[at], again, one)
-    return solved, [f"correction '{one.name}' waits: {reasons[one.id]}" for one in own if reasons[one.id]]
+    return solved, {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
 def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Markers:

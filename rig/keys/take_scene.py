@@ -137,7 +137,7 @@ def write_take(
         if take.recipe.into == "new":
             store_clock(action, frames, take.times, scene)
     targets = [target for target, _ in hands]
-    told, more = correct_written(targets, None if keeps_own else corrections, scene, whole=take.recipe.into == "new")
+    told, more = correct_written(targets, None if keeps_own else corrections, scene, take)
     actions, notes = actions + composed_actions(targets), (*notes, *more)
     if take.recipe.reduce:
         for target in targets:

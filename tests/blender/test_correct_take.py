@@ -10,7 +10,9 @@ import pytest
 from mathutils import Matrix
 
 from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, composed_of, corrections_of
+from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.played_action import played_action
+from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
 from knuckle.tests.blender.making import rig, take
@@ -195,3 +197,56 @@ def test_a_linked_take_is_told(armature, tmp_path):
     link_action(armature, tmp_path)
     with pytest.raises(RuntimeError, match="is linked: make it local to correct it"):
         bpy.ops.knuckle.snap_to_pose()
+
+
+def test_other_keys_of_the_corrected_action_stay_and_deleted_curves_come_back(armature):
+    bend(armature)
+    bpy.ops.knuckle.correct_pose()
+    composed, base = played_action(armature), base_of(armature)
+    before = sorted((c.data_path, c.array_index) for c in composed.layers[0].strips[0].channelbags[0].fcurves)
+    armature.keyframe_insert("location", frame=7)
+    armature.pose.bones[JOINT].keyframe_insert("location", frame=20)
+    fcurves = composed.layers[0].strips[0].channelbags[0].fcurves
+    for index in range(4):
+        fcurves.remove(fcurves.find('pose.bones["thumb-phalanx-distal"].rotation_quaternion', index=index))
+    bpy.context.scene.knuckle_correction.factor = 0.5
+    bpy.context.scene.frame_set(20)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"thumb"})
+    now = [(c.data_path, c.array_index) for of in (played_action(armature),) for c in curves_on(armature)]
+    assert {("location", 0), (f'pose.bones["{JOINT}"].location', 1)} <= set(now), "what a person keyed besides"
+    assert set(before) <= set(now)
+    assert sorted((c.data_path, c.array_index) for c in base.layers[0].strips[0].channelbags[0].fcurves) == before
+
+
+def test_a_copy_of_the_character_has_corrections_of_its_own(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    copy = armature.copy()
+    copy.data = armature.data.copy()
+    copy.animation_data.action = armature.animation_data.action.copy()
+    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    bpy.context.view_layer.objects.active = copy
+    (one,) = corrections_of(copy)
+    before = keys(armature)
+    change("DELETE", one)
+    assert corrections_of(copy) == () and len(corrections_of(armature)) == 1 and keys(armature) == before
+
+
+def test_reduced_keys_give_way_to_the_corrected_ones(armature):
+    bpy.ops.knuckle.reduce_keys()
+    reduced = played_action(armature)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    assert played_action(armature) not in (reduced, base_of(armature)) and dense_action(armature) is None
+    bpy.ops.knuckle.reduce_keys()
+    assert dense_action(armature) == composed_of(armature) and len(kept(armature)) == 1
+
+
+def test_damaged_corrections_can_be_cleared(armature):
+    before = keys(armature)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    composed_of(armature)[CORRECTIONS_PROPERTY] = "{"
+    with pytest.raises(RuntimeError, match="not JSON"):
+        bpy.ops.knuckle.snap_to_pose()
+    assert bpy.ops.knuckle.clear_corrections() == {"FINISHED"}
+    assert kept(armature) == () and keys(armature) == before

@@ -176,7 +176,8 @@ def test_a_stretch_of_another_take_is_that_take_between_the_blends() -> None:
     armature.animation_data.action_slot = first.slots[0]
     (of,), clock = hands_of_take(armature, first), clock_of(first, scene)
     digits = ("index-finger", "ring-finger")
-    motion = motion_of(armature, of.hand, other_action, Stretch(12, 20, 1.0, digits), clock)
+    start, end = clock.times([12, 20]).tolist()
+    motion = motion_of(armature, of.hand, other_action, Stretch(start, end, 1.0, digits), clock)
     assert corrected(armature, correction(12, 20, motion, blend=2)) == ()
     now = bases(armature, *joints)
     for row, joint in enumerate(joints):

@@ -76,6 +76,7 @@ def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
     labels = list(report_of(armature)["hands"][SIDE]["markers"])
     tips = [next(label for label in labels if part in label and "tip" in label) for part in ("index", "middle")]
     before = values(armature)
+    assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
     assert bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[1], first=30, last=40, blend=2) == {"FINISHED"}
     assert bpy.ops.knuckle.hide_marker(marker=tips[0], first=60, last=70, blend=2) == {"FINISHED"}
     assert [one.kind for one in corrections_of(armature)] == ["swap", "hide"]

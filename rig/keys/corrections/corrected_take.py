@@ -5,7 +5,7 @@ keys, so that a correction that is muted, changed or deleted leaves nothing behi
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
 from .composing import HandOfTake, compose, hand_of_take, waiting_reason
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
-from .take_clock import TakeClock, clock_of
+from .take_clock import TakeClock, clock_of, fix_clock
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -99,11 +99,17 @@ def check_correctable(armature: "Object") -> "Action":
 
 
 def correct_take(
-    armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", *, posed_at: float | None = None
+    armature: "Object",
+    corrections: tuple[Correction, ...],
+    scene: "Scene",
+    *,
+    posed_at: float | None = None,
+    unsolved: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
-    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. Only curves of
+    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. unsolved: id ->
+    why a correction could not take effect in the solve; None if it was not solved now. Only curves of
     the hands' rotations are written. Return notes, one sentence each. Raises RigError; then nothing has changed.
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
@@ -112,11 +118,13 @@ def correct_take(
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     edited = _is_edited(armature, hands, clock, posed_at)
     keys = [(of, compose(of, _of_hand(corrections, of), clock)) for of in hands]
-    waiting = json.dumps(_waiting(base, corrections, hands, clock))
+    reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
+    waiting = json.dumps(reasons)
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
     _keep(base, kept, waiting)
+    fix_clock(base, clock)
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
         return tuple(notes)
@@ -194,6 +202,15 @@ def play_base(armature: "Object") -> None:
         play(armature, base, slot_in(base, armature))
 
 
+def clear_corrections(armature: "Object") -> None:
+    """Let an armature play its take as it was solved, and forget its corrections, which may be damaged."""
+    base = check_correctable(armature)
+    for action in filter(None, (composed_of(armature), base)):
+        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY):
+            action.pop(name, None)
+    play_base(armature)
+
+
 @contextmanager
 def playing_base(armature: "Object") -> Iterator[None]:
     """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
@@ -246,6 +263,14 @@ def _waiting(
         one.id: waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
     }
     return {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def _unsolved(
+    armature: "Object", corrections: Sequence[Correction], told: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return id -> why it could not take effect in the solve, of corrections: as told now, or at the last solve."""
+    known = waiting_of(composed_of(armature) or base_of(armature)) if told is None else told
+    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
 
 def waiting_of(base: "Action | None") -> dict[str, str]:

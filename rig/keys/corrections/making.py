@@ -69,21 +69,22 @@ def _angle(turn: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of another take: frames of the take that is corrected, and how much later the other shows the same."""
+    """A part of another take: times in s, and how many frames later the other shows the same."""
 
-    first: float
-    last: float
+    start: float
+    end: float
     later: float = 0.0
-    """Frames."""
     digits: tuple[str, ...] = DIGITS
 
 
 def motion_of(
     armature: "Object", hand: HandToCorrect, action: "Action", stretch: Stretch, clock: TakeClock
 ) -> TakenMotion:
-    """Return the motion of a hand's digits in another action, for the take with this clock.
+    """Return the motion of a hand's digits in another action.
 
-    Raises RigError if the action keys none of them there, for keys that are no numbers, and for too many frames.
+    clock: of the other action if it is of the same capture, whose frames may have another rate, else of the take that
+    is corrected. Raises RigError if the action keys none of them there, for keys that are no numbers, and for
+    too many frames.
     """
     slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
     taken = [hand_of_take(armature, hand, curves) for curves in slots]
@@ -91,7 +92,7 @@ def motion_of(
     own = [] if of is None else [j for j in hand.joints if j in of.bones and digit_of(JOINTS[j]) in stretch.digits]
     if of is None or not own:
         raise RigError(f"action '{action.name}' keys none of these digits of armature '{armature.name}'")
-    ends = np.array([stretch.first, stretch.last]) + stretch.later
+    ends = clock.frames([stretch.start, stretch.end]) + stretch.later
     inside = (of.frames > ends[0] - SAME_FRAME) & (of.frames < ends[1] + SAME_FRAME)
     frames = of.frames[inside]
     if not len(frames):

@@ -100,7 +100,7 @@ def write_ranges(
             with playing_base(armature):
                 splice_keys(armature, keyed, frames[rows], Blend())
             mark_predicted(base, keyed, frames[rows], {hand.side: hand.predicted[rows] for hand in take.hands})
-        notes += correct_take(armature, corrections, scene)
+        notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
         base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
         report = take.report | {"corrections": told_corrections(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):

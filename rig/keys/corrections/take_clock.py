@@ -1,7 +1,7 @@
 """The clock of a take: which scene frame shows which time of the capture."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,15 +49,21 @@ def clock_of(action: "Action", scene: "Scene") -> TakeClock:
     """
     kept = _numbers(action.get(CLOCK_PROPERTY), 3)
     if kept is not None and kept[2] > 0:
-        return TakeClock(*kept)
-    start = _numbers(action.get(TIMING_PROPERTY), 2)
-    return TakeClock(*(start or (0.0, 0.0)), scene_rate(scene))
+        return TakeClock(kept[0], kept[1], kept[2])
+    frame, time = _numbers(action.get(TIMING_PROPERTY), 2) or (0.0, 0.0)
+    return TakeClock(frame, time, scene_rate(scene))
 
 
-def _numbers(value: object, count: int) -> tuple[float, ...] | None:
+def fix_clock(action: "Action", clock: TakeClock) -> None:
+    """Keep a take's clock, unless it keeps one: corrections stay where they are if the scene's rate is changed."""
+    if CLOCK_PROPERTY not in action:
+        action[CLOCK_PROPERTY] = [clock.frame, clock.time, clock.rate]
+
+
+def _numbers(value: Any, count: int) -> tuple[float, ...] | None:
     """Return a custom property's finite numbers, None unless there are `count`."""
     try:
-        numbers = tuple(map(float, value))  # type: ignore[arg-type,call-overload]  # whatever a person made of it
+        numbers = tuple(map(float, value))
     except (TypeError, ValueError):
         return None
     return numbers if len(numbers) == count and bool(np.isfinite(numbers).all()) else None

@@ -9,6 +9,7 @@ import bpy
 from ....errors import KnuckleError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import encode, to_list
+from ....pipeline.take import Take
 from ..take_report import report_in
 from .corrected_take import (
     CORRECTIONS_PROPERTY,
@@ -26,20 +27,20 @@ if TYPE_CHECKING:
 
 
 def correct_written(
-    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", *, whole: bool
+    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", take: Take
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Put corrections on the take that armatures play, None for its own; return them as told, and notes.
 
-    whole: whether all of the take was solved with them. What cannot be done is a note: the take is written, and the
-    corrections are kept with it.
+    take: what was written; if it is a part, the rest was not solved with them. What cannot be done is
+    a note: the take is written, and the corrections are kept with it.
     """
-    notes, waiting = list[str](), dict[str, str]()
+    notes, waiting, whole = list[str](), dict[str, str](), take.recipe.into == "new"
     for armature in armatures:
         base = base_of(armature)
         try:
             own = corrections_of(armature) if corrections is None else corrections
             if own:
-                notes += correct_take(armature, own, scene)
+                notes += correct_take(armature, own, scene, unsolved=take.waiting if whole else None)
                 waiting |= waiting_of(base)
             if whole and base is not None:
                 base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in own if one.is_before_solving))
@@ -95,6 +96,13 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
     ):
         return None
     return to_list(corrections_of(armature))
+
+
+def is_same_capture(one: "Action", other: "Action") -> bool:
+    """Whether two actions are takes of the same capture."""
+    reports = report_in(one), report_in(other)
+    captures = [str(report.get("capture", "")) for report in reports if report is not None]
+    return len(captures) == 2 and _is_same_file(captures[0], captures[1])
 
 
 def _is_same_file(one: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from knuckle.errors import RecipeError
 from knuckle.hand import rotations as rot
 from knuckle.pipeline.corrections.correction import (
+    Change,
     Correction,
     HiddenMarkers,
     OtherMethods,
@@ -22,7 +23,7 @@ from knuckle.pipeline.corrections.correction import (
 from knuckle.pipeline.corrections.correction_json import decode, encode, from_list, to_list
 
 TURN = rot.from_axis_angle([0.6, 0.0, 0.8], 0.7)
-CHANGES = {
+CHANGES: dict[str, Change] = {
     "difference": PoseDifference({"thumb-phalanx-distal": TURN, "wrist": TURN}),
     "pose": PoseToHold("fist", ("thumb", "index-finger")),
     "motion": TakenMotion(np.array([1.0, 1.5]), {"thumb-phalanx-distal": np.stack([TURN, rot.IDENTITY])}, "Take"),
@@ -41,7 +42,7 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
     assert (read.id, read.name, read.hand, read.range) == (made.id, made.name, made.hand, made.range)
     assert (read.factor, read.factor_keys, read.muted, read.locked) == (0.75, ((1.0, 0.5), (2.0, 1.0)), False, False)
     assert read.kind == kind and json.loads(encode((read,))) == json.loads(encode((made,)))
-    if kind == "difference":
+    if isinstance(read.change, PoseDifference):
         np.testing.assert_allclose(read.change.turns["wrist"], TURN, atol=1e-6)
 
 
@@ -50,8 +51,8 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
     [
         ({"kind": "contact"}, "kind is 'contact', expected one of difference, pose, motion, hide, swap, solve"),
         ({"hand": "third"}, "hand is 'third', expected one of left, right"),
-        ({"start": 3.0}, "end is 2.0, expected 3 to 1000000000"),
-        ({"start": float("nan")}, "start is nan, expected -1000000000 to 1000000000"),
+        ({"start": 3.0}, r"end is 2.0, expected 3 to 1e\+11"),
+        ({"start": float("nan")}, r"start is nan, expected -1e\+11 to 1e\+11"),
         ({"end": True}, "end is True"),
         ({"blend_in": -1}, "blend_in is -1, expected 0 to"),
         ({"factor": 1.5}, "factor is 1.5, expected 0 to 1"),
@@ -78,7 +79,7 @@ def test_what_is_not_understood_is_told(wrong, sentence):
         ("difference", {"turns": {"elbow": [1, 0, 0, 0]}}, "turns must be an object of joints"),
         ("difference", {"turns": {"wrist": [0, 0, 0, 0]}}, "turns of wrist must be unit quaternions"),
         ("difference", {"turns": {"wrist": [1, 0, 0]}}, "turns of wrist must be 1 x 4 numbers"),
-        ("motion", {"times": [], "rotations": {"wrist": []}}, "'times' must list 1 to 20000 times"),
+        ("motion", {"times": [], "rotations": {"wrist": []}}, "'times' must list 1 to 5000 times"),
         ("motion", {"times": [2, 1], "rotations": {"wrist": [[1, 0, 0, 0]] * 2}}, "its times must increase"),
         ("motion", {"times": [1], "rotations": {"wrist": [[1, 0, 0, 0]] * 2}}, "rotations of wrist must be 1 x 4"),
         ("hide", {"labels": []}, "labels is \\[\\], expected 1 to 1000 labels"),
