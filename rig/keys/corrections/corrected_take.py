@@ -74,7 +74,7 @@ def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
     A corrected action has its own, as a copy of a character has.
     """
     composed = composed_of(armature)
-    has_own = composed is not None and CORRECTIONS_PROPERTY in composed
+    has_own = composed is not None and composed.get(CORRECTIONS_PROPERTY) is not None
     return corrections_in(composed if has_own else base_of(armature))
 
 

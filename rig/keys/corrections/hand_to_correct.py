@@ -77,7 +77,8 @@ class HandToCorrect:
 
     def relative_to_wrist(self, rotations: Floats) -> Floats:
         """Return the joints' rotations (F, J, 4) relative to the wrist for those of their bones (F, J, 4)."""
-        joints, bones = np.tile(rot.IDENTITY, (2, *rotations.shape[:2], 1))
+        joints: Floats = np.tile(rot.IDENTITY, (*rotations.shape[:2], 1))
+        bones = joints.copy()
         for joint, carried, to_bone in self._steps(bones):
             bones[:, joint] = to_bone if joint == WRIST else rot.multiply(carried, rotations[:, joint])
             joints[:, joint] = rot.multiply(bones[:, joint], rot.conjugate(to_bone))
@@ -110,7 +111,8 @@ class HandToCorrect:
         """Return the bones' rotations (J, 4) in a named pose. Raises HandError for an unknown one."""
         root = resting_wrist(self.binding, self.world)
         posed = Pose(self.hand, root[None], poses.angles(self.hand, pose)[None])
-        return transfer(self.binding, self.hand, posed, self.world, {}).rotations[0]
+        rotations: Floats = transfer(self.binding, self.hand, posed, self.world, {}).rotations[0]
+        return rotations
 
     @property
     def posable(self) -> frozenset[int]:

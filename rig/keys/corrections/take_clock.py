@@ -56,7 +56,7 @@ def clock_of(action: "Action", scene: "Scene") -> TakeClock:
 
 def fix_clock(action: "Action", clock: TakeClock) -> None:
     """Keep a take's clock, unless it keeps one: corrections stay where they are if the scene's rate is changed."""
-    if CLOCK_PROPERTY not in action:
+    if action.get(CLOCK_PROPERTY) is None:
         action[CLOCK_PROPERTY] = [clock.frame, clock.time, clock.rate]
 
 

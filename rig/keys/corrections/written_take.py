@@ -9,6 +9,7 @@ import bpy
 from ....errors import KnuckleError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import encode, to_list
+from ....pipeline.recipe import Recipe
 from ....pipeline.take import Take
 from ..take_report import report_in
 from .corrected_take import (
@@ -96,6 +97,17 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
     ):
         return None
     return to_list(corrections_of(armature))
+
+
+def left_behind(armature: "Object", recipe: Recipe) -> str:
+    """Return a sentence about corrections that a new take of an armature will not have; empty if there are none."""
+    base = base_of(armature)
+    if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
+        return ""
+    return (
+        f"the corrections stay with the take '{base.name}', as this is another capture: save them there and load them "
+        "here to have them"
+    )
 
 
 def is_same_capture(one: "Action", other: "Action") -> bool:
