@@ -24,7 +24,7 @@ from .take_corrections import ShownTake, expected_take, has_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Event, UILayout
+    from bpy.types import Action, Context, Event, UILayout
 
 DIGIT_ITEMS = [(digit, digit_title(digit), "") for digit in DIGITS]
 
@@ -256,7 +256,7 @@ class KNUCKLE_OT_take_from(_Corrects, bpy.types.Operator):
 
     def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
         """Return a correction for each hand that was asked for and is in the other action."""
-        action = bpy.data.actions.get(self.action)
+        action: Action | None = bpy.data.actions.get(self.action)
         if action is None:
             raise RigError(f"there is no action '{self.action}', choose one")
         span, sides, made, problem = self.range_of(shown), _sides(shown, self.side), list[Correction](), None

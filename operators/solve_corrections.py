@@ -92,11 +92,11 @@ class _AddsRange(_SolvesAgain, OnRange):
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the frames."""
         self.fill_range(context)
-        return context.window_manager.invoke_props_dialog(self)  # type: ignore[arg-type]  # an Operator where it is used
+        return context.window_manager.invoke_props_dialog(self)  # type: ignore[arg-type]  # a mixin of operators
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run at once in a script, or in slices if a person chose the frames in the dialog."""
-        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat  # type: ignore[attr-defined]
+        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
         return self.begin(context) if chosen_by_hand else super().execute(context)
 
     def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:

@@ -96,18 +96,19 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
     positions, predicted = raw.positions.copy(), raw.predicted.copy()
     rotations = None if raw.rotations is None else raw.rotations.copy()
     for one in corrections:
-        rows = np.flatnonzero(_inside(raw.times, one.range))
+        if not isinstance(one.change, HiddenMarkers | SwappedLabels):
+            continue
+        columns = np.array([raw.names.index(label) for label in one.change.labels])
+        rows = np.flatnonzero(_inside(raw.times, one.range))[:, None]
         if isinstance(one.change, HiddenMarkers):
-            columns = [raw.names.index(label) for label in one.change.labels]
-            positions[np.ix_(rows, columns)] = np.nan
-            predicted[np.ix_(rows, columns)] = False
+            positions[rows, columns] = np.nan
+            predicted[rows, columns] = False
             if rotations is not None:
-                rotations[np.ix_(rows, columns)] = np.nan
-        elif isinstance(one.change, SwappedLabels):
-            columns = [raw.names.index(label) for label in one.change.labels]
+                rotations[rows, columns] = np.nan
+        else:
             for array in (positions, predicted, rotations):
                 if array is not None:
-                    array[np.ix_(rows, columns)] = array[np.ix_(rows, columns[::-1])]
+                    array[rows, columns] = array[rows, columns[::-1]]
     return replace(raw, positions=positions, predicted=predicted, rotations=rotations)
 
 

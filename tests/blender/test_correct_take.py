@@ -39,7 +39,7 @@ def kept(armature: Object) -> tuple[Any, ...]:
     return corrections_of(armature)
 
 
-def change(what: str, one: Any) -> set[str]:
+def change(what: str, one: Any) -> Any:
     return bpy.ops.knuckle.change_correction(correction=one.id, what=what)
 
 

@@ -91,7 +91,7 @@ def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, 
     report = None if base is None else report_in(base)
     if (
         base is None
-        or CORRECTIONS_PROPERTY not in base
+        or base.get(CORRECTIONS_PROPERTY) is None
         or report is None
         or not _is_same_file(str(report.get("capture", "")), capture)
     ):

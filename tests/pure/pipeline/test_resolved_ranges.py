@@ -50,7 +50,7 @@ def same_outside(take, base):
 
 
 def test_swapped_labels_are_those_of_the_range_alone_and_swapping_twice_is_nothing():
-    once = correction(SwappedLabels(tuple(TIPS)))
+    once = correction(SwappedLabels((TIPS[0], TIPS[1])))
     twice = [once, replace(once, id="b")]
     columns = [MARKERS.names.index(tip) for tip in TIPS]
     changed = corrected_markers(MARKERS, [once]).positions
