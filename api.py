@@ -67,7 +67,8 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
     except TypeError as error:
         unknown = sorted(choices.keys() - {*Recipe.__dataclass_fields__})
         raise RecipeError(f"{', '.join(unknown)}: not a field of a recipe") from error
-    job = SolveJob(recipe, _rig(recipe), markers, reader(recipe))
+    rig = _rig(recipe)
+    job = SolveJob(_with_kept_corrections(recipe), rig, markers, reader(recipe))
     for _ in job.steps():
         pass
     assert job.take is not None
@@ -96,6 +97,15 @@ def _rig(recipe: Recipe) -> Rig | None:
     from .rig import blend_file
 
     return blend_file.check_rig(recipe.rig, recipe.drive, blend_file.RigChoice.of(recipe), recipe.into)
+
+
+def _with_kept_corrections(recipe: Recipe) -> Recipe:
+    """Return a recipe with the corrections of the take that its rig, which is open, plays, unless it has some."""
+    if recipe.rig == "default":
+        return recipe
+    from .rig import blend_file
+
+    return blend_file.with_kept_corrections(recipe, blend_file.RigChoice.of(recipe))
 
 
 def joints(take: Take) -> dict[str, NDArray[Any]]:

@@ -79,9 +79,10 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def with_keying(report: dict[str, Any], written: "TakeInScene") -> dict[str, Any]:
-    """Return a report with the time that keying took and the warnings about the rig."""
+    """Return a report with the time that keying took, the warnings about the rig, and the corrections on the take."""
     seconds = report["seconds"] | {"key": round(written.seconds, 4)}
-    return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
+    notes = [*report["warnings"], *written.notes]
+    return report | {"seconds": seconds, "warnings": notes, "corrections": list(written.corrections)}
 
 
 def reviewed(take: Take, name: str) -> ReviewedTake:

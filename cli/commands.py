@@ -77,7 +77,7 @@ def command_parser() -> argparse.ArgumentParser:
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
     """The input files of a command line, none of which may be overwritten."""
-    paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
+    paths = [getattr(options, name, None) for name in ("file", "markers", "performer", "corrections", "recipe", "rig")]
     return [Path(path) for path in (*paths, *getattr(options, "mapping", ())) if path is not None]
 
 
@@ -178,6 +178,7 @@ def _solve(options: argparse.Namespace) -> None:
 
     rig_choice = blend_file.RigChoice.of(recipe)
     rig = blend_file.check_rig(recipe.rig, recipe.drive, rig_choice, recipe.into)
+    recipe = blend_file.with_kept_corrections(recipe, rig_choice)
     with progress_bar() as update_progress:
         take = _run(recipe, update_progress, rig)
         update_progress(0.9, "Keying")

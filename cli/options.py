@@ -10,6 +10,7 @@ from ..hand.joints import DIGITS
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
 from ..pipeline.capture_transform import CaptureTransform
+from ..pipeline.corrections.correction_json import from_list
 from ..pipeline.recipe import (
     ALIGNS,
     ANGLES,
@@ -278,6 +279,13 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     add_reduction(parser)
     add_contacts(parser)
     parser.add_argument(
+        "--corrections",
+        type=Path,
+        metavar="C.json",
+        help="corrections saved in the panel Corrections, or by hand, that lie on the take; by default those of the "
+        "recipe, else those of the take that the rig plays, if it is of this capture",
+    )
+    parser.add_argument(
         "--location",
         type=float,
         nargs=3,
@@ -403,7 +411,11 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         )
     }
     stated["rate"] = getattr(options, "capture_rate", None)
-    checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
+    checks: dict[str, Callable[[Any, str], object]] = {
+        "markers": from_json,
+        "performer": performer.from_dict,
+        "corrections": from_list,
+    }
     for name, check in checks.items():
         path = getattr(options, name, None)
         stated[name] = read_json(path) if path is not None else None

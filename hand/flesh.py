@@ -169,7 +169,8 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     middle = (first + last) / 2
     apart = middle[:, a] - middle[:, b]
     near = np.einsum("fki,fki->fk", apart, apart) < (reach[:, a] + reach[:, b]) ** 2
-    return np.nonzero(near)
+    frames, pairs = np.nonzero(near)
+    return frames, pairs
 
 
 def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints) -> Touches:

@@ -8,6 +8,10 @@ ROOT = Path(__file__).parents[1]
 
 PAGES = {
     "how-to/gloves": ("ops.knuckle.capture_armature", "types.knucklesettings.source"),
+    "how-to/corrections": (
+        "ops.knuckle.correct_pose", "ops.knuckle.snap_to_pose", "ops.knuckle.take_from", "ops.knuckle.hide_marker",
+        "ops.knuckle.swap_labels", "ops.knuckle.solve_range", "ops.knuckle.*_correction*", "types.knucklecorrection.*",
+    ),
     "how-to/keys": ("ops.knuckle.reduce_keys", "ops.knuckle.restore_dense_keys", "types.knucklesettings.reduce*"),
     "how-to/solve": (
         "ops.knuckle.align_capture",

@@ -13,7 +13,9 @@ from ..files import write_json
 from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
+from ..rig.keys.corrections.written_take import told_corrections
 from ..rig.keys.take_report import report_of
+from ..rig.keys.take_scene import armatures_of_take
 from .reports import tell
 from .scene_recipe import apply_recipe, recipe_of
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 
-class _LoadJson(ImportHelper):
+class LoadJson(ImportHelper):
     """Mixin that reads a JSON file and passes it to `store`."""
 
     filename_ext = ".json"
@@ -42,7 +44,7 @@ class _LoadJson(ImportHelper):
         raise NotImplementedError
 
 
-class _SaveJson(ExportHelper):
+class SaveJson(ExportHelper):
     """Mixin that writes what `content` returns to a JSON file."""
 
     filename_ext = ".json"
@@ -62,7 +64,7 @@ class _SaveJson(ExportHelper):
         raise NotImplementedError
 
 
-class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
+class KNUCKLE_OT_load_performer(LoadJson, bpy.types.Operator):
     """Load a performer's measurements from a file, instead of measuring the performer on this capture"""
 
     bl_idname = "knuckle.load_performer"
@@ -75,7 +77,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
         context.scene.knuckle.performer = json.dumps(data)
 
 
-class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
+class KNUCKLE_OT_save_performer(SaveJson, bpy.types.Operator):
     """Save the performer's measurements to a file, for other captures of the same person"""
 
     bl_idname = "knuckle.save_performer"
@@ -94,7 +96,7 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
         return decode_json(context.scene.knuckle.performer, "the performer of this scene")
 
 
-class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
+class KNUCKLE_OT_load_markers(LoadJson, bpy.types.Operator):
     """Load a file that assigns marker labels to joints, for unknown marker sets"""
 
     bl_idname = "knuckle.load_markers"
@@ -107,7 +109,7 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
         context.scene.knuckle.marker_map = json.dumps(data)
 
 
-class KNUCKLE_OT_save_markers(_SaveJson, bpy.types.Operator):
+class KNUCKLE_OT_save_markers(SaveJson, bpy.types.Operator):
     """Save which label is which joint, for other captures with the same labels and for the knuckle command"""
 
     bl_idname = "knuckle.save_markers"
@@ -126,7 +128,7 @@ class KNUCKLE_OT_save_markers(_SaveJson, bpy.types.Operator):
         return decode_json(context.scene.knuckle.marker_map, "the marker map of this scene")
 
 
-class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
+class KNUCKLE_OT_load_recipe(LoadJson, bpy.types.Operator):
     """Load all settings from a recipe file of the knuckle command or of another scene"""
 
     bl_idname = "knuckle.load_recipe"
@@ -138,7 +140,7 @@ class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
         apply_recipe(from_dict(data, where), context.scene, where)
 
 
-class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
+class KNUCKLE_OT_save_recipe(SaveJson, bpy.types.Operator):
     """Save all settings as a recipe file, for the knuckle command or another scene"""
 
     bl_idname = "knuckle.save_recipe"
@@ -149,7 +151,7 @@ class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
         return to_dict(recipe_of(context.scene))
 
 
-class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
+class KNUCKLE_OT_export_report(SaveJson, bpy.types.Operator):
     """Export the errors and notes of the last take to a JSON file"""
 
     bl_idname = "knuckle.export_report"
@@ -168,7 +170,10 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
         report = report_of(result_armature(context))
         if report is None:
             raise RecipeError("there is no result yet, solve a capture")
-        return report
+        armature = result_armature(context)
+        assert armature is not None, "it has the report"
+        now = told_corrections(armatures_of_take(armature, context.scene), context.scene)
+        return report | {"corrections": now}
 
 
 def result_armature(context: "Context") -> bpy.types.Object | None:
@@ -190,6 +195,7 @@ class KNUCKLE_OT_forget(bpy.types.Operator):
             ("performer", "Performer", "Clear the performer's measurements, and measure the performer on the capture"),
             ("marker_map", "Marker Map", "Clear the marker map, and use the marker set that fits"),
             ("align", "Align", "Leave the markers where they are when the capture is solved"),
+            ("corrections", "Corrections", "Solve without the corrections of the recipe that was loaded"),
             ("rig_file", "Target", "Clear the recipe's target, and use the one that is chosen in the panel"),
         ],
         options={"SKIP_SAVE"},

@@ -27,7 +27,7 @@ SUFFIX = ".json"
 OF_ONE_CAPTURE = {
     *("landmarks", "angle_of_view", "hand_length"),
     *("capture", "unit", "up", "rate", "animation", "start", "end", "subject", "mirror", "markers", "performer"),
-    *("rig", "armature", "mappings", "transform", "align", "align_points"),
+    *("rig", "armature", "mappings", "transform", "align", "align_points", "corrections"),
 }
 """The fields of recipes that presets leave as they are."""
 _PUNCTUATION = str.maketrans(dict.fromkeys(" !@#$%^&*(){}:\";'[]<>,.\\/?", "_"))

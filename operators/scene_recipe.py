@@ -13,9 +13,11 @@ from ..hand import marker_sets
 from ..hand.joints import DIGITS
 from ..pipeline import performer
 from ..pipeline.capture_transform import NO_TRANSFORM, CaptureTransform
+from ..pipeline.corrections.correction_json import from_list, to_list
 from ..pipeline.recipe import Recipe, decode_json, from_dict
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_storable
+from ..rig.keys.corrections.written_take import kept_corrections
 from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import CAPTURE_PROPERTY, is_markers, set_transform, transform_in_scene
 from ..solvers import make, make_smoothing
@@ -35,7 +37,20 @@ def recipe_of(scene: "Scene") -> Recipe:
     recipe = recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
     shown = _markers_of(scene, recipe.capture)
     transform = kept_transform(scene) if shown is None else transform_in_scene(shown)
-    return replace(recipe, transform=transform)
+    kept = recipe.corrections
+    if kept is None:
+        # Those of the take that the next solve replaces, else of the last solve, which may be another rig's.
+        chosen = scene.knuckle
+        kept = kept_corrections(chosen.armature if chosen.rig == "ARMATURE" else None, recipe.capture)
+        if kept is None:
+            kept = kept_corrections(chosen.result, recipe.capture)
+    return replace(recipe, transform=transform, corrections=kept)
+
+
+def loaded_corrections(scene: "Scene") -> list[dict[str, Any]] | None:
+    """Return the corrections that a loaded recipe has for the next solve, None without. Raises RecipeError."""
+    data = _decoded(scene.knuckle.corrections, "corrections")
+    return None if data is None else to_list(from_list(data, "the corrections of this scene"))
 
 
 def _markers_of(scene: "Scene", capture: str) -> "Object | None":
@@ -102,6 +117,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         reduce_shared=chosen.reduce_shared,
         hold_contacts=chosen.hold_contacts,
         keep_apart=chosen.keep_apart,
+        corrections=loaded_corrections(scene),
         rig_limits=chosen.rig_limits,
         keep=chosen.keep,
         keep_scale=chosen.keep_scale,
@@ -141,6 +157,7 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
         performer.from_dict(recipe.performer, f"{where}, performer")
     if recipe.markers is not None:
         marker_sets.from_json(recipe.markers, f"{where}, markers")
+    from_list(recipe.corrections, where)
     chosen, values = scene.knuckle, _values(recipe)
     for name, (setting, value) in values.items():
         _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
@@ -199,6 +216,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "reduce_shared": ("reduce_shared", recipe.reduce_shared),
         "hold_contacts": ("hold_contacts", recipe.hold_contacts),
         "keep_apart": ("keep_apart", recipe.keep_apart),
+        "corrections": ("corrections", _encoded(recipe.corrections)),
         "rig_limits": ("rig_limits", recipe.rig_limits),
         "keep": ("keep", recipe.keep),
         "keep_scale": ("keep_scale", recipe.keep_scale),

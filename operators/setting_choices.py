@@ -24,8 +24,8 @@ DRIVE_ITEMS = (
     (
         "wrist",
         "Wrist",
-        "The hand also turns as it was captured. If a recording shows the elbow, its wrist bends against the character's "
-        "forearm as the performer's did. A hand without an arm is also where it was captured",
+        "The hand also turns as it was captured. If a recording shows the elbow, its wrist bends against the "
+        "character's forearm as the performer's did. A hand without an arm is also where it was captured",
     ),
     ("arm", "Arm", "The arm also moves, so that the wrist is where it was captured"),
 )

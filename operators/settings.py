@@ -304,6 +304,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         description="Hand mappings of that armature, as JSON",
         options=NOT_ANIMATED,
     )
+    corrections: StringProperty(
+        name="Corrections",
+        description="Corrections of a loaded recipe, which lie on what is solved next, as JSON",
+        options=NOT_ANIMATED,
+    )
     align: StringProperty(
         name="Align",
         description="How a recipe places the capture at the character when it is solved next, as JSON",

@@ -14,6 +14,7 @@ from ..pipeline.take import Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
+from ..rig.keys.corrections.written_take import left_behind
 from ..rig.keys.drive import check_drive
 from ..rig.keys.take_report import notes_of_keying
 from ..rig.keys.take_scene import TakeTiming, target_armatures, write_take
@@ -75,10 +76,13 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)
+        left = left_behind(armature, take.recipe) if armature else ""
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
         if armature is not None and (notes := notes_of_keying(own, take)):
             tell(self, "WARNING", "; ".join(notes))
+        if left:
+            tell(self, "WARNING", left)
         if own != armature:
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
@@ -90,6 +94,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             scene.knuckle.align = ""
         markers_object.show_solved(shown, take.markers)
         markers_object.show_mirrored(shown, take.recipe.mirror)
+        scene.knuckle.corrections = ""
         scene.knuckle.result = armatures[0]
         scene.knuckle_review.current = ""
         if context.mode == "OBJECT" and armature is None:

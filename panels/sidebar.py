@@ -222,6 +222,8 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
         _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
         if chosen.rig == "NEW":
             paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
+    if chosen.corrections:
+        _stored(layout, "Corrections", "of a recipe", "corrections")
 
 
 def _settings(layout: "UILayout", chosen: Any, what: str) -> None:

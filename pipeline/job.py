@@ -1,7 +1,8 @@
 """The whole solve, from a recipe to a take: read, label, clean, assign, measure, smooth, solve, retarget."""
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,29 +13,23 @@ from ..capture.cleaning import resample
 from ..capture.markers import Markers
 from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
-from ..hand.joint_rotations import apply_target_rotations
-from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS
-from ..hand.kinematics import Pose
-from ..hand.marker_sets import Spot, on_palm
-from ..hand.measured_hand import MeasuredHand
-from ..hand.model import HandModel
 from ..hand.plausibility import implausible_lengths
-from ..hand.targets import Targets, assign
-from ..solvers import Smoothing, Solver, initial_state
-from ..solvers.smoothing.observability import visible_digits
-from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .alignment import align, check_align, elbow_path, resting_back
 from .capture_transform import NO_TRANSFORM
 from .contacts.touching import touch
+from .corrections.correction import Correction
+from .corrections.correction_json import from_list
+from .corrections.resolving import SolveSource, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
 from .evidence.ranking import as_report, rank
+from .hand_solving import SolveMethods, solve_hand
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
-from .recipe import AnglesChoice, Recipe, to_dict
+from .recipe import Recipe, to_dict
 from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
 from .retarget import observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
@@ -43,9 +38,6 @@ from .versions import versions
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-FRAMES_PER_STEP = 2000
-"""Frames solved between two reports of progress."""
 
 
 class SolveJob:
@@ -71,6 +63,7 @@ class SolveJob:
     def steps(self) -> Steps[None]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, started = self.recipe, time.perf_counter()
+        corrections = from_list(recipe.corrections, "the recipe")
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         markers = self.markers or (yield from part_of(0.0, 0.05, "", self.reader(recipe)))
@@ -101,10 +94,8 @@ class SolveJob:
             markers = resample(markers, recipe.fps)
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         methods = SolveMethods(solver, smoothing, recipe.angles)
-        solved = []
-        for number, measured in enumerate(performer.hands.values()):
-            begin, end = (0.2 + 0.8 * count / len(performer.hands) for count in (number, number + 1))
-            solved.append((yield from part_of(begin, end, "", _solve_hand(measured, markers, smoothed, methods))))
+        source = SolveSource(recipe, raw, assigned, performer, methods)
+        solved, waiting = yield from part_of(0.2, 1.0, "", _solve_hands(source, markers, smoothed, corrections))
         recipe, solved = self._place(recipe, solved, markers)
         for number, hand in enumerate(solved):
             if self.rig is not None:
@@ -119,8 +110,11 @@ class SolveJob:
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments}
         report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
+        report["warnings"] += [
+            f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting
+        ]
         _add_notes(report, rig_hands, solved)
-        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report)
+        self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
     def _place(self, recipe: Recipe, solved: list[SolvedHand], markers: Markers) -> tuple[Recipe, list[SolvedHand]]:
         """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found."""
@@ -131,6 +125,17 @@ class SolveJob:
         if recipe.transform != NO_TRANSFORM:
             return recipe, [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
         return recipe, [_with_forearm(hand, recipe, markers) for hand in solved]
+
+
+def _solve_hands(
+    source: SolveSource, markers: Markers, smoothed: SmoothedMarkers, corrections: Sequence[Correction]
+) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
+    """Solve all hands, and the ranges of corrections again; return the same as resolve_ranges."""
+    solved, count = [], len(source.performer.hands)
+    for number, measured in enumerate(source.performer.hands.values()):
+        work = solve_hand(measured, markers, smoothed, source.methods)
+        solved.append((yield from part_of(0.9 * number / count, 0.9 * (number + 1) / count, "", work)))
+    return (yield from part_of(0.9, 1.0, "", resolve_ranges(source, corrections, solved)))
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:
@@ -165,93 +170,6 @@ def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
         smoothed_targets=similarity.targets(solved.smoothed_targets, matrix),
         pose=similarity.pose(solved.pose, hand, matrix),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SolveMethods:
-    """The methods that a hand is solved with."""
-
-    solver: Solver[Any]
-    smoothing: Smoothing
-    angles: AnglesChoice
-
-
-def _solve_hand(
-    measured: MeasuredHand, markers: Markers, smoothed: SmoothedMarkers, methods: SolveMethods
-) -> Steps[SolvedHand]:
-    """Solve one hand to its smoothed markers, piece by piece."""
-    spots, solver = measured.spots, methods.solver
-    positions = assignment.positions_of(smoothed.markers, spots)
-    rotations = assignment.rotations_of(smoothed.markers, spots)
-    hand, targets = assign(measured.model, spots, smoothed.markers.times, positions, rotations)
-    # The frame with the most visible targets is solved first: its state is a better start than the origin.
-    fullest = int((targets.weights > 0).sum(axis=1).argmax())
-    state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
-    poses = []
-    for start in range(0, len(targets), FRAMES_PER_STEP):
-        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
-        pose, state = solver.solve(hand, targets.select(slice(start, start + FRAMES_PER_STEP)), state)
-        poses.append(pose)
-    pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
-    filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
-    seen = (targets.weights > 0) & ~filled
-    if measured.skin_fit is not None:
-        yield Progress(1.0, f"Fitting the {hand.side} hand's pose to all markers")
-        pose = _fit_all_markers(measured, markers, smoothed, methods.smoothing, pose)
-    else:
-        pose = methods.smoothing.smooth_pose(hand, targets, pose, smoothed.noise[hand.side])
-    pose, guessed = estimate_unseen_fingers(pose, np.any(visible_digits(hand, targets), axis=0))
-    pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
-    _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
-    predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)
-    return SolvedHand(
-        hand.side,
-        hand,
-        measured.proportions,
-        unsmoothed,
-        targets,
-        pose,
-        predicted,
-        seen,
-        labels=tuple(spots),
-        guessed_fingers=guessed,
-    )
-
-
-def _fit_all_markers(
-    measured: MeasuredHand, markers: Markers, smoothed: SmoothedMarkers, smoothing: Smoothing, pose: Pose
-) -> Pose:
-    """Fit the pose to all skin markers as they were recorded, within the limits; filled gaps do not count."""
-    assert measured.skin_fit is not None
-    skin_fit = replace(measured.skin_fit, limits=measured.limits)
-    positions = np.full((len(markers.times), len(skin_fit.markers), 3), np.nan)
-    for column, label in enumerate(skin_fit.markers.labels):
-        if label in measured.spots:
-            row = markers.names.index(label)
-            known = ~smoothed.markers.predicted[:, row]
-            positions[known, column] = markers.positions[known, row]
-    fitted = smoothing.solve_skin(skin_fit, markers.times, positions, pose.angles)
-    return Pose(pose.hand, fitted.root, fitted.angles)
-
-
-def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, any_marker_fixes_palm: bool = False) -> Bools:
-    """Return (F, J), True where no measured marker determines the joint in that frame.
-
-    A digit's joint is determined by a marker on it or farther along its chain, the palm's joints by three markers on
-    the palm, or by any three if `any_marker_fixes_palm`. measured (F, T): True where a target was seen, not filled in.
-    """
-    result = np.ones((len(targets), len(hand.joints)), bool)
-    sites = [hand.sites[site] for site in targets.sites]
-    on_back = [on_palm(Spot(hand.joints[site.joint], site.offset)) for site in sites]
-    palm = [i for i, on in enumerate(on_back) if on or any_marker_fixes_palm]
-    palm_joints = [j for j, name in enumerate(hand.joints) if name not in BENDING_JOINTS]
-    result[:, palm_joints] = (measured[:, palm].sum(1) < 3)[:, None]
-    for digit in DIGITS:
-        chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
-        for k in (1, 2, 3):
-            beyond = [i for i, site in enumerate(sites) if site.joint in chain[k:]]
-            result[:, chain[k]] = ~measured[:, beyond].any(1)
-    return result
 
 
 def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:

@@ -149,6 +149,8 @@ class Recipe:
     """Hold the performer's contacts on the hand that is keyed: where fingertips stay on other digits or the palm."""
     keep_apart: bool = False
     """Keep digits and palm from being deeper in each other than 1 mm, on the hand that is keyed."""
+    corrections: list[dict[str, Any]] | None = None
+    """Corrections that lie on the take, as `Save Recipe` and the action of a take have them."""
     rig_limits: bool = True
     """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"

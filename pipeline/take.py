@@ -1,6 +1,7 @@
 """What a solve returns: a take, and its hands."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,5 @@ class Take:
     """Where something is wrong, the worst first."""
     report: dict[str, Any]
     """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    """Id of a correction -> why it could not take effect in the solve."""

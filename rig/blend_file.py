@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
@@ -20,6 +20,7 @@ from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
+from .keys.corrections.written_take import kept_corrections, told_corrections
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
@@ -67,6 +68,8 @@ class TakeInScene:
     """s, the time to build and key the hands."""
     notes: tuple[str, ...] = ()
     """Warnings about the take on this rig, one sentence each."""
+    corrections: tuple[dict[str, Any], ...] = ()
+    """Those that lie on the take, as a report lists them."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = DEFAULT_CHOICE) -> TakeInScene:
@@ -97,7 +100,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
-    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes)
+    told = tuple(told_corrections(armatures, scene))
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, told)
 
 
 def _is_own_scene(rig: str) -> bool:
@@ -126,6 +130,17 @@ def check_rig(
         check_drive(armature, find_hands(armature, ()), drive)
     armatures = target_armatures(armature, into, bpy.context.scene)
     return RigQuery.of(*armatures) if armatures else None
+
+
+def with_kept_corrections(recipe: Recipe, wanted: RigChoice) -> Recipe:
+    """Return a recipe with the corrections of the take that its rig plays in the open file, unless it has some.
+
+    Raises RigError as open_rig does, and RecipeError if they are damaged.
+    """
+    if recipe.corrections is not None or recipe.rig == DEFAULT_RIG:
+        return recipe
+    armature, _ = _armature_with_hand(Path(recipe.rig), wanted)
+    return replace(recipe, corrections=kept_corrections(armature, recipe.capture))
 
 
 def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ...]]":

@@ -38,7 +38,8 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
     if not points:
         return None
     size = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1 / 3)
-    return size * radii_of_skin(joint_points(armature, found.bones), np.array(points), np.array(joints))
+    radii: Floats = size * radii_of_skin(joint_points(armature, found.bones), np.array(points), np.array(joints))
+    return radii
 
 
 def skins(armature: "Object") -> "list[Object]":

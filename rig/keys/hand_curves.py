@@ -137,7 +137,7 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
         of_path = curves.get(path, {})
         if not of_path or max(len(curve.keyframe_points) for curve in of_path.values()) < 2:
             continue
-        _check_finite(armature, name, of_path)
+        check_finite(armature, name, of_path)
         reason = _unreducible(of_path, 4 if channel in ("rotation_quaternion", "rotation_axis_angle") else 3)
         if reason:
             notes.append(f"bone '{name}' keeps the keys of its {channel.replace('_', ' ')}: {reason}")
@@ -146,7 +146,8 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
     return tuple(chosen), "; ".join(notes)
 
 
-def _check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
+def check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
+    """Raise RigError for keys of a bone's curves that are no numbers."""
     for curve in curves.values():
         values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
         bad = np.flatnonzero(~np.isfinite(values))

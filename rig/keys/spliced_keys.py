@@ -95,9 +95,9 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
         rotations = rotation_channels.channel_values(values.rotations, mode)
         write_curves(bag, [BoneCurves(bone.name, channel, frames[: len(rotations)], rotations)])
     elif not values.static:
-        old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)
+        old, weights = evaluated_channels(curves, frames), _weights(curves, frames, blend)
         mixed = rot.slerp(rotation_channels.rotations(old, mode), values.rotations, weights[:, None])
-        near = _near(mixed, mode, old[0])
+        near = near_channels(mixed, mode, old[0])
         # Where the old keys count alone they stay as they are: those of a quaternion need not be of unit length.
         kept = (weights == 0) & (np.abs(near - old).max(axis=1) < SAME_VALUES)
         _replace(curves, frames, np.where(kept[:, None], old, near))
@@ -107,7 +107,7 @@ def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Float
     if curves is None:
         write_curves(bag, [BoneCurves(bone.name, path + "location", frames, values.locations)])
     else:
-        old, weights = _evaluated(curves, frames), _weights(curves, frames, blend)[:, None]
+        old, weights = evaluated_channels(curves, frames), _weights(curves, frames, blend)[:, None]
         _replace(curves, frames, old + weights * (values.locations - old))
 
 
@@ -122,9 +122,10 @@ def _curves(bag: Any, path: str, count: int) -> "list[FCurve] | None":
     return None
 
 
-def _evaluated(curves: "list[FCurve]", frames: Floats) -> Floats:
+def evaluated_channels(curves: "list[FCurve]", frames: Floats) -> Floats:
     """Return the values (F, C) of curves."""
-    return np.array([[curve.evaluate(frame) for curve in curves] for frame in frames.tolist()])
+    values = np.array([[curve.evaluate(frame) for curve in curves] for frame in frames.tolist()])
+    return values.reshape(len(frames), len(curves))
 
 
 def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
@@ -134,7 +135,7 @@ def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
     return blend.weights(frames, before, after)
 
 
-def _near(rotations: Floats, mode: str, before: Floats) -> Floats:
+def near_channels(rotations: Floats, mode: str, before: Floats) -> Floats:
     """Return channel values (F, C) of rotations (F, 4), each the nearest to that of the frame before."""
     values = []
     for rotation in rotations:
@@ -146,17 +147,18 @@ def _near(rotations: Floats, mode: str, before: Floats) -> Floats:
 def _replace(curves: "list[FCurve]", frames: Floats, values: Floats) -> None:
     """Replace the keys of C curves from the first to the last of frames (F,) by values (F, C)."""
     for curve, column in zip(curves, values.T, strict=True):
-        _replace_keys(curve, np.stack([frames, column], axis=-1).astype(np.float32))
+        replace_keys(curve, np.stack([frames, column], axis=-1).astype(np.float32))
 
 
-def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
-    """Replace the keys of a curve in the range of new ones (N, 2), which are linear.
+def replace_keys(curve: "FCurve", *ranges: NDArray[np.float32]) -> None:
+    """Replace the keys of a curve in one or more ranges of frames, apart and in order, by new ones (N, 2) of each.
 
-    What the curve does beyond the range stays, also where it has no keys at the range's ends, as one with few keys.
+    The new ones are linear. What the curve does beyond the ranges stays, also where it has no keys at their ends, as
+    one with few keys.
     """
-    for frame in new[[0, -1], 0].tolist():
+    for frame in [frame for new in ranges for frame in new[[0, -1], 0].tolist()]:
         _split(curve, frame)
-    points, count = curve.keyframe_points, len(curve.keyframe_points)
+    points, count, new = curve.keyframe_points, len(curve.keyframe_points), np.concatenate(ranges)
     # Added before anything is read, so that they come with the settings of new keys.
     points.add(len(new))
     settings = {name: _read(points, name, *kind) for name, kind in KEY_SETTINGS.items()}
@@ -165,11 +167,14 @@ def _replace_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     settings["interpolation"][count:] = key_enum("interpolation", "LINEAR")
     for name, direction in (("handle_left", -1.0), ("handle_right", 1.0)):
         settings[name][count:] = new + np.array([direction / 3, 0.0], np.float32)
-    for row, side in ((count, "left"), (len(co) - 1, "right")):
-        before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
-        if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:
-            _keep_handle(settings, co[row] - co[before], (before, row), side)
-    outside = (co[:count, 0] < new[0, 0] - SAME_FRAME) | (co[:count, 0] > new[-1, 0] + SAME_FRAME)
+    outside, start = np.ones(count, bool), count
+    for of_range in ranges:
+        for row, side in ((start, "left"), (start + len(of_range) - 1, "right")):
+            before = int(np.argmin(np.abs(co[:count, 0] - co[row, 0])))
+            if abs(co[before, 0] - co[row, 0]) < SAME_FRAME:
+                _keep_handle(settings, co[row] - co[before], (before, row), side)
+        outside &= (co[:count, 0] < of_range[0, 0] - SAME_FRAME) | (co[:count, 0] > of_range[-1, 0] + SAME_FRAME)
+        start += len(of_range)
     rows = np.concatenate([np.flatnonzero(outside), np.arange(count, len(co))])
     rows = rows[np.argsort(co[rows, 0], kind="stable")]
     points.clear()

@@ -1,5 +1,7 @@
 """Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import radians
 from pathlib import Path
@@ -14,6 +16,7 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.capture_transform import NO_TRANSFORM
+from ...pipeline.corrections.correction_json import from_list
 from ...pipeline.recipe import IntoChoice, Recipe
 from ...pipeline.take import SolvedHand, Take
 from ..armature_hands import find_hands, hands_and_problems
@@ -22,6 +25,9 @@ from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
+from .corrections.corrected_take import composed_of, playing_base
+from .corrections.take_clock import store_clock
+from .corrections.written_take import composed_actions, correct_written
 from .drive import driven
 from .frame_times import scene_frames, scene_rate
 from .hand_motion import KeyedHand
@@ -108,12 +114,14 @@ def write_take(
 
     If it raises RigError, nothing has been written.
     """
+    corrections = from_list(take.recipe.corrections, "the recipe")
+    keeps_own = take.recipe.into == "this" and take.recipe.corrections is None
     armatures = target_armatures(armature, take.recipe.into, scene)
     if armature is not None:
         timing = timing_of(take, armature, timing)
     frames = take_frames(take, scene, timing)
     notes = () if armature is None else keying_notes(armature, take)
-    hands = _bound_hands(armatures, take) if armatures else _new_hands(take, scene, collection)
+    hands = bound_hands(armatures, take) if armatures else _new_hands(take, scene, collection)
     actions = []
     for target, keyed in hands:
         played = played_action(target)
@@ -126,25 +134,31 @@ def write_take(
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
     for action, (_, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)
+        if take.recipe.into == "new":
+            store_clock(action, frames, take.times, scene)
+    targets = [target for target, _ in hands]
+    told, more = correct_written(targets, None if keeps_own else corrections, scene, take)
+    actions, notes = actions + composed_actions(targets), (*notes, *more)
     if take.recipe.reduce:
-        for target, _ in hands:
+        for target in targets:
             notes = (*notes, *_reduced(target, take.recipe))
             actions.append(target.animation_data.action)
-    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes], "corrections": told}
     for action in actions:
         store_report(action, report, take, frames)
         if take.recipe.into == "new":
             action[TIMING_PROPERTY] = [timing.start, float(take.times[0]) if timing.origin is None else timing.origin]
             if take.markers.timecode and take.recipe.start in (None, 1):
                 action[TIMECODE_PROPERTY] = take.markers.timecode
-    return tuple(target for target, _ in hands)
+    return tuple(targets)
 
 
 def _key(target: "Object", hands: list[KeyedHand], frames: Floats, take: Take, scene: "Scene") -> "Action":
     """Key the hands of an armature in a new take, or in the one that it plays. Raises RigError; nothing has changed."""
     recipe = take.recipe
     if recipe.into == "this":
-        action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
+        with playing_base(target) if composed_of(target) is not None else nullcontext():
+            action = splice_keys(target, hands, frames, Blend(recipe.blend_in, recipe.blend_out))
         forget_reduction(action)
         return action
     return key_above(target, hands, frames, take_name(take), scene)
@@ -169,13 +183,13 @@ def target_armatures(armature: "Object | None", into: IntoChoice, scene: "Scene"
         return (armature,) if armature else ()
     if armature is None:
         raise RigError("a new hand has no take yet: choose the armature that plays it, or solve into a new take")
-    armatures = _armatures_of_take(armature, scene)
+    armatures = armatures_of_take(armature, scene)
     for target in armatures:
         played_take(target)
     return armatures
 
 
-def _armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
+def armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...]":
     """Return an armature and those that play the same take with the other hand: new hands are an armature each."""
     found, sides = [armature], set(hands_and_problems(armature)[0])
     for other in scene.objects:
@@ -188,7 +202,7 @@ def _armatures_of_take(armature: "Object", scene: "Scene") -> "tuple[Object, ...
     return tuple(found)
 
 
-def _bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
+def bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
     """Return armature and hands that are keyed; of several armatures, each with its own. Raises RigError."""
     if len(armatures) == 1:
         return [(armatures[0], bind_hands(armatures[0], take))]
@@ -197,6 +211,21 @@ def _bound_hands(armatures: "tuple[Object, ...]", take: Take) -> "list[tuple[Obj
         own = tuple(solved for solved in take.hands if solved.side in hands_and_problems(target)[0])
         if own:
             bound.append((target, bind_hands(target, replace(take, hands=own))))
+    return bound
+
+
+def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, list[KeyedHand]]]":
+    """Return armature and hand of those that were built for the take, or another solve of it. Raises RigError."""
+    bound = []
+    for target in armatures:
+        check_keyable(target)
+        missing = [joint for joint in JOINTS if joint not in target.data.bones]
+        if missing:
+            raise RigError(f"armature '{target.name}' has no bone '{missing[0]}' any more: solve the capture anew")
+        for solved in take.hands:
+            if solved.side in hands_and_problems(target)[0]:
+                keyed = _keyed(solved, default_binding(target, solved.hand))
+                bound.append((target, [driven(target, None, keyed, take.recipe.drive, take.recipe.digits)]))
     return bound
 
 

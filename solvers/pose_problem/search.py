@@ -105,9 +105,11 @@ class Residuals:
         """Prepare all frames of a problem."""
         count, objectives = len(problem.start.root), problem.objectives
         positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
+        shares = np.zeros(weights.shape)
         for row, objective in enumerate(objectives):
             positions[:, row], weights[:, row] = objective.position, objective.weight
-        shares = np.stack([np.zeros(count) if of.share is None else of.share for of in objectives] or [[]] * count, -1)
+            if objective.share is not None:
+                shares[:, row] = objective.share
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
         return cls(problem, positions, weights, shares, problem.start.root, problem.start.angles, problem.separation)

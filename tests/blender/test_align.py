@@ -263,7 +263,7 @@ def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
 def test_what_cannot_be_aligned_is_told_before_hands_are_solved(
     recipe: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "_solve_hand", lambda *_: pytest.fail("solved"))
+    monkeypatch.setattr(job, "solve_hand", lambda *_: pytest.fail("solved"))
     query = None if told.startswith("there is no character") else RigQuery.of(rig("right"))
     with pytest.raises(KnuckleError, match=told):
         run_to_end(job.SolveJob(Recipe(str(DEMO_CAPTURE), end=3, **recipe), query).steps())

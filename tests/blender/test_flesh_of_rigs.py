@@ -1,5 +1,7 @@
 """Flesh of rigs: how thick their skin says they are, and a solve that keeps their digits apart."""
 
+from typing import Any
+
 import bpy
 import numpy as np
 import pytest
@@ -38,7 +40,7 @@ def pinch_markers(frames: int = 40) -> Markers:
     return Markers(JOINTS, np.arange(frames) / 60, places, "made", 60.0, "m")
 
 
-def solved(armature: bpy.types.Object, **recipe: object) -> Take:
+def solved(armature: bpy.types.Object, **recipe: Any) -> Take:
     job = SolveJob(Recipe("made", **recipe), RigQuery.of(armature), markers=pinch_markers())
     for _ in job.steps():
         pass

@@ -16,7 +16,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.reduced_take import dense_action, key_figures, reduce_keys
 from knuckle.rig.keys.reduction.reduce_hand import Reduction
-from knuckle.rig.keys.spliced_keys import KEY_SETTINGS, _replace_keys
+from knuckle.rig.keys.spliced_keys import KEY_SETTINGS, replace_keys
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import take
 from knuckle.tests.blender.rigs import RIGS
@@ -161,7 +161,7 @@ def test_a_curve_with_few_keys_goes_on_outside_the_range_as_it_did(kind: str, ha
     before = np.array([curve.evaluate(frame) for frame in frames.tolist()])
     new = np.array([(frame, curve.evaluate(frame)) for frame in range(15, 26)], np.float32)
     new[1:-1, 1] = 9.0
-    _replace_keys(curve, new)
+    replace_keys(curve, new)
     after = np.array([curve.evaluate(frame) for frame in frames.tolist()])
     outside = (frames <= 15) | (frames >= 25)
     assert np.abs(after - before)[outside].max() < 1e-4 and after[~outside].max() == pytest.approx(9.0)

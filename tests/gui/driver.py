@@ -220,10 +220,21 @@ class Screen:
         panels = [kind for kind in bpy.types.Panel.__subclasses__() if "Knuckle" in getattr(kind, "bl_category", "")]
         parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
         for panel in reversed(parents_first):
-            bpy.utils.unregister_class(panel)
+            if panel.is_registered:
+                bpy.utils.unregister_class(panel)
         for panel in parents_first:
             panel.bl_options = set() if panel.__name__.startswith(names) else {"DEFAULT_CLOSED"}
             bpy.utils.register_class(panel)
+
+    def only_panel(self, name: str) -> None:
+        """Leave this one of Knuckle's panels, open; open_panels brings the others back."""
+        panels = [kind for kind in bpy.types.Panel.__subclasses__() if "Knuckle" in getattr(kind, "bl_category", "")]
+        for panel in sorted(panels, key=lambda panel: not getattr(panel, "bl_parent_id", "")):
+            bpy.utils.unregister_class(panel)
+        left = next(panel for panel in panels if panel.__name__ == name)
+        # A panel that was drawn folded stays so under its name.
+        left.bl_idname, left.bl_options = f"{name}_open", set()
+        bpy.utils.register_class(left)
 
     def empty_scene_with_panel(self, name: str) -> Iterator[float]:
         """Delete all objects, and open this panel of the tab Knuckle: `yield from` it."""

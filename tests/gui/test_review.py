@@ -49,3 +49,7 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
     dense, reduced, undone = seen["keys"]
     assert reduced < 0.4 * dense
     assert undone == dense, "one undo brings the dense keys back"
+    mended = seen["mended"]
+    assert [kind for kind, _ in mended["kept"]] == ["difference", "hide"]
+    assert mended["curl"] == pytest.approx(0.4, abs=0.02), "the pose is kept on its frame"
+    assert mended["undone"] == ["difference"], "one undo takes the hidden marker back"

@@ -1,6 +1,7 @@
 """Contacts of a performer: found in made motion, and held by hands of the same and of other proportions."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def other_hand(hand: HandModel, size: float, **factors: float) -> HandModel:
     return replace(hand, rest=rest)
 
 
-def held(performer: Pose, hand: HandModel) -> tuple[Pose, Pose, list[dict[str, float]]]:
+def held(performer: Pose, hand: HandModel) -> tuple[Pose, Pose, list[dict[str, Any]]]:
     """The same angles on a hand, how it holds the contacts, and the report of them."""
     before, flesh = Pose.at_origin(hand, performer.angles), Flesh.of(hand)
     free, contacts = angles_of(hand, DIGITS), found(performer)
@@ -64,12 +65,14 @@ def held(performer: Pose, hand: HandModel) -> tuple[Pose, Pose, list[dict[str, f
 
 def deepest(pose: Pose) -> np.ndarray:
     joints = kinematics.joint_frames(pose.hand, pose)[..., :3, 3]
-    return depths(Flesh.of(pose.hand), joints).max(axis=1)
+    deepest_of_frame: np.ndarray = depths(Flesh.of(pose.hand), joints).max(axis=1)
+    return deepest_of_frame
 
 
 def tips(pose: Pose) -> np.ndarray:
     at = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
-    return 1000 * kinematics.joint_frames(pose.hand, pose)[..., :3, 3][:, at]
+    positions: np.ndarray = 1000 * kinematics.joint_frames(pose.hand, pose)[..., :3, 3][:, at]
+    return positions
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -170,11 +173,10 @@ def test_skin_that_slides_is_held_place_by_place() -> None:
     performer = performed()
     angles = performer.angles.copy()
     rub = np.interp(np.arange(FRAMES), [85, 115], [0.0, 1.0])
-    for joint, movement, degrees in (
-        ("index-finger-phalanx-intermediate", "flexion", 25.0),
-        ("index-finger-phalanx-proximal", "flexion", -14.0),
-    ):
-        angles[:, performer.hand.dof(joint, movement)] += np.deg2rad(degrees) * rub
+    for joint, degrees in (("index-finger-phalanx-intermediate", 25.0), ("index-finger-phalanx-proximal", -14.0)):
+        flexion = performer.hand.dof(joint, "flexion")
+        assert flexion is not None
+        angles[:, flexion] += np.deg2rad(degrees) * rub
     rubbing = Pose.at_origin(performer.hand, np.clip(angles, *performer.hand.limits.T))
     before, after, report = held(rubbing, other_hand(performer.hand, 1.15))
     pinches = [one for one in report if {one["digit"], one["other"]} == {"thumb", "index-finger"}]

@@ -35,12 +35,14 @@ def apart(pose: Pose, flesh: Flesh | None = None, digits: tuple[str, ...] = DIGI
 
 def tips(pose: Pose) -> np.ndarray:
     at = [JOINT_INDEX[chain[-1]] for chain in CHAIN_JOINTS.values()]
-    return 1000 * kinematics.joint_frames(pose.hand, pose)[..., :3, 3][:, at]
+    positions: np.ndarray = 1000 * kinematics.joint_frames(pose.hand, pose)[..., :3, 3][:, at]
+    return positions
 
 
 def deepest(pose: Pose, flesh: Flesh | None = None) -> np.ndarray:
     joints = kinematics.joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))[..., :3, 3]
-    return depths(flesh or Flesh.of(pose.hand), joints).max(axis=1)
+    deepest_of_frame: np.ndarray = depths(flesh or Flesh.of(pose.hand), joints).max(axis=1)
+    return deepest_of_frame
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -16,7 +16,8 @@ def random_poses(count: int) -> np.ndarray:
     """Poses inside the limits, many of which are in themselves."""
     low, high = HAND.limits.T
     share = np.random.default_rng(5).uniform(0.3, 1.0, (count, HAND.dofs))
-    return low + share * (high - low)
+    angles: np.ndarray = low + share * (high - low)
+    return angles
 
 
 def test_derivatives_are_those_of_differences() -> None:

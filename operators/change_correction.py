@@ -1,0 +1,193 @@
+"""Change the corrections of a take: select, mute, lock, order, delete, key the factor, save and load."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+
+from ..errors import KnuckleError, RigError
+from ..pipeline.corrections.correction import Correction
+from ..pipeline.corrections.correction_json import from_list, to_list
+from ..rig.keys.corrections.corrected_take import clear_corrections
+from ..rig.keys.take_scene import armatures_of_take
+from .json_files import LoadJson, SaveJson, result_armature
+from .reports import tell
+from .take_corrections import ShownTake, expected_take, has_take, with_factor_key
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+WHAT = (
+    ("SELECT", "Select", "Show this correction, and go to the middle of its range if the present frame is outside"),
+    ("MUTE", "Mute", "Let this correction have no effect, or have it again"),
+    ("LOCK", "Lock", "Protect this correction from changes, or let it be changed again"),
+    ("UP", "Move Up", "Let it lie below the correction before: those further down lie on the others"),
+    ("DOWN", "Move Down", "Let it lie on the correction after"),
+    ("DELETE", "Delete", "Delete this correction: the take is there again as it was solved"),
+    ("KEY", "Key Factor", "Key the factor on this frame, so that it changes over time"),
+    ("UNKEY", "Clear Factor Keys", "Delete the keys of the factor, which keeps its value on this frame"),
+)
+Corrections = tuple[Correction, ...]
+
+
+class KNUCKLE_OT_change_correction(bpy.types.Operator):
+    """Change a correction of the take"""
+
+    bl_idname = "knuckle.change_correction"
+    bl_label = "Change Correction"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    correction: StringProperty(name="Correction", options={"SKIP_SAVE"})
+    what: EnumProperty(name="What", items=WHAT, options={"SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    @classmethod
+    def description(cls, _context: "Context", properties: Any) -> str:
+        """Return the tooltip of what is done."""
+        return str(properties.bl_rna.properties["what"].enum_items[properties.what].description)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Change it."""
+        try:
+            notes = self._change(context, expected_take(context))
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
+        if notes:
+            tell(self, "WARNING", "; ".join(notes))
+        return {"FINISHED"}
+
+    def _change(self, context: "Context", shown: ShownTake) -> tuple[str, ...]:
+        one = shown.find(self.correction)
+        if one is None:
+            raise RigError("this take does not have that correction any more")
+        selected = context.scene.knuckle_correction
+        if self.what == "SELECT":
+            selected.selected = one.id
+            _go_to(shown, one)
+            return ()
+        if one.locked and self.what != "LOCK":
+            raise RigError(f"correction '{one.name}' is locked, unlock it to change it")
+        return shown.write(CHANGES[self.what](shown, one))
+
+
+def _go_to(shown: ShownTake, one: Correction) -> None:
+    first, last = shown.clock.frames([one.range.start, one.range.end]).tolist()
+    if not first <= shown.frame <= last:
+        shown.scene.frame_set(round((first + last) / 2))
+
+
+def _with(shown: ShownTake, one: Correction, changed: Correction) -> Corrections:
+    return tuple(changed if each is one else each for each in shown.corrections)
+
+
+def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
+    def move(shown: ShownTake, one: Correction) -> Corrections:
+        others = [each for each in shown.corrections if each is not one]
+        at = shown.corrections.index(one) + by
+        others.insert(min(max(at, 0), len(others)), one)
+        return tuple(others)
+
+    return move
+
+
+def _keyed(shown: ShownTake, one: Correction) -> Corrections:
+    factor = bpy.context.scene.knuckle_correction.factor
+    now = factor if one.factor_keys else one.factor
+    return _with(shown, one, with_factor_key(one, float(shown.clock.times(shown.frame)), now))
+
+
+def _unkeyed(shown: ShownTake, one: Correction) -> Corrections:
+    factor = bpy.context.scene.knuckle_correction.factor if one.factor_keys else one.factor
+    return _with(shown, one, replace(one, factor=factor, factor_keys=()))
+
+
+CHANGES: "dict[str, Callable[[ShownTake, Correction], Corrections]]" = {
+    "MUTE": lambda shown, one: _with(shown, one, replace(one, muted=not one.muted)),
+    "LOCK": lambda shown, one: _with(shown, one, replace(one, locked=not one.locked)),
+    "UP": _moved(-1),
+    "DOWN": _moved(1),
+    "DELETE": lambda shown, one: tuple(each for each in shown.corrections if each is not one),
+    "KEY": _keyed,
+    "UNKEY": _unkeyed,
+}
+
+
+class KNUCKLE_OT_save_corrections(SaveJson, bpy.types.Operator):
+    """Save the corrections of this take to a file, for the knuckle command, another rig or another take of this
+    capture"""
+
+    bl_idname = "knuckle.save_corrections"
+    bl_label = "Save Corrections"
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    def content(self, context: "Context") -> Any:
+        """Return the corrections of the take."""
+        return to_list(expected_take(context).corrections)
+
+
+class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
+    """Put the corrections of a file on this take, after those that it has"""
+
+    bl_idname = "knuckle.load_corrections"
+    bl_label = "Load Corrections"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    def store(self, context: "Context", data: Any, where: str) -> None:
+        """Add the corrections to the take."""
+        shown = expected_take(context)
+        for one in from_list(data, where):
+            one_id = shown.new_id() if shown.find(one.id) else one.id
+            shown = replace(shown, corrections=(*shown.corrections, replace(one, id=one_id)))
+        notes = shown.write(shown.corrections)
+        if notes:
+            tell(self, "WARNING", "; ".join(notes))
+
+
+class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
+    """Delete all corrections of this take, also where they cannot be read: it is there again as it was solved"""
+
+    bl_idname = "knuckle.clear_corrections"
+    bl_label = "Clear Corrections"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Delete them."""
+        armature = result_armature(context)
+        assert armature is not None, "poll"
+        try:
+            for one in armatures_of_take(armature, context.scene):
+                clear_corrections(one)
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_clear_corrections,
+    KNUCKLE_OT_change_correction,
+    KNUCKLE_OT_save_corrections,
+    KNUCKLE_OT_load_corrections,
+)

@@ -1,0 +1,241 @@
+"""The corrections of the take that is shown, for operators and the panel, and the selected one as properties."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import FloatProperty, IntProperty, PointerProperty, StringProperty
+
+from ..errors import KnuckleError, RecipeError, RigError
+from ..pipeline.corrections.correction import Correction, TimeRange
+from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
+from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
+from ..rig.keys.corrections.take_clock import TakeClock, clock_of
+from ..rig.keys.frame_times import LAST_FRAME
+from ..rig.keys.take_scene import armatures_of_take
+from .json_files import result_armature
+from .setting_properties import NOT_ANIMATED, plain
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Context, Object, Scene
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownTake:
+    """The take that the panel shows, its clock and its corrections."""
+
+    armature: "Object"
+    base: "Action"
+    clock: TakeClock
+    corrections: tuple[Correction, ...]
+    scene: "Scene"
+
+    @property
+    def armatures(self) -> "list[Object]":
+        """All that play the take with a hand each, as new hands of both sides do; a copy has its own corrections."""
+        return list(armatures_of_take(self.armature, self.scene))
+
+    @property
+    def frame(self) -> float:
+        """The scene's present frame."""
+        return float(self.scene.frame_current_final)
+
+    def find(self, of_id: str) -> Correction | None:
+        """Return the correction with an id."""
+        return next((one for one in self.corrections if one.id == of_id), None)
+
+    def new_id(self) -> str:
+        """Return an id that no correction has. Raises RigError if there are too many."""
+        used = {one.id for one in self.corrections}
+        if len(used) >= MOST:
+            raise RigError(f"the take has {len(used)} corrections, expected at most {MOST}: delete some")
+        return next(name for number in range(1, MOST + 1) if (name := f"c{number}") not in used)
+
+    def range(self, first: float, last: float, blend: float) -> TimeRange:
+        """Return the range of scene frames, blends in frames as well."""
+        start, end = self.clock.times([first, last]).tolist()
+        most = (end - start) / 2
+        return TimeRange(start, end, min(blend / self.clock.rate, most), min(blend / self.clock.rate, most))
+
+    def write(self, corrections: tuple[Correction, ...], *, posed_at: float | None = None) -> tuple[str, ...]:
+        """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take."""
+        armatures = self.armatures
+        for armature in armatures:
+            check_correctable(armature)
+        notes = [note for one in armatures for note in correct_take(one, corrections, self.scene, posed_at=posed_at)]
+        self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
+        return tuple(dict.fromkeys(notes))
+
+
+def shown_take(context: "Context") -> ShownTake | None:
+    """Return the take that is shown, None without one. Raises RecipeError if its corrections are damaged."""
+    armature = result_armature(context)
+    base = base_of(armature)
+    if armature is None or base is None:
+        return None
+    return ShownTake(armature, base, clock_of(base, context.scene), corrections_of(armature), context.scene)
+
+
+def expected_take(context: "Context") -> ShownTake:
+    """Return the same. Raises RigError without one."""
+    shown = shown_take(context)
+    if shown is None:
+        raise RigError("there is no take to correct, solve a capture first")
+    check_correctable(shown.armature)
+    return shown
+
+
+def has_take(operator: Any, context: "Context") -> bool:
+    """For poll: whether there is a take that can be corrected."""
+    if context.mode not in ("OBJECT", "POSE"):
+        operator.poll_message_set("Takes are corrected in Object Mode and Pose Mode")
+    elif base_of(result_armature(context)) is None:
+        operator.poll_message_set("There is no take to correct, solve a capture")
+    else:
+        return True
+    return False
+
+
+def _selected(context: "Context") -> tuple[ShownTake, Correction] | None:
+    with suppress(RecipeError):
+        shown = shown_take(context)
+        one = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
+        if shown is not None and one is not None:
+            return shown, one
+    return None
+
+
+Edit = Callable[[Correction, TakeClock, Any], Correction]
+
+
+def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, default: Any, **options: Any) -> Any:
+    """Make a property that shows and changes the selected correction."""
+
+    def get(_group: Any) -> Any:
+        found = _selected(bpy.context)
+        return default if found is None else read(found[1], found[0].clock)
+
+    def put(_group: Any, value: Any) -> None:
+        # A property cannot report: a locked correction and a take that cannot be changed stay as they are.
+        found = _selected(bpy.context)
+        if found is None or found[1].locked:
+            return
+        shown, one = found
+        with suppress(KnuckleError):
+            changed = edit(one, shown.clock, value)
+            shown.write(tuple(changed if each is one else each for each in shown.corrections))
+
+    return make(get=get, set=put, options=set(), **options)
+
+
+def _with_range(one: Correction, **ends: float) -> Correction:
+    span = replace(one.range, **ends)
+    return replace(one, range=replace(span, start=min(span.start, span.end), end=max(span.start, span.end)))
+
+
+def _frame_field(end: str, name: str, description: str) -> Any:
+    return _field(
+        FloatProperty,
+        lambda one, clock: float(clock.frames(getattr(one.range, end))),
+        lambda one, clock, value: _with_range(one, **{end: float(clock.times(value))}),
+        0.0,
+        name=name,
+        description=description,
+        precision=1,
+        step=100,
+        min=-LAST_FRAME,
+        max=LAST_FRAME,
+    )
+
+
+def _blend_field(blend: str, name: str, description: str) -> Any:
+    return _field(
+        FloatProperty,
+        lambda one, clock: getattr(one.range, blend) * clock.rate,
+        lambda one, clock, value: replace(one, range=replace(one.range, **{blend: value / clock.rate})),
+        0.0,
+        name=name,
+        description=description,
+        precision=1,
+        step=100,
+        min=0.0,
+        max=10_000.0,
+    )
+
+
+def _factor(one: Correction, clock: TakeClock) -> float:
+    """Return the factor on the present frame."""
+    if not one.factor_keys:
+        return one.factor
+    time = float(clock.times(bpy.context.scene.frame_current_final))
+    return float(replace(one, muted=False, range=TimeRange(time, time)).weights([time])[0])
+
+
+def _with_factor(one: Correction, clock: TakeClock, value: float) -> Correction:
+    """Return a correction with another factor; of one with keys, it is keyed on the present frame."""
+    if not one.factor_keys:
+        return replace(one, factor=plain(value))
+    return with_factor_key(one, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
+
+
+def with_factor_key(one: Correction, time: float, factor: float) -> Correction:
+    """Return a correction with a key of its factor at a time, s."""
+    keys = {round(at, 6): value for at, value in one.factor_keys} | {round(time, 6): factor}
+    return replace(one, factor_keys=tuple(sorted(keys.items())))
+
+
+class KnuckleCorrection(bpy.types.PropertyGroup):
+    """The selected correction of the take that is shown, and how new ones are made."""
+
+    __annotations__ = {
+        "selected": StringProperty(name="Correction", description="The correction that is shown", options=NOT_ANIMATED),  # type: ignore[arg-type]
+        "reach": IntProperty(
+            name="Reach",
+            description="Frames before and after the present one that a new correction changes",
+            default=12,
+            min=0,
+            max=10_000,
+            soft_max=100,
+            options=NOT_ANIMATED,  # type: ignore[arg-type]
+        ),
+        "blend": IntProperty(
+            name="Blend",
+            description="Frames at each end of its range over which a new correction begins and ends",
+            default=6,
+            min=0,
+            max=10_000,
+            soft_max=50,
+            options=NOT_ANIMATED,  # type: ignore[arg-type]
+        ),
+        "name": _field(
+            StringProperty,
+            lambda one, _clock: one.name,
+            lambda one, _clock, value: replace(one, name=value.strip()[:MAX_TEXT] or one.name),
+            "",
+            name="Name",
+            description="Name of the correction",
+        ),
+        "start": _frame_field("start", "First", "First frame that it changes"),
+        "end": _frame_field("end", "Last", "Last frame that it changes"),
+        "blend_in": _blend_field("blend_in", "Blend In", "Frames over which it begins, inside its range"),
+        "blend_out": _blend_field("blend_out", "Blend Out", "Frames over which it ends, inside its range"),
+        "factor": _field(
+            FloatProperty,
+            _factor,
+            _with_factor,
+            0.0,
+            name="Factor",
+            description="How much of the correction counts; if its factor has keys, that of this frame",
+            subtype="FACTOR",
+            min=0.0,
+            max=1.0,
+        ),
+    }
+
+
+CLASSES = (KnuckleCorrection,)
+PROPERTIES: tuple[tuple[Any, str, Any], ...] = (
+    (bpy.types.Scene, "knuckle_correction", PointerProperty(type=KnuckleCorrection)),
+)

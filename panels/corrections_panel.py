@@ -1,0 +1,131 @@
+"""The Corrections panel: what lies on the take, in its order."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..errors import KnuckleError
+from ..operators.take_corrections import ShownTake, shown_take
+from ..pipeline.corrections.correction import Correction, Kind
+from ..rig.keys.corrections.corrected_take import composed_of, waiting_of
+from ..rig.keys.corrections.resolved_take import is_unsolved
+from .text_format import paragraph, sentence
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+ROWS = 12
+"""Corrections that are listed at a time, around the selected one."""
+ICONS: dict[Kind, str] = {
+    "difference": "POSE_HLT",
+    "pose": "VIEW_PAN",
+    "motion": "ACTION",
+    "hide": "HIDE_ON",
+    "swap": "UV_SYNC_SELECT",
+    "solve": "FILE_REFRESH",
+}
+
+
+class KNUCKLE_PT_corrections(bpy.types.Panel):
+    """Corrections of the take, which a new solve keeps"""
+
+    bl_label = "Corrections"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: "Context") -> None:
+        """Draw what makes corrections, the list, and the selected one."""
+        layout = self.layout
+        try:
+            shown = shown_take(context)
+        except KnuckleError as error:
+            paragraph(layout, context, sentence(str(error)), "ERROR")
+            layout.operator("knuckle.clear_corrections", icon="X")
+            return
+        if shown is None:
+            paragraph(layout, context, "No take yet.")
+            return
+        made = context.scene.knuckle_correction
+        row = layout.row(align=True)
+        row.prop(made, "reach")
+        row.prop(made, "blend")
+        column = layout.column(align=True)
+        column.operator("knuckle.correct_pose", icon="POSE_HLT")
+        column.operator("knuckle.snap_to_pose", icon="VIEW_PAN")
+        column.operator("knuckle.take_from", icon="ACTION")
+        column = layout.column(align=True)
+        column.operator("knuckle.hide_marker", icon="HIDE_ON")
+        column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
+        column.operator("knuckle.solve_range", icon="FILE_REFRESH")
+        if shown.corrections:
+            _list(layout, context, shown)
+        if is_unsolved(shown.base, shown.corrections):
+            layout.operator("knuckle.solve_corrections", icon="ERROR")
+        row = layout.row(align=True)
+        row.operator("knuckle.load_corrections", text="Load", icon="FILE_FOLDER")
+        saving = row.row(align=True)
+        saving.enabled = bool(shown.corrections)
+        saving.operator("knuckle.save_corrections", text="Save", icon="FILE_TICK")
+
+
+def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
+    """Draw the corrections, and the selected one."""
+    waiting, made = waiting_of(composed_of(shown.armature) or shown.base), context.scene.knuckle_correction
+    selected = shown.find(made.selected)
+    at = shown.corrections.index(selected) if selected else 0
+    first = max(0, min(at - ROWS // 2, len(shown.corrections) - ROWS))
+    row = layout.row()
+    column = row.box().column(align=True)
+    for one in shown.corrections[first : first + ROWS]:
+        _row(column, shown, one, one is selected, one.id in waiting)
+    if selected is None:
+        return
+    buttons = row.column(align=True)
+    for what, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
+        _button(buttons, selected, what, icon)
+    _selected(layout.column(), context, selected, waiting.get(selected.id, ""))
+
+
+def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, waits: bool) -> None:
+    """Draw a correction: its eye, its name and frames, which select it, and its lock."""
+    row = layout.row(align=True)
+    _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)
+    name = row.row(align=True)
+    name.alignment = "LEFT"
+    name.active = not one.muted and not waits
+    first, last = shown.clock.frames([one.range.start, one.range.end])
+    icon = "ERROR" if waits else ICONS[one.kind]
+    text = f"{one.hand[0].upper()}  {one.name}  {first:.0f}–{last:.0f}"
+    _button(name, one, "SELECT", icon, text=text, emboss=is_selected)
+    end = row.row(align=True)
+    end.alignment = "RIGHT"
+    _button(end, one, "LOCK", "LOCKED" if one.locked else "UNLOCKED", emboss=False)
+
+
+def _button(layout: "UILayout", one: Correction, what: str, icon: Any, *, text: str = "", emboss: bool = True) -> None:
+    button: Any = layout.operator("knuckle.change_correction", text=text, icon=icon, emboss=emboss)
+    button.correction, button.what = one.id, what
+
+
+def _selected(layout: "UILayout", context: "Context", one: Correction, waits: str) -> None:
+    """Draw the settings of the selected correction."""
+    made = context.scene.knuckle_correction
+    if waits:
+        paragraph(layout, context, sentence(f"waits: {waits}"), "ERROR")
+    layout.enabled = not one.locked
+    layout.prop(made, "name", text="")
+    column = layout.column(align=True)
+    for names in (("start", "end"), ("blend_in", "blend_out")):
+        row = column.row(align=True)
+        for name in names:
+            row.prop(made, name)
+    row = layout.row(align=True)
+    row.prop(made, "factor", slider=True)
+    _button(row, one, "KEY", "KEYFRAME_HLT" if one.factor_keys else "KEYFRAME")
+    if one.factor_keys:
+        _button(row, one, "UNKEY", "X")
+
+
+CLASSES = (KNUCKLE_PT_corrections,)

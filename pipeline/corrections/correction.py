@@ -1,0 +1,179 @@
+"""What a correction is: a range of a take, how much of it counts at each time, and what it changes.
+
+Times are seconds on the capture's clock, which another start, frame rate or rig does not change. Corrections lie on the
+take in the order of their list: each changes what those before it left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...hand.joints import CHAIN_JOINTS, DIGITS, Side, digit_of
+from ...hand.poses import NamedPose
+from ...hand.smoothstep import smoothstep
+
+Floats = NDArray[np.float64]
+
+Kind = Literal["difference", "pose", "motion", "hide", "swap", "solve"]
+
+SAME_TIME = 1e-5
+"""s: what is nearer than this to an end of a range is in it, as times are rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A range of a take, ends included, and how long blending takes inside it."""
+
+    start: float
+    end: float
+    blend_in: float = 0.0
+    blend_out: float = 0.0
+
+    def weights(self, times: ArrayLike) -> Floats:
+        """Return the weight (F,) 0..1 at times (F,): 0 outside, and smooth over the blends."""
+        at = np.asarray(times, float)
+        inside = (at >= self.start - SAME_TIME) & (at <= self.end + SAME_TIME)
+        weights = np.where(inside, 1.0, 0.0)
+        if self.blend_in > SAME_TIME:
+            weights = np.minimum(weights, smoothstep((at - self.start) / self.blend_in))
+        if self.blend_out > SAME_TIME:
+            weights = np.minimum(weights, smoothstep((self.end - at) / self.blend_out))
+        return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseDifference:
+    """What a pose differs from the take by, kept as turns that any take of any rig can be given."""
+
+    turns: Mapping[str, Floats]
+    """joint -> (4,) unit quaternion wxyz on top of the joint's rotation, in the joint's own frame."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that it turns."""
+        return tuple(self.turns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseToHold:
+    """A named pose that digits are brought to."""
+
+    pose: str | NamedPose
+    """The name of one of Knuckle's poses, or a saved one."""
+    digits: tuple[str, ...] = DIGITS
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints of its digits that bend."""
+        return tuple(joint for digit in self.digits for joint in CHAIN_JOINTS[digit])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakenMotion:
+    """The motion of digits in another take, kept as samples, so that it outlasts that take."""
+
+    times: Floats
+    """(N,) s on the clock of the take that is corrected, increasing."""
+    rotations: Mapping[str, Floats]
+    """joint -> (N, 4) unit quaternions wxyz relative to the wrist."""
+    source: str = ""
+    """What the other take was called."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that it moves."""
+        return tuple(self.rotations)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenMarkers:
+    """Markers that count as not seen: those that are wrong, or have a label that is not theirs."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedLabels:
+    """Two markers that have each other's labels."""
+
+    labels: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMethods:
+    """Another solver and smoothing."""
+
+    solver: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    smoothing: str = "off"
+    smoothing_settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+Change = PoseDifference | PoseToHold | TakenMotion | HiddenMarkers | SwappedLabels | OtherMethods
+PoseChange = PoseDifference | PoseToHold | TakenMotion
+SolveChange = HiddenMarkers | SwappedLabels | OtherMethods
+KINDS: dict[Kind, type[Change]] = {
+    "difference": PoseDifference,
+    "pose": PoseToHold,
+    "motion": TakenMotion,
+    "hide": HiddenMarkers,
+    "swap": SwappedLabels,
+    "solve": OtherMethods,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correction:
+    """A change of one hand over a range of a take."""
+
+    id: str
+    """What tells it from the take's others."""
+    name: str
+    hand: Side
+    """The hand that is keyed, of a mirrored take the other one than the performer's."""
+    range: TimeRange
+    change: Change
+    factor: float = 1.0
+    """0..1, how much of it counts."""
+    factor_keys: tuple[tuple[float, float], ...] = ()
+    """Times in s and factors, linear in between; the first and last hold beyond. They overrule `factor`."""
+    muted: bool = False
+    locked: bool = False
+    """Whether the panel protects it from changes."""
+
+    @property
+    def kind(self) -> Kind:
+        """What it changes."""
+        return next(kind for kind, of_kind in KINDS.items() if isinstance(self.change, of_kind))
+
+    @property
+    def is_before_solving(self) -> bool:
+        """Whether it takes effect in the solve, and not on what was solved."""
+        return isinstance(self.change, SolveChange)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has any effect: it is not muted, and its factor is not zero all the time."""
+        return not self.muted and any(factor for _, factor in self.factor_keys or ((0.0, self.factor),))
+
+    @property
+    def digits(self) -> tuple[str, ...]:
+        """The digits that it moves; all of them if it changes the solve."""
+        if not isinstance(self.change, PoseChange):
+            return DIGITS
+        moved = {digit_of(joint) for joint in self.change.joints}
+        return tuple(digit for digit in DIGITS if digit in moved)
+
+    def weights(self, times: ArrayLike) -> Floats:
+        """Return how much of it counts, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted."""
+        at = np.asarray(times, float)
+        if self.muted:
+            return np.zeros(at.shape)
+        factors: Floats | float = self.factor
+        if self.factor_keys:
+            keyed, values = zip(*self.factor_keys, strict=True)
+            factors = np.interp(at, keyed, values)
+        return self.range.weights(at) * factors

@@ -1,0 +1,271 @@
+"""Corrections as JSON: in a recipe, in a file of their own, and beside a take. What is read may be hostile."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import KnuckleError, RecipeError
+from ...hand import poses
+from ...hand.joints import DIGITS, JOINTS, SIDES
+from ...solvers import make, make_smoothing
+from ..recipe import decode_json
+from .correction import (
+    KINDS,
+    Change,
+    Correction,
+    HiddenMarkers,
+    OtherMethods,
+    PoseDifference,
+    PoseToHold,
+    SwappedLabels,
+    TakenMotion,
+    TimeRange,
+)
+
+MOST = 1000
+"""Corrections of a take, at most."""
+MOST_SAMPLES = 5000
+"""Samples of a motion that is taken from another take, at most."""
+MOST_LABELS = 1000
+MAX_TEXT = 200
+"""Characters of a name or a label."""
+MAX_TIME = 1e11
+"""s of a capture's clock, at most."""
+FIELDS = (
+    *("id", "name", "kind", "hand", "start", "end", "blend_in", "blend_out"),
+    *("factor", "factor_keys", "muted", "locked"),
+)
+"""The fields that every correction may have; those of its kind are in CHANGES."""
+
+
+def decode(text: str, where: str) -> tuple[Correction, ...]:
+    """Return the corrections of a JSON text. Raises RecipeError naming `where`."""
+    return from_list(decode_json(text, where), where)
+
+
+def encode(corrections: tuple[Correction, ...]) -> str:
+    """Return corrections as a JSON text, one a line."""
+    lines = ",\n".join(json.dumps(one) for one in to_list(corrections))
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
+def from_list(data: object, where: str) -> tuple[Correction, ...]:
+    """Return the corrections in decoded JSON; None is none. Raises RecipeError naming `where` and what is wrong."""
+    if data is None:
+        return ()
+    if not isinstance(data, list) or len(data) > MOST:
+        there = f"{len(data)} of them" if isinstance(data, list) else type(data).__name__
+        raise RecipeError(f"{where}: corrections are {there}, expected a list of at most {MOST}")
+    found = tuple(_correction(one, f"{where}, correction {number}") for number, one in enumerate(data, start=1))
+    seen = set[str]()
+    for number, one in enumerate(found, start=1):
+        if one.id in seen:
+            raise RecipeError(f"{where}, correction {number}: its id '{one.id}' is another's as well, expected its own")
+        seen.add(one.id)
+    return found
+
+
+def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
+    """Return corrections as JSON."""
+    return [_to_dict(one) for one in corrections]
+
+
+def _correction(data: object, where: str) -> Correction:
+    if not isinstance(data, dict):
+        raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")
+    fields = _Fields(data, where)
+    kind = fields.choice("kind", tuple(KINDS))
+    read, own = CHANGES[kind]
+    unknown = [name for name in data if name not in (*FIELDS, *own)]
+    if unknown:
+        raise RecipeError(f"{where}: '{unknown[0]:.40}' is not known, expected {', '.join((*FIELDS, *own))}")
+    start = fields.number("start", -MAX_TIME, MAX_TIME)
+    end = fields.number("end", start, MAX_TIME)
+    return Correction(
+        id=fields.text("id"),
+        name=fields.text("name"),
+        hand="left" if fields.choice("hand", SIDES) == "left" else "right",
+        range=TimeRange(
+            start,
+            end,
+            fields.number("blend_in", 0.0, MAX_TIME, 0.0),
+            fields.number("blend_out", 0.0, MAX_TIME, 0.0),
+        ),
+        change=read(fields),
+        factor=fields.number("factor", 0.0, 1.0, 1.0),
+        factor_keys=_factor_keys(fields),
+        muted=fields.flag("muted"),
+        locked=fields.flag("locked"),
+    )
+
+
+def _factor_keys(fields: "_Fields") -> tuple[tuple[float, float], ...]:
+    keys = fields.data.get("factor_keys", [])
+    if not isinstance(keys, list) or not all(isinstance(key, list) and len(key) == 2 for key in keys):
+        raise RecipeError(f"{fields.where}: factor_keys is {keys!r:.60}, expected pairs of a time and a factor")
+    array = fields.numbers("factor_keys", keys, (len(keys), 2)) if keys else np.empty((0, 2))
+    if (np.diff(array[:, 0]) <= 0).any() or ((array[:, 1] < 0) | (array[:, 1] > 1)).any():
+        raise RecipeError(f"{fields.where}: factor_keys must have increasing times, and factors from 0 to 1")
+    return tuple((float(time), float(factor)) for time, factor in array)
+
+
+def _difference(fields: "_Fields") -> PoseDifference:
+    turns = fields.by_joint("turns")
+    return PoseDifference({joint: fields.rotations(f"turns of {joint}", [q], 1)[0] for joint, q in turns.items()})
+
+
+def _pose(fields: "_Fields") -> PoseToHold:
+    found, digits = fields.data.get("pose"), fields.data.get("digits", list(DIGITS))
+    if not isinstance(digits, list) or not digits or any(digit not in DIGITS for digit in digits):
+        raise RecipeError(f"{fields.where}: digits is {digits!r:.60}, expected some of {', '.join(DIGITS)}")
+    try:
+        pose = poses.named(found).name if isinstance(found, str) else poses.from_dict(found, fields.where)
+    except KnuckleError as error:
+        raise RecipeError(f"{fields.where}: {error}") from error
+    return PoseToHold(pose, tuple(digit for digit in DIGITS if digit in digits))
+
+
+def _motion(fields: "_Fields") -> TakenMotion:
+    times, rotations = fields.data.get("times"), fields.by_joint("rotations")
+    if not isinstance(times, list) or not 0 < len(times) <= MOST_SAMPLES:
+        raise RecipeError(f"{fields.where}: 'times' must list 1 to {MOST_SAMPLES} times in s")
+    at = fields.numbers("times", times, (len(times),))
+    if (np.diff(at) <= 0).any():
+        raise RecipeError(f"{fields.where}: its times must increase")
+    sampled = {joint: fields.rotations(f"rotations of {joint}", q, len(at)) for joint, q in rotations.items()}
+    source = fields.data.get("source", "")
+    return TakenMotion(at, sampled, str(source)[:MAX_TEXT])
+
+
+def _hide(fields: "_Fields") -> HiddenMarkers:
+    return HiddenMarkers(fields.labels(1, MOST_LABELS))
+
+
+def _swap(fields: "_Fields") -> SwappedLabels:
+    first, second = fields.labels(2, 2)
+    if first == second:
+        raise RecipeError(f"{fields.where}: swaps '{first}' with itself, expected two labels")
+    return SwappedLabels((first, second))
+
+
+def _solve(fields: "_Fields") -> OtherMethods:
+    solver, smoothing = fields.text("solver"), fields.text("smoothing", "off")
+    settings, smoothing_settings = fields.data.get("settings", {}), fields.data.get("smoothing_settings", {})
+    if not isinstance(settings, dict) or not isinstance(smoothing_settings, dict):
+        raise RecipeError(f"{fields.where}: settings must be objects with names and values")
+    try:
+        make(solver, settings)
+        make_smoothing(smoothing, smoothing_settings)
+    except KnuckleError as error:
+        raise RecipeError(f"{fields.where}: {error}") from error
+    return OtherMethods(solver, settings, smoothing, smoothing_settings)
+
+
+CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
+    "difference": (_difference, ("turns",)),
+    "pose": (_pose, ("pose", "digits")),
+    "motion": (_motion, ("times", "rotations", "source")),
+    "hide": (_hide, ("labels",)),
+    "swap": (_swap, ("labels",)),
+    "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
+}
+"""kind -> what reads it, and the fields that only it has."""
+
+
+class _Fields:
+    """The values of a correction, checked as they are asked for. All raise RecipeError."""
+
+    def __init__(self, data: dict[str, Any], where: str) -> None:
+        self.data = data
+        self.where = where
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self.data.get(name, default)
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected a text of 1 to {MAX_TEXT} characters")
+        return value
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+        value = self.data.get(name)
+        if not isinstance(value, str) or value not in allowed:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected one of {', '.join(allowed)}")
+        return value
+
+    def number(self, name: str, least: float, most: float, default: float | None = None) -> float:
+        value = self.data.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected {least:.10g} to {most:.10g}")
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        value = self.data.get(name, False)
+        if not isinstance(value, bool):
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected true or false")
+        return value
+
+    def labels(self, least: int, most: int) -> tuple[str, ...]:
+        value = self.data.get("labels")
+        if (
+            not isinstance(value, list)
+            or not least <= len(value) <= most
+            or not all(isinstance(label, str) and 0 < len(label) <= MAX_TEXT for label in value)
+        ):
+            count = f"{least}" if least == most else f"{least} to {most}"
+            raise RecipeError(f"{self.where}: labels is {value!r:.60}, expected {count} labels of markers")
+        return tuple(value)
+
+    def by_joint(self, name: str) -> dict[str, Any]:
+        value = self.data.get(name)
+        if not isinstance(value, dict) or not value or any(joint not in JOINTS for joint in value):
+            raise RecipeError(f"{self.where}: {name} must be an object of joints, as WebXR names them, and rotations")
+        return {joint: value[joint] for joint in JOINTS if joint in value}
+
+    def numbers(self, name: str, value: object, shape: tuple[int, ...]) -> Any:
+        """Return finite numbers of a shape."""
+        try:
+            array = np.array(value)
+        except ValueError:
+            array = np.empty(0)
+        if array.shape != shape or array.dtype.kind not in "if" or not (np.abs(array) <= MAX_TIME).all():
+            raise RecipeError(f"{self.where}: {name} must be {' x '.join(map(str, shape))} numbers")
+        return array.astype(float)
+
+    def rotations(self, name: str, value: object, count: int) -> Any:
+        """Return unit quaternions (count, 4)."""
+        array = self.numbers(name, value, (count, 4))
+        lengths = np.linalg.norm(array, axis=1, keepdims=True)
+        if (np.abs(lengths - 1) > 0.01).any():
+            raise RecipeError(f"{self.where}: {name} must be unit quaternions w, x, y, z")
+        return array / lengths
+
+
+def _to_dict(one: Correction) -> dict[str, Any]:
+    span = one.range
+    times = {"start": span.start, "end": span.end, "blend_in": span.blend_in, "blend_out": span.blend_out}
+    told: dict[str, Any] = {"id": one.id, "name": one.name, "kind": one.kind, "hand": one.hand}
+    told |= {name: round(time, 6) for name, time in times.items()}
+    told |= {"factor": round(one.factor, 6), "muted": one.muted, "locked": one.locked}
+    if one.factor_keys:
+        told["factor_keys"] = [[round(time, 6), round(factor, 6)] for time, factor in one.factor_keys]
+    return told | _change_to_dict(one.change)
+
+
+def _change_to_dict(change: Change) -> dict[str, Any]:
+    if isinstance(change, PoseDifference):
+        return {"turns": {joint: np.round(turn, 7).tolist() for joint, turn in change.turns.items()}}
+    if isinstance(change, PoseToHold):
+        pose = change.pose if isinstance(change.pose, str) else poses.to_dict(change.pose)
+        return {"pose": pose, "digits": list(change.digits)}
+    if isinstance(change, TakenMotion):
+        sampled = {joint: np.round(turns, 7).tolist() for joint, turns in change.rotations.items()}
+        return {"source": change.source, "times": np.round(change.times, 6).tolist(), "rotations": sampled}
+    if isinstance(change, OtherMethods):
+        return {
+            "solver": change.solver,
+            "settings": dict(change.settings),
+            "smoothing": change.smoothing,
+            "smoothing_settings": dict(change.smoothing_settings),
+        }
+    return {"labels": list(change.labels)}

@@ -1,0 +1,189 @@
+"""Corrections that take effect in the solve: their ranges are solved again, and blended into the whole solve.
+
+The whole capture is solved as if there were none, so that frames outside their ranges are those of the solve without
+them, bit by bit. The hand is measured on the capture as it is, too.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import solvers
+from ...capture.cleaning import resample
+from ...capture.markers import Markers
+from ...hand import rotations as rot
+from ...hand.generators import Progress, Steps, part_of
+from ...hand.joints import Side
+from ...hand.kinematics import Pose
+from ...hand.targets import ARRAYS, Targets
+from ..assignment import Assignment
+from ..device_frames import to_hand_frames
+from ..hand_solving import SolveMethods, solve_hand
+from ..marker_cleaning import clean_markers
+from ..marker_smoothing import smooth_markers
+from ..performer import Performer
+from ..recipe import Recipe
+from ..take import SolvedHand
+from .correction import SAME_TIME, Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CONTEXT = 1.0
+"""s before and after a range that are solved with it: gaps at its ends are filled, and smoothing has settled."""
+SAME_INSTANT = 1e-9
+"""s: frames nearer than this are the same."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolveSource:
+    """What a capture was solved from."""
+
+    recipe: Recipe
+    raw: Markers
+    """Labelled, not cleaned."""
+    assigned: Assignment
+    performer: Performer
+    """As it is solved, with the rig's limits."""
+    methods: SolveMethods
+
+    def side(self, correction: Correction) -> Side:
+        """Return the performer's hand that a correction changes: of a mirrored take, the other one than is keyed."""
+        other: Side = "left" if correction.hand == "right" else "right"
+        return other if self.recipe.mirror else correction.hand
+
+    def waiting(self, correction: Correction) -> str:
+        """Return why a correction cannot take effect, a sentence without its end; empty if it can."""
+        change, times = correction.change, self.raw.times
+        if self.side(correction) not in self.performer.hands:
+            return f"there is no {correction.hand} hand in the take"
+        if not _inside(times, correction.range).any():
+            return (
+                f"its range from {correction.range.start:.2f} to {correction.range.end:.2f} s is not in the capture, "
+                f"which has {times[0]:.2f} to {times[-1]:.2f} s"
+            )
+        labels = change.labels if isinstance(change, HiddenMarkers | SwappedLabels) else ()
+        missing = [label for label in labels if label not in self.raw.names]
+        return f"there is no marker '{missing[0]}' in the capture" if missing else ""
+
+
+def resolve_ranges(
+    source: SolveSource, corrections: Sequence[Correction], solved: list[SolvedHand]
+) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
+    """Solve the ranges of corrections again, each on what those before it left.
+
+    Return the hands, and id -> why it could not take effect, of corrections that could not.
+
+    Markers are those that all corrections leave, and methods the recipe's, or a correction's own in its range.
+    """
+    own = [one for one in corrections if one.is_before_solving and one.counts]
+    reasons = {one.id: source.waiting(one) for one in own}
+    usable = [one for one in own if not reasons[one.id]]
+    raw, solved = corrected_markers(source.raw, usable), list(solved)
+    for number, one in enumerate(usable):
+        at = next(row for row, hand in enumerate(solved) if hand.side == source.side(one))
+        share = number / len(usable), (number + 1) / len(usable)
+        again = yield from part_of(*share, f"Solving '{one.name}' again", _solved_again(source, raw, one))
+        solved[at] = blended(solved[at], again, one)
+    return solved, {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Markers:
+    """Return markers of which some are hidden, and some have each other's labels, in the ranges of corrections."""
+    positions, predicted = raw.positions.copy(), raw.predicted.copy()
+    rotations = None if raw.rotations is None else raw.rotations.copy()
+    for one in corrections:
+        if not isinstance(one.change, HiddenMarkers | SwappedLabels):
+            continue
+        columns = np.array([raw.names.index(label) for label in one.change.labels])
+        rows = np.flatnonzero(_inside(raw.times, one.range))[:, None]
+        if isinstance(one.change, HiddenMarkers):
+            positions[rows, columns] = np.nan
+            predicted[rows, columns] = False
+            if rotations is not None:
+                rotations[rows, columns] = np.nan
+        else:
+            for array in (positions, predicted, rotations):
+                if array is not None:
+                    array[rows, columns] = array[rows, columns[::-1]]
+    return replace(raw, positions=positions, predicted=predicted, rotations=rotations)
+
+
+def _inside(times: Floats, span: TimeRange) -> Bools:
+    return (times >= span.start - SAME_TIME) & (times <= span.end + SAME_TIME)
+
+
+def _solved_again(source: SolveSource, raw: Markers, one: Correction) -> Steps[SolvedHand]:
+    """Solve the range of a correction and what surrounds it."""
+    recipe, methods = source.recipe, _methods(source.methods, one)
+    around = _inside(raw.times, TimeRange(one.range.start - CONTEXT, one.range.end + CONTEXT))
+    rows = np.flatnonzero(around)
+    part = raw.select(slice(int(rows[0]), int(rows[-1]) + 1))
+    cleaned = yield from part_of(0.0, 0.2, "", clean_markers(recipe, part, source.assigned))
+    markers = to_hand_frames(methods.solver, source.performer, cleaned.markers)
+    yield Progress(0.2, "Smoothing")
+    samples = markers.seen & (part.predicted | ~markers.predicted)
+    smoothed = smooth_markers(methods.smoothing, source.performer, markers, samples, recipe.cleaning.gap_limit)
+    if recipe.fps is not None:
+        markers = resample(markers, recipe.fps)
+        smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
+    measured = source.performer.hands[source.side(one)]
+    return (yield from part_of(0.3, 1.0, "", solve_hand(measured, markers, smoothed, methods)))
+
+
+def _methods(methods: SolveMethods, one: Correction) -> SolveMethods:
+    change = one.change
+    if not isinstance(change, OtherMethods):
+        return methods
+    solver = solvers.make(change.solver, dict(change.settings))
+    smoothing = solvers.make_smoothing(change.smoothing, dict(change.smoothing_settings))
+    return replace(methods, solver=solver, smoothing=smoothing)
+
+
+def blended(solved: SolvedHand, again: SolvedHand, one: Correction) -> SolvedHand:
+    """Return a solved hand with another solve of it blended in by the weights of a correction."""
+    times, other = solved.targets.times, again.targets.times
+    nearest = np.clip(np.searchsorted(other, times - SAME_INSTANT), 0, len(other) - 1)
+    weights = np.where(np.abs(other[nearest] - times) < SAME_INSTANT, one.weights(times), 0.0)
+    rows = np.flatnonzero(weights > 0)
+    if not len(rows):
+        return solved
+    theirs, part = nearest[rows], weights[rows]
+    root, angles = solved.pose.root.copy(), solved.pose.angles.copy()
+    angles[rows] += part[:, None] * (again.pose.angles[theirs] - angles[rows])
+    root[rows] = _between(root[rows], again.pose.root[theirs], part)
+    measured, predicted = solved.measured.copy(), solved.predicted.copy()
+    measured[rows], predicted[rows] = again.measured[theirs], again.predicted[theirs]
+    return replace(
+        solved,
+        pose=Pose(solved.pose.hand, root, angles),
+        targets=_with_rows(solved.targets, rows, again.targets.select(theirs)),
+        smoothed_targets=_with_rows(solved.smoothed_targets, rows, again.smoothed_targets.select(theirs)),
+        measured=measured,
+        predicted=predicted,
+    )
+
+
+def _between(first: Floats, second: Floats, part: Floats) -> Floats:
+    """Return frames (R, 4, 4) between two; where the part (R,) is 1, the second exactly."""
+    mixed = second.copy()
+    turned = rot.slerp(rot.from_matrix(first[:, :3, :3]), rot.from_matrix(second[:, :3, :3]), part[:, None])
+    mixed[:, :3, :3] = rot.to_matrix(turned)
+    mixed[:, :3, 3] = first[:, :3, 3] + part[:, None] * (second[:, :3, 3] - first[:, :3, 3])
+    return np.where((part >= 1)[:, None, None], second, mixed)
+
+
+def _with_rows(targets: Targets, rows: NDArray[np.int64], others: Targets) -> Targets:
+    """Return targets with some rows of others, of the same sites; what others lack has no weight."""
+    arrays: dict[str, Any] = {}
+    for name, _, _ in ARRAYS:
+        array, theirs = getattr(targets, name), getattr(others, name)
+        if array is not None:
+            arrays[name] = array.copy()
+            arrays[name][rows] = 0.0 if theirs is None else theirs
+    if targets.rotations is not None and others.rotations is None:
+        arrays["rotations"][rows] = rot.IDENTITY
+    return replace(targets, **arrays)

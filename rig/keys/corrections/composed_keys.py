@@ -1,0 +1,134 @@
+"""The keys of a composed action: those of its base, and over them what corrections make of hands."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import rotation_channels
+from ..fcurves import SAME_FRAME, key_settings, key_values
+from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, replace_keys
+from .composing import Composed, HandOfTake, runs_with_ends
+
+if TYPE_CHECKING:
+    from bpy.types import FCurve
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MOVED = ("handle_left", "handle_right")
+"""The settings of a key that change with its value."""
+
+
+def hand_curves_in(bag: Any, of: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
+    """Yield the curves of a hand's rotations in the base, each with that of a channelbag, made where it is missing."""
+    for bone in of.bones.values():
+        for index, curve in enumerate(bone.curves):
+            copy = bag.fcurves.find(bone.path, index=index)
+            yield curve, copy if copy is not None else bag.fcurves.new(bone.path, index=index)
+
+
+def copy_keys(bag: Any, of: HandOfTake) -> None:
+    """Give the curves of a hand's rotations in a channelbag the keys of the base; all other curves stay."""
+    for curve, copy in hand_curves_in(bag, of):
+        if curve != copy and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
+            _copy_curve(curve, copy)
+
+
+def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
+    """Return a short text that differs where keys of the rotations of hands in a channelbag do."""
+    known = 0
+    for of in hands:
+        for _, copy in hand_curves_in(bag, of):
+            for content in (key_values(copy, "co"), key_settings(copy, "interpolation"), key_settings(copy, "type")):
+                known = zlib.crc32(content.tobytes(), known)
+    return f"{known:08x}"
+
+
+def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
+    """Give a curve the keys of the base's: of as many keys only values were changed, and the handles with them."""
+    points = copy.keyframe_points
+    settings = [*MOVED, "interpolation", "type"]
+    if len(points) != len(curve.keyframe_points):
+        points.clear()
+        points.add(len(curve.keyframe_points))
+        settings = list(KEY_SETTINGS)
+    points.foreach_set("co", key_values(curve, "co"))
+    for name in settings:
+        width, kind = KEY_SETTINGS[name]
+        values = np.empty(width * len(points), kind)
+        curve.keyframe_points.foreach_get(name, values)
+        points.foreach_set(name, values)
+    copy.update()
+
+
+def write_hand(bag: Any, of: HandOfTake, composed: Composed) -> None:
+    """Write the rotations of a hand into a channelbag that has the keys of the base."""
+    rows = np.flatnonzero(composed.rows)
+    for joint, bone in of.bones.items():
+        in_range = np.zeros(len(of.frames), bool)
+        in_range[rows[composed.in_range[:, joint]]] = True
+        if not in_range.any():
+            continue
+        own = [bag.fcurves.find(bone.path, index=index) for index in range(len(bone.curves))]
+        keyed = np.all([_has_keys(curve, of.frames) for curve in own], axis=0)
+        columns: list[list[NDArray[np.float32]]] = [[] for _ in own]
+        for first, last in runs_with_ends(in_range, keyed):
+            frames = of.frames[first : last + 1]
+            values = _channels(of, composed, joint, slice(first, last + 1))
+            for column, of_curve in enumerate(columns):
+                of_curve.append(np.stack([frames, values[:, column]], axis=-1).astype(np.float32))
+        for curve, ranges in zip(own, columns, strict=True):
+            if keyed[in_range].all():
+                _move_keys(curve, np.concatenate(ranges))
+            else:
+                replace_keys(curve, *ranges)
+
+
+def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
+    """Give keys of a curve other values; new (N, 2): frames that have keys, and the values. Handles move along."""
+    points, co = curve.keyframe_points, key_values(curve, "co").reshape(-1, 2)
+    after = np.clip(np.searchsorted(co[:, 0], new[:, 0]), 1, max(len(co) - 1, 1))
+    nearer = np.abs(co[after - 1, 0] - new[:, 0]) <= np.abs(co[np.minimum(after, len(co) - 1), 0] - new[:, 0])
+    rows = np.where(nearer, after - 1, after)
+    moved = new[:, 1] - co[rows, 1]
+    for name in MOVED:
+        handles = key_values(curve, name).reshape(-1, 2)
+        handles[rows, 1] += moved
+        points.foreach_set(name, handles.ravel())
+    co[rows, 1] = new[:, 1]
+    points.foreach_set("co", co.ravel())
+    curve.update()
+
+
+def _channels(of: HandOfTake, composed: Composed, joint: int, rows: slice) -> Floats:
+    """Return the channel values (N, C) of a bone on rows of the take's frames; those of the base where none counts."""
+    bone, frames = of.bones[joint], of.frames[rows]
+    old = evaluated_channels(bone.curves, frames)
+    position = np.cumsum(composed.rows)[rows] - 1
+    known = composed.rows[rows]
+    changed = known & composed.changed[position, joint]
+    rotations = rotation_channels.rotations(old, bone.mode)
+    rotations[changed] = composed.rotations[position[changed], joint]
+    values: Floats = np.where(changed[:, None], near_channels(rotations, bone.mode, old[0]), old)
+    return values
+
+
+def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
+    """Return on which of the frames (F,) a curve has a key."""
+    keyed = np.sort(key_values(curve, "co")[::2].astype(float))
+    after = np.clip(np.searchsorted(keyed, frames), 1, len(keyed)) - 1
+    nearest = np.minimum(np.abs(keyed[after] - frames), np.abs(keyed[np.minimum(after + 1, len(keyed) - 1)] - frames))
+    return np.asarray(nearest < SAME_FRAME)
+
+
+def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
+    """Return the frames (N,) on which keys of hands' rotations in a channelbag are not those of another."""
+    found = [np.empty(0)]
+    for of in hands:
+        for (_, curve), (_, other) in zip(hand_curves_in(bag, of), hand_curves_in(expected, of), strict=True):
+            keys = [{tuple(key) for key in key_values(one, "co").reshape(-1, 2).tolist()} for one in (curve, other)]
+            found.append(np.array([frame for frame, _ in keys[0] ^ keys[1]], float))
+    return np.unique(np.concatenate(found))

@@ -1,0 +1,304 @@
+"""A take with corrections: an armature plays a copy of it that is composed of the take and of what they change.
+
+The take itself, the base, stays as it was solved and keeps the corrections, as JSON. Composing anew begins with its
+keys, so that a correction that is muted, changed or deleted leaves nothing behind.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+
+from ....errors import RigError
+from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction_json import decode, encode
+from ..fcurves import SAME_FRAME, curves_of, curves_on
+from ..keyframes import check_changeable
+from ..nla_layers import TAKE_PROPERTY
+from ..played_action import play, played_action
+from ..reduced_take import dense_action, forget_reduction, restore_dense
+from ..take_report import report_in
+from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
+from .composing import HandOfTake, compose, hand_of_take, waiting_reason
+from .hand_to_correct import hands_to_correct
+from .renamed_bones import renamed_bones, with_new_names
+from .take_clock import TakeClock, clock_of, fix_clock
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object, Scene
+
+CORRECTIONS_PROPERTY = "knuckle_corrections"
+"""Custom property of a take's action, the base: its corrections, as JSON."""
+WAITING_PROPERTY = "knuckle_waiting"
+"""Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
+SOLVED_WITH_PROPERTY = "knuckle_solved_with"
+"""Custom property of a take's action, the base: the corrections that its solve had, as JSON."""
+BASE_PROPERTY = "knuckle_base"
+"""Custom property of a composed action: the take that it was composed of."""
+COMPOSED_ID_PROPERTY = "knuckle_composed_id"
+"""Custom property of a composed action: a short text that differs where its keys do, as it was composed."""
+SUFFIX = " Corrected"
+
+
+def base_of(armature: "Object | None") -> "Action | None":
+    """Return the take that an armature plays, as it was solved: neither corrected nor reduced. None without one."""
+    composed = composed_of(armature)
+    if composed is None:
+        action = None if armature is None else dense_action(armature) or played_action(armature)
+        return action if action is not None and action.get(TAKE_PROPERTY) else None
+    base = composed.get(BASE_PROPERTY)
+    return base if isinstance(base, bpy.types.Action) else None
+
+
+def composed_of(armature: "Object | None") -> "Action | None":
+    """Return the corrected action that an armature plays, or of which the one that it plays was reduced, else None."""
+    action = None if armature is None else dense_action(armature) or played_action(armature)
+    return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
+
+
+def corrections_in(action: "Action | None") -> tuple[Correction, ...]:
+    """Return the corrections that a take keeps. Raises RecipeError if they are damaged."""
+    text = None if action is None else action.get(CORRECTIONS_PROPERTY)
+    if action is None or text is None:
+        return ()
+    return _decoded(text if isinstance(text, str) else "", f"corrections of the take '{action.name}'")
+
+
+def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
+    """Return the corrections of the take that an armature plays. Raises RecipeError if they are damaged.
+
+    A corrected action has its own, as a copy of a character has.
+    """
+    composed = composed_of(armature)
+    has_own = composed is not None and composed.get(CORRECTIONS_PROPERTY) is not None
+    return corrections_in(composed if has_own else base_of(armature))
+
+
+@lru_cache(maxsize=8)  # panels ask whenever they are drawn
+def _decoded(text: str, where: str) -> tuple[Correction, ...]:
+    return decode(text, where)
+
+
+def check_correctable(armature: "Object") -> "Action":
+    """Return the take that an armature plays, as it was solved. Raises RigError unless it can be corrected."""
+    check_changeable(armature)
+    base = base_of(armature)
+    if base is None:
+        played = played_action(armature)
+        raise RigError(
+            f"armature '{armature.name}' plays {repr(played.name) if played else 'no action'}, which is no take: solve "
+            "a capture first"
+        )
+    if not base.is_editable:
+        raise RigError(f"the take '{base.name}' of armature '{armature.name}' is linked: make it local to correct it")
+    return base
+
+
+def correct_take(
+    armature: "Object",
+    corrections: tuple[Correction, ...],
+    scene: "Scene",
+    *,
+    posed_at: float | None = None,
+    unsolved: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """Let an armature play its take with these corrections, and keep them with the take.
+
+    posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. unsolved: id ->
+    why a correction could not take effect in the solve; None if it was not solved now. Only curves of
+    the hands' rotations are written. Return notes, one sentence each. Raises RigError; then nothing has changed.
+    """
+    base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
+    # As they are read back: composed anew they give the same keys.
+    corrections = _decoded(kept, f"corrections of the take '{base.name}'")
+    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
+    edited = _is_edited(armature, hands, clock, posed_at)
+    keys = [(of, compose(of, _of_hand(corrections, of), clock)) for of in hands]
+    reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
+    waiting = json.dumps(reasons)
+    if dense_action(armature) is not None:
+        notes.append("the keys are dense again: reduce them again")
+        restore_dense(armature)
+    _keep(base, kept, waiting)
+    fix_clock(base, clock)
+    if not corrections:
+        _play_base_alone(armature, is_edited=edited)
+        return tuple(notes)
+    if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
+        return (*notes, *waiting_notes(base, corrections))
+    if edited:
+        notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
+    action = _action_to_write(armature, base, is_edited=edited)
+    bag = _bag(action, armature)
+    for of, composed in keys:
+        copy_keys(bag, of)
+        write_hand(bag, of, composed)
+    play(armature, action, slot_in(action, armature))
+    _keep(action, kept, waiting)
+    action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
+    return (*notes, *waiting_notes(action, corrections))
+
+
+def _keep(action: "Action", kept: str, waiting: str) -> None:
+    action[CORRECTIONS_PROPERTY], action[WAITING_PROPERTY] = kept, waiting
+
+
+def played_name(armature: "Object") -> str:
+    """Return the name of the action that an armature plays."""
+    action = played_action(armature)
+    return action.name if action is not None else ""
+
+
+def slot_in(action: "Action", armature: "Object") -> Any:
+    """Return the slot of an armature in another action than it plays, which was copied from it, or it from that.
+
+    Raises RigError if it is gone.
+    """
+    slot = armature.animation_data.action_slot
+    found = next((one for one in action.slots if slot is not None and one.identifier == slot.identifier), None)
+    if found is None:
+        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve anew")
+    return found
+
+
+def _bag(action: "Action", armature: "Object") -> Any:
+    """Return the channelbag of an armature's curves."""
+    return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
+
+
+def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock, posed_at: float | None) -> bool:
+    """Whether keys of the hands were changed in the corrected action since it was composed, but for those on a frame.
+
+    Other curves do not count: they stay as they are.
+    """
+    composed, base = composed_of(armature), base_of(armature)
+    if composed is None or base is None or composed != played_action(armature):
+        return False
+    bag = _bag(composed, armature)
+    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
+        return False
+    if posed_at is None:
+        return True
+    expected = composed.copy()
+    try:
+        as_composed, corrections = _bag(expected, armature), corrections_of(armature)
+        for of in hands:
+            copy_keys(as_composed, of)
+            write_hand(as_composed, of, compose(of, _of_hand(corrections, of), clock))
+        frames = edited_frames(bag, as_composed, hands)
+    finally:
+        bpy.data.actions.remove(expected)
+    return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
+
+
+def play_base(armature: "Object") -> None:
+    """Let an armature play its take as it was solved; the corrected one is kept."""
+    base = base_of(armature)
+    if base is not None and base != played_action(armature):
+        play(armature, base, slot_in(base, armature))
+
+
+def clear_corrections(armature: "Object") -> None:
+    """Let an armature play its take as it was solved, and forget its corrections, which may be damaged."""
+    base = check_correctable(armature)
+    for action in filter(None, (composed_of(armature), base)):
+        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY):
+            action.pop(name, None)
+    play_base(armature)
+
+
+@contextmanager
+def playing_base(armature: "Object") -> Iterator[None]:
+    """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
+    if base_of(armature) in (None, played_action(armature)):
+        yield
+        return
+    animation = armature.animation_data
+    action, slot = animation.action, animation.action_slot
+    play_base(armature)
+    try:
+        yield
+    finally:
+        play(armature, action, slot)
+
+
+def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
+    """Let an armature play its take as it was solved; a corrected one that nobody else uses or edited is removed."""
+    composed = composed_of(armature)
+    if composed is None:
+        return
+    is_played = composed == played_action(armature)
+    play_base(armature)
+    if is_played and not is_edited and composed.users <= composed.use_fake_user:
+        bpy.data.actions.remove(composed)
+
+
+def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
+    """Return the hands that a take of an armature keys, whatever its bones are called now. Raises RigError."""
+    own, played = curves_of(base, slot_in(base, armature)), curves_on(armature)
+    before = list(own)
+    curves = list(with_new_names(before, renamed_bones(armature, before, played)))
+    hands = hands_to_correct(armature, [path for path, _ in curves])
+    keyed = [of for hand in hands if (of := hand_of_take(armature, hand, curves)).bones]
+    if not keyed:
+        raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
+    return keyed
+
+
+def _of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
+    """Return the corrections that change the keys of a hand."""
+    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
+
+
+def _waiting(
+    base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
+) -> dict[str, str]:
+    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
+    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
+    reasons = {
+        one.id: waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
+    }
+    return {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def _unsolved(
+    armature: "Object", corrections: Sequence[Correction], told: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return id -> why it could not take effect in the solve, of corrections: as told now, or at the last solve."""
+    known = waiting_of(composed_of(armature) or base_of(armature)) if told is None else told
+    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
+
+
+def waiting_of(base: "Action | None") -> dict[str, str]:
+    """Return id -> why it has no effect, of the corrections of a take that have none."""
+    text = None if base is None else base.get(WAITING_PROPERTY)
+    try:
+        told = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        told = None
+    return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
+
+
+def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[str, ...]:
+    """Return a sentence about each correction of a take that has no effect."""
+    waiting = waiting_of(base)
+    return tuple(f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting)
+
+
+def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":
+    """Return the action to compose: the one that is composed, a copy of it if it was edited, or one of the base."""
+    composed = composed_of(armature)
+    if composed is not None and not is_edited:
+        return composed
+    action = (composed or base).copy()
+    action.name = base.name + SUFFIX
+    # The base is not only kept by whoever plays it.
+    base.use_fake_user = True
+    action.use_fake_user = False
+    forget_reduction(action)
+    action[BASE_PROPERTY] = base
+    return action

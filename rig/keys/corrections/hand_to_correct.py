@@ -1,0 +1,188 @@
+"""A hand of an armature as corrections see it: joints relative to the wrist, whatever rig they are on."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import poses
+from ....hand import rotations as rot
+from ....hand.joints import JOINT_INDEX, JOINTS, Side
+from ....hand.kinematics import Pose
+from ....hand.model import HandModel
+from ....hand.value_equality import hashable_content
+from ....posing.sliders import ARCH
+from ...armature_hands import FoundHand, find_hands
+from ...binding import RigBinding
+from ...limits.read_limits import read_limits
+from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
+from ...rig_hand_model import rig_hand_model
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+WRIST = JOINT_INDEX["wrist"]
+MOST_CACHED = 8
+_cached: "dict[Hashable, HandToCorrect]" = {}
+"""Hands that were made, the last used last, by all that they depend on."""
+
+
+@dataclass(frozen=True, eq=False)
+class HandToCorrect:
+    """A hand of an armature. Holds names and numbers only."""
+
+    binding: RigBinding
+    hand: HandModel
+    world: Floats
+    """(4, 4) T_world_armature."""
+
+    @property
+    def side(self) -> Side:
+        """Which hand it is."""
+        return self.binding.side
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """The joints that have a bone, parents first."""
+        return tuple(self._hierarchy.order)
+
+    def bone(self, joint: int) -> str:
+        """Return the bone of a joint that has one."""
+        return str(self.binding.bones[joint])
+
+    @cached_property
+    def _hierarchy(self) -> "_Hierarchy":
+        return _Hierarchy.of(self.binding, self.hand)
+
+    def turned(self, rotations: Floats, joint: int, turn: Floats) -> Floats:
+        """Return a bone's rotations (F, 4) with a turn (4,) of its joint on top, given in the joint's own frame.
+
+        With R the rotation from joint to bone, the bone's turn is R^-1 · turn · R.
+        """
+        to_bone = self._hierarchy.to_bone[joint]
+        return rot.multiply(rotations, rot.multiply(rot.conjugate(to_bone), rot.multiply(turn, to_bone)))
+
+    def turn_between(self, joint: int, before: Floats, after: Floats) -> Floats:
+        """Return the turn (4,) of a joint, in its own frame, that takes a bone's rotation (4,) to another."""
+        to_bone = self._hierarchy.to_bone[joint]
+        of_bone = rot.multiply(rot.conjugate(before), after)
+        turn = rot.multiply(to_bone, rot.multiply(of_bone, rot.conjugate(to_bone)))
+        return turn if turn[0] >= 0 else -turn
+
+    def relative_to_wrist(self, rotations: Floats) -> Floats:
+        """Return the joints' rotations (F, J, 4) relative to the wrist for those of their bones (F, J, 4)."""
+        joints: Floats = np.tile(rot.IDENTITY, (*rotations.shape[:2], 1))
+        bones = joints.copy()
+        for joint, carried, to_bone in self._steps(bones):
+            bones[:, joint] = to_bone if joint == WRIST else rot.multiply(carried, rotations[:, joint])
+            joints[:, joint] = rot.multiply(bones[:, joint], rot.conjugate(to_bone))
+        return joints
+
+    def with_joints(self, rotations: Floats, joints: Iterable[int], relative: Floats) -> Floats:
+        """Return the bones' rotations (F, J, 4) with some joints as given relative to the wrist, (F, J, 4)."""
+        result, bones, moved = rotations.copy(), np.tile(rot.IDENTITY, (*rotations.shape[:2], 1)), set(joints)
+        for joint, carried, to_bone in self._steps(bones):
+            if joint == WRIST:
+                bones[:, joint] = to_bone
+                continue
+            if joint in moved:
+                result[:, joint] = rot.multiply(rot.conjugate(carried), rot.multiply(relative[:, joint], to_bone))
+            bones[:, joint] = rot.multiply(carried, result[:, joint])
+        return result
+
+    def _steps(self, bones: Floats) -> "Iterable[tuple[int, Floats, Floats]]":
+        """Yield joints, parents first: how each one's parent carries it (F, 4), and the rotation to its bone (4,).
+
+        bones (F, J, 4): those of the joints before, relative to the wrist's joint.
+        """
+        of = self._hierarchy
+        for joint in of.order:
+            parent = int(self.binding.mapped_parents[joint])
+            carried = rot.multiply(bones[:, parent], of.in_parent[joint]) if joint != WRIST else bones[:, joint]
+            yield joint, carried, of.to_bone[joint]
+
+    def pose(self, pose: str | poses.NamedPose) -> Floats:
+        """Return the bones' rotations (J, 4) in a named pose. Raises HandError for an unknown one."""
+        root = resting_wrist(self.binding, self.world)
+        posed = Pose(self.hand, root[None], poses.angles(self.hand, pose)[None])
+        rotations: Floats = transfer(self.binding, self.hand, posed, self.world, {}).rotations[0]
+        return rotations
+
+    @property
+    def posable(self) -> frozenset[int]:
+        """The joints that a named pose moves."""
+        return frozenset(self.hand.axis_joint.tolist()) - {WRIST}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hierarchy:
+    order: list[int]
+    to_bone: Floats
+    """(J, 4) the rotation from each joint to its bone."""
+    in_parent: Floats
+    """(J, 4) each bone's rotation at rest relative to the bone that carries it."""
+
+    @classmethod
+    def of(cls, binding: RigBinding, hand: HandModel) -> "_Hierarchy":
+        rig = rig_hierarchy(binding, hand)
+        in_parent = rig.rest_in_parent[:, :3, :3]
+        return cls(rig.order, rot.from_matrix(binding.rest_to_bone[:, :3, :3]), rot.from_matrix(in_parent))
+
+
+def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
+    """Return the hands of an armature of which curves with these data paths key a bone.
+
+    Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
+    further out.
+    """
+    keyed = {path.rpartition(".")[0] for path in paths}
+    found = [
+        hand
+        for hand in find_hands(armature, ())
+        if any(f'pose.bones["{bpy.utils.escape_identifier(bone)}"]' in keyed for bone in hand.bones.values())
+    ]
+    if not found:
+        raise RigError(f"the take of armature '{armature.name}' keys no hand, expected one to correct")
+    return [_hand(armature, hand) for hand in found]
+
+
+def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
+    """Return a hand, the one that was made before if nothing of it has changed: a slider asks with each step."""
+    key = tuple(_depends_on(armature, found))
+    hand = _cached.get(key) or _made(armature, found)
+    _cached.pop(key, None)
+    _cached[key] = hand
+    while len(_cached) > MOST_CACHED:
+        del _cached[next(iter(_cached))]
+    return hand
+
+
+def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
+    """Yield all that a hand depends on."""
+    yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_turns.items())
+    yield np.array(armature.matrix_world).tobytes()
+    for name in (*found.bones.values(), *filter(None, [found.carrier])):
+        bone = armature.data.bones[name]
+        yield tuple(each.name for each in bone.parent_recursive)
+        yield np.array(bone.matrix_local).tobytes(), bone.length, bone.use_connect, bone.use_inherit_rotation
+    for name, limits in read_limits(armature, found.bones.values()).items():
+        yield name, hashable_content(limits.parts)
+
+
+def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
+    of = rig_hand_model(armature, found, further=ARCH)
+    binding = of.binding
+    for joint in binding.mapped:
+        hangs = binding.mapped_parents[joint] >= 0 and binding.inherits_rotation[joint]
+        if joint != WRIST and (not hangs or binding.location_keyed[joint]):
+            raise RigError(
+                f"armature '{armature.name}': bone '{binding.bones[joint]}' for {JOINTS[joint]} does not hang on the "
+                f"{found.side} hand's other bones and turn with them, so that no correction can turn it with them"
+            )
+    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float))

@@ -1,0 +1,53 @@
+"""Bones that a person has renamed: Blender renames them in actions that are played, but not in a take's base."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import bpy
+
+if TYPE_CHECKING:
+    from bpy.types import FCurve, Object
+
+_PREFIX, _END = 'pose.bones["', '"].'
+
+
+def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Iterable[FCurve]") -> dict[str, str]:
+    """Return what bones of curves are called now, by the curves that the armature plays: old name -> new.
+
+    Only bones that are gone were renamed, and only to those that no curve had before. None is named unless there are as
+    many of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.
+    """
+    before, now, bones = _channels(curves), _channels(played), armature.pose.bones
+    gone = {bone: channels for bone, channels in before.items() if bone not in bones}
+    new = {bone: channels for bone, channels in now.items() if bone not in before and bone in bones}
+    if len(gone) != len(new) or not all(old <= new[bone] for old, bone in zip(gone.values(), new, strict=True)):
+        return {}
+    return dict(zip(gone, new, strict=True))
+
+
+def with_new_names(curves: "Iterable[FCurve]", renamed: Mapping[str, str]) -> "Iterator[tuple[str, FCurve]]":
+    """Yield the data paths that curves have with the new names of bones, and the curves."""
+    for curve in curves:
+        bone, channel = _parts(curve.data_path)
+        if bone in renamed:
+            yield f"{_PREFIX}{bpy.utils.escape_identifier(renamed[bone])}{_END}{channel}", curve
+        else:
+            yield curve.data_path, curve
+
+
+def _channels(curves: "Iterable[FCurve]") -> dict[str, set[tuple[str, int]]]:
+    """Return bone -> its channels, in the order of the curves."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for curve in curves:
+        bone, channel = _parts(curve.data_path)
+        if bone:
+            found.setdefault(bone, set()).add((channel, curve.array_index))
+    return found
+
+
+def _parts(path: str) -> tuple[str, str]:
+    """Return the bone of a data path and its channel; an empty name for other paths."""
+    end = path.rfind(_END)
+    if not path.startswith(_PREFIX) or end < 0:
+        return "", path
+    return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]), path[end + len(_END) :]

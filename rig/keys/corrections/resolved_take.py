@@ -1,0 +1,128 @@
+"""Corrections that take effect in the solve: a take's keys in their ranges are replaced by those of a new solve."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import KnuckleError, RigError
+from ....hand.kinematics import Pose
+from ....pipeline.corrections.correction import SAME_TIME, Correction
+from ....pipeline.corrections.correction_json import decode, encode, to_list
+from ....pipeline.recipe import Recipe, from_dict
+from ....pipeline.take import Take
+from ..frame_times import LAST_FRAME
+from ..hand_motion import KeyedHand
+from ..predicted_keys import mark_predicted
+from ..spliced_keys import Blend, splice_keys
+from ..take_report import SEEN_PROPERTY, report_in, store_report
+from ..take_scene import bound_hands, own_hands
+from .corrected_take import (
+    SOLVED_WITH_PROPERTY,
+    check_correctable,
+    composed_of,
+    correct_take,
+    hands_of_take,
+    playing_base,
+)
+from .take_clock import clock_of
+from .written_take import told_corrections
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object, Scene
+
+Floats = NDArray[np.float64]
+WHOLE_FRAME = 1e-4
+"""A frame nearer than this to a whole one is that."""
+
+
+def solved_with(base: "Action") -> tuple[Correction, ...]:
+    """Return the corrections that a take was solved with; none if it does not say so in a way that is understood."""
+    text = base.get(SOLVED_WITH_PROPERTY)
+    try:
+        return decode(text, "solve") if isinstance(text, str) else ()
+    except KnuckleError:
+        return ()
+
+
+def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
+    """Whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
+    return _effects(solved_with(base)) != _effects(corrections)
+
+
+def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
+    """Return what corrections do in the solve, without what they are called."""
+    own = tuple(one for one in corrections if one.is_before_solving and not one.muted)
+    return [{k: v for k, v in told.items() if k not in ("id", "name", "locked")} for told in to_list(own)]
+
+
+def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recipe:
+    """Return the recipe that a take was solved by, with these corrections. Raises KnuckleError if it has none."""
+    report = report_in(base)
+    if report is None or "recipe" not in report:
+        raise RigError(f"the take '{base.name}' has no recipe to solve it again: solve its capture anew")
+    recipe = from_dict(report["recipe"], f"recipe of the take '{base.name}'")
+    # Where the capture was placed is in the recipe's transform.
+    return replace(recipe, corrections=to_list(corrections), into="new", reduce=False, align="off", align_points=None)
+
+
+def is_on_rig(base: "Action") -> bool:
+    """Whether a take was solved for a rig, and not for hands that were built for it."""
+    hands = (report_in(base) or {}).get("hands", {})
+    return any("rig" in hand for hand in hands.values())
+
+
+def write_ranges(
+    take: Take, armatures: "Sequence[Object]", corrections: tuple[Correction, ...], scene: "Scene"
+) -> tuple[str, ...]:
+    """Replace the keys of the take that armatures play in the ranges of corrections by those of a new solve.
+
+    These are the ranges of the corrections that the take was solved with, and of those that the new solve has, which
+    are kept with it. Return notes. Raises KnuckleError before anything has changed.
+    """
+    bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
+    for armature, base in zip(armatures, bases, strict=True):
+        # Whatever cannot be composed is told before any key is replaced.
+        hands_of_take(armature, base)
+    of_rig = any(hand.retargeted is not None for hand in take.hands)
+    hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
+    for armature, base in zip(armatures, bases, strict=True):
+        frames = clock_of(base, scene).frames(take.times)
+        frames = np.where(np.abs(frames - np.round(frames)) < WHOLE_FRAME, np.round(frames), frames)
+        if np.abs(frames).max() > LAST_FRAME:
+            raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
+        for rows in _ranges(take.times, (*solved_with(base), *corrections)):
+            keyed = [_rows_of(one, rows) for one in hands.get(armature, [])]
+            if not keyed:
+                continue
+            with playing_base(armature):
+                splice_keys(armature, keyed, frames[rows], Blend())
+            mark_predicted(base, keyed, frames[rows], {hand.side: hand.predicted[rows] for hand in take.hands})
+        notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
+        base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
+        report = take.report | {"corrections": told_corrections(armatures, scene)}
+        for action in filter(None, (base, composed_of(armature))):
+            seen = action.get(SEEN_PROPERTY)
+            store_report(action, report, take, frames)
+            if seen is not None:
+                # Problems elsewhere are the same, and so are their marks.
+                action[SEEN_PROPERTY] = seen
+    return tuple(dict.fromkeys(notes))
+
+
+def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
+    """Return the frames of a take that are in the ranges of corrections in the solve, as slices that are apart."""
+    inside = np.zeros(len(times), bool)
+    for one in corrections:
+        if one.is_before_solving:
+            inside |= (times >= one.range.start - SAME_TIME) & (times <= one.range.end + SAME_TIME)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
+    return [slice(int(first), int(stop)) for first, stop in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _rows_of(keyed: KeyedHand, rows: slice) -> KeyedHand:
+    """Return a hand to key with some frames of its pose."""
+    pose = Pose(keyed.pose.hand, keyed.pose.root[rows], keyed.pose.angles[rows])
+    return replace(keyed, pose=pose, elbow=None if keyed.elbow is None else keyed.elbow[rows])

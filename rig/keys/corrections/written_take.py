@@ -1,0 +1,125 @@
+"""Corrections on a take that was written just now, and what a report tells of them."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ....errors import KnuckleError
+from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction_json import encode, to_list
+from ....pipeline.recipe import Recipe
+from ....pipeline.take import Take
+from ..take_report import report_in
+from .corrected_take import (
+    CORRECTIONS_PROPERTY,
+    SOLVED_WITH_PROPERTY,
+    base_of,
+    composed_of,
+    correct_take,
+    corrections_of,
+    waiting_of,
+)
+from .take_clock import clock_of
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object, Scene
+
+
+def correct_written(
+    armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", take: Take
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Put corrections on the take that armatures play, None for its own; return them as told, and notes.
+
+    take: what was written; if it is a part, the rest was not solved with them. What cannot be done is
+    a note: the take is written, and the corrections are kept with it.
+    """
+    notes, waiting, whole = list[str](), dict[str, str](), take.recipe.into == "new"
+    for armature in armatures:
+        base = base_of(armature)
+        try:
+            own = corrections_of(armature) if corrections is None else corrections
+            if own:
+                notes += correct_take(armature, own, scene, unsolved=take.waiting if whole else None)
+                waiting |= waiting_of(base)
+            if whole and base is not None:
+                base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in own if one.is_before_solving))
+        except KnuckleError as error:
+            notes.append(f"the corrections wait: {error}")
+    return told_corrections(armatures, scene, waiting), tuple(dict.fromkeys(notes))
+
+
+def composed_actions(armatures: "Iterable[Object]") -> "list[Action]":
+    """Return the corrected actions that armatures play."""
+    return [composed for armature in armatures if (composed := composed_of(armature)) is not None]
+
+
+def told_corrections(
+    armatures: "Sequence[Object]", scene: "Scene", waiting: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return the corrections of the take that armatures play as a report lists them, JSON-ready.
+
+    Each has id, name, kind, hand, scene frames and state: on, muted, or why it waits.
+    """
+    told: dict[str, dict[str, Any]] = {}
+    for armature in armatures:
+        base = base_of(armature)
+        if base is None:
+            continue
+        clock, reasons = clock_of(base, scene), waiting_of(base) if waiting is None else waiting
+        for one in corrections_of(armature):
+            first, last = clock.frames([one.range.start, one.range.end]).tolist()
+            state = "muted" if one.muted else reasons.get(one.id, "on")
+            told[one.id] = {
+                "id": one.id,
+                "name": one.name,
+                "kind": one.kind,
+                "hand": one.hand,
+                "at": [round(first, 3), round(last, 3)],
+                "state": state,
+            }
+    return list(told.values())
+
+
+def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
+    """Return, as a recipe has them, the corrections of the take that an armature plays, to lie on a new solve as well.
+
+    None if it plays no take of this capture, or one that was never corrected. Raises RecipeError if they are damaged.
+    """
+    base = base_of(armature)
+    report = None if base is None else report_in(base)
+    if (
+        base is None
+        or base.get(CORRECTIONS_PROPERTY) is None
+        or report is None
+        or not _is_same_file(str(report.get("capture", "")), capture)
+    ):
+        return None
+    return to_list(corrections_of(armature))
+
+
+def left_behind(armature: "Object", recipe: Recipe) -> str:
+    """Return a sentence about corrections that a new take of an armature will not have; empty if there are none."""
+    base = base_of(armature)
+    if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
+        return ""
+    return (
+        f"the corrections stay with the take '{base.name}', as this is another capture: save them there and load them "
+        "here to have them"
+    )
+
+
+def is_same_capture(one: "Action", other: "Action") -> bool:
+    """Whether two actions are takes of the same capture."""
+    reports = report_in(one), report_in(other)
+    captures = [str(report.get("capture", "")) for report in reports if report is not None]
+    return len(captures) == 2 and _is_same_file(captures[0], captures[1])
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    first, second = (Path(bpy.path.abspath(path)) for path in (one, other))
+    # One that is not there any more was moved.
+    return first.name == second.name and (first.resolve() == second.resolve() or not first.exists())

@@ -1,0 +1,251 @@
+"""The operators of the panel Corrections: what a person does, undone and done again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, composed_of, corrections_of
+from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.played_action import played_action
+from knuckle.rig.keys.reduced_take import dense_action
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.tests.blender.linked_action import link_action
+from knuckle.tests.blender.making import rig, take
+from knuckle.tests.blender.test_corrections import JOINT, RATE, angle
+from knuckle.tests.blender.test_spliced_takes import keys
+
+pytestmark = pytest.mark.usefixtures("extension")
+Object = bpy.types.Object
+
+
+@pytest.fixture
+def armature() -> Object:
+    """A rig of a right hand, active, that plays a made take on frames 1 to 40."""
+    made = rig("right")
+    scene = bpy.context.scene
+    scene.render.fps = round(RATE)
+    write_take(take(("right",), 40, RATE), made, scene, scene.collection, TakeTiming())
+    bpy.context.view_layer.objects.active = made
+    scene.frame_set(20)
+    return made
+
+
+def kept(armature: Object) -> tuple[Any, ...]:
+    return corrections_of(armature)
+
+
+def change(what: str, one: Any) -> Any:
+    return bpy.ops.knuckle.change_correction(correction=one.id, what=what)
+
+
+def bend(armature: Object, turn: float = 0.6) -> Any:
+    """Turn a bone as a person does, and return how it is turned then."""
+    bone = armature.pose.bones[JOINT]
+    bone.matrix_basis = bone.matrix_basis @ Matrix.Rotation(turn, 4, "X")
+    return shown(armature)
+
+
+def shown(armature: Object, joint: str = JOINT) -> Any:
+    return np.array(armature.pose.bones[joint].matrix_basis.to_3x3())
+
+
+def test_a_pose_is_kept_and_each_change_of_it_is_seen(armature):
+    scene = bpy.context.scene
+    before = keys(armature)
+    bent = bend(armature)
+    assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
+    assert angle(shown(armature), bent) < 0.01
+    (one,) = kept(armature)
+    assert one.name == "Pose at 20" and scene.knuckle_correction.selected == one.id
+    selected = scene.knuckle_correction
+    assert (round(selected.start), round(selected.end), round(selected.blend_in)) == (8, 32, 6)
+    selected.factor = 0.5
+    assert kept(armature)[0].factor == 0.5 and angle(shown(armature), bent) == pytest.approx(np.degrees(0.3), abs=0.01)
+    selected.start, selected.end, selected.blend_out, selected.name = 15, 25, 2, "Index"
+    (one,) = kept(armature)
+    assert one.name == "Index"
+    assert (one.range.start, one.range.end) == pytest.approx((2 + 14 / RATE, 2 + 24 / RATE))
+    assert change("MUTE", one) == {"FINISHED"}
+    values = {place: [key[-1] for key in of_curve.values()] for place, of_curve in keys(armature).items()}
+    assert values == {place: [key[-1] for key in of_curve.values()] for place, of_curve in before.items()}
+    change("MUTE", one), change("LOCK", one)
+    selected.factor = 1.0
+    assert kept(armature)[0].factor == 0.5, "it is locked"
+    with pytest.raises(RuntimeError, match="correction 'Index' is locked, unlock it to change it"):
+        change("DELETE", one)
+    change("LOCK", one), change("DELETE", one)
+    assert kept(armature) == () and keys(armature) == before and composed_of(armature) is None
+
+
+def test_what_auto_keying_has_keyed_becomes_the_correction_and_edits_elsewhere_are_kept(armature):
+    bend(armature)
+    bpy.ops.knuckle.correct_pose()
+    composed = played_action(armature)
+    bent = bend(armature, 0.3)
+    armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=20)
+    assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
+    assert played_action(armature) == composed and len(kept(armature)) == 2
+    assert angle(shown(armature), bent) < 0.01
+    armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=33)
+    bend(armature, 0.1)
+    bpy.ops.knuckle.correct_pose()
+    assert played_action(armature) != composed and composed.use_fake_user
+    assert [action.name for action in bpy.data.actions].count(composed.name) == 1
+
+
+def test_named_poses_and_their_order(armature):
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5) == {
+        "FINISHED"
+    }
+    fist = shown(armature)
+    assert bpy.ops.knuckle.snap_to_pose(pose="open", digits={"index-finger"}, first=10, last=30) == {"FINISHED"}
+    flat = shown(armature)
+    assert angle(fist, flat) > 30
+    _, second = kept(armature)
+    change("UP", second)
+    assert kept(armature)[0].id == second.id and angle(shown(armature), fist) < 0.01
+    change("DOWN", kept(armature)[0])
+    assert angle(shown(armature), flat) < 0.01
+    change("KEY", kept(armature)[1])
+    bpy.context.scene.frame_set(24)
+    change("SELECT", kept(armature)[1])
+    bpy.context.scene.knuckle_correction.factor = 0.0
+    bpy.context.scene.frame_set(20)
+    assert angle(shown(armature), flat) < 0.01
+    bpy.context.scene.frame_set(22)
+    assert 0.2 < angle(shown(armature), flat) / angle(fist, flat) < 0.8
+    bpy.context.scene.frame_set(20)
+    change("UNKEY", kept(armature)[1])
+    assert kept(armature)[1].factor_keys == () and kept(armature)[1].factor == 1.0
+
+
+def test_a_stretch_of_another_solve_and_what_is_missing(armature):
+    first = played_action(armature)
+    scene = bpy.context.scene
+    write_take(take(("right",), 20, 2 * RATE, first=2.1), armature, scene, scene.collection, TakeTiming())
+    assert bpy.ops.knuckle.take_from(action=first.name, first=4, last=8, blend=1) == {"FINISHED"}
+    (one,) = kept(armature)
+    assert one.kind == "motion" and one.change.source == first.name
+    for action, sentence in (("None", "there is no action 'None'"), (first.name, "has keys from frame 1 to 40")):
+        with pytest.raises(RuntimeError, match=sentence):
+            bpy.ops.knuckle.take_from(action=action, first=4, last=8, later=100)
+    empty = bpy.data.actions.new("Empty")
+    with pytest.raises(RuntimeError, match="action 'Empty' keys none of these digits"):
+        bpy.ops.knuckle.take_from(action=empty.name)
+    bpy.data.actions.remove(first)
+    assert bpy.ops.knuckle.change_correction(correction=one.id, what="MUTE") == {"FINISHED"}
+
+
+def test_bad_input_is_told_and_changes_nothing(armature):
+    with pytest.raises(RuntimeError, match="the hand is posed on frame 20 as the take has it: pose it first"):
+        bpy.ops.knuckle.correct_pose()
+    bpy.context.scene.frame_set(90)
+    with pytest.raises(RuntimeError, match="frame 90 is not in the take of armature 'Rig', which has 1 to 40"):
+        bpy.ops.knuckle.correct_pose()
+    with pytest.raises(RuntimeError, match="there is no left hand in the take"):
+        bpy.ops.knuckle.snap_to_pose(side="left")
+    with pytest.raises(RuntimeError, match="the last frame is 3, before the first, 5"):
+        bpy.ops.knuckle.snap_to_pose(first=5, last=3)
+    base = base_of(armature)
+    assert base is not None
+    base[CORRECTIONS_PROPERTY] = '[{"id": 3}]'
+    with pytest.raises(RuntimeError, match="corrections of the take 'clap', correction 1: kind is None"):
+        bpy.ops.knuckle.snap_to_pose()
+    del base[CORRECTIONS_PROPERTY]
+    next(iter(base.layers[0].strips[0].channelbags)).fcurves[8].keyframe_points[3].co[1] = float("nan")
+    with pytest.raises(RuntimeError, match=r"armature 'Rig': key 4 of .* is not a number, delete it first"):
+        bpy.ops.knuckle.snap_to_pose(first=1, last=20)
+    assert composed_of(armature) is None and kept(armature) == ()
+
+
+def test_bones_that_are_renamed_take_their_corrections_along(armature):
+    bend(armature)
+    bpy.ops.knuckle.correct_pose()
+    armature.name = "Other"
+    for bone in armature.data.bones:
+        bone.name = f"{bone.name}.R"
+    bpy.context.view_layer.update()
+    bent = shown(armature, f"{JOINT}.R")
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"thumb"}) == {"FINISHED"}
+    bpy.context.scene.frame_set(20)
+    assert angle(shown(armature, f"{JOINT}.R"), bent) < 0.01
+
+
+def test_corrections_go_to_another_rig_in_a_file(armature, tmp_path):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=30, blend=3)
+    path = tmp_path / "c.json"
+    assert bpy.ops.knuckle.save_corrections(filepath=str(path)) == {"FINISHED"}
+    (told,) = json.loads(Path(path).read_text())
+    assert (told["kind"], told["pose"], told["name"]) == ("pose", "fist", "Fist")
+    other, scene = rig("right", seed=3, arm=True), bpy.context.scene
+    write_take(take(("right",), 40, RATE), other, scene, scene.collection, TakeTiming())
+    bpy.context.view_layer.objects.active = other
+    assert bpy.ops.knuckle.load_corrections(filepath=str(path)) == {"FINISHED"}
+    assert bpy.ops.knuckle.load_corrections(filepath=str(path)) == {"FINISHED"}
+    assert [one.id for one in kept(other)] == ["c1", "c2"]
+    path.write_text('{"a": 1}')
+    with pytest.raises(RuntimeError, match=r"c\.json: corrections are dict"):
+        bpy.ops.knuckle.load_corrections(filepath=str(path))
+
+
+def test_a_linked_take_is_told(armature, tmp_path):
+    link_action(armature, tmp_path)
+    with pytest.raises(RuntimeError, match="is linked: make it local to correct it"):
+        bpy.ops.knuckle.snap_to_pose()
+
+
+def test_other_keys_of_the_corrected_action_stay_and_deleted_curves_come_back(armature):
+    bend(armature)
+    bpy.ops.knuckle.correct_pose()
+    composed, base = played_action(armature), base_of(armature)
+    before = sorted((c.data_path, c.array_index) for c in composed.layers[0].strips[0].channelbags[0].fcurves)
+    armature.keyframe_insert("location", frame=7)
+    armature.pose.bones[JOINT].keyframe_insert("location", frame=20)
+    fcurves = composed.layers[0].strips[0].channelbags[0].fcurves
+    for index in range(4):
+        fcurves.remove(fcurves.find('pose.bones["thumb-phalanx-distal"].rotation_quaternion', index=index))
+    bpy.context.scene.knuckle_correction.factor = 0.5
+    bpy.context.scene.frame_set(20)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"thumb"})
+    now = [(c.data_path, c.array_index) for of in (played_action(armature),) for c in curves_on(armature)]
+    assert {("location", 0), (f'pose.bones["{JOINT}"].location', 1)} <= set(now), "what a person keyed besides"
+    assert set(before) <= set(now)
+    assert sorted((c.data_path, c.array_index) for c in base.layers[0].strips[0].channelbags[0].fcurves) == before
+
+
+def test_a_copy_of_the_character_has_corrections_of_its_own(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    copy = armature.copy()
+    copy.data = armature.data.copy()
+    copy.animation_data.action = armature.animation_data.action.copy()
+    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    bpy.context.view_layer.objects.active = copy
+    (one,) = corrections_of(copy)
+    before = keys(armature)
+    change("DELETE", one)
+    assert corrections_of(copy) == () and len(corrections_of(armature)) == 1 and keys(armature) == before
+
+
+def test_reduced_keys_give_way_to_the_corrected_ones(armature):
+    bpy.ops.knuckle.reduce_keys()
+    reduced = played_action(armature)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    assert played_action(armature) not in (reduced, base_of(armature)) and dense_action(armature) is None
+    assert played_action(armature) == composed_of(armature) and len(kept(armature)) == 1
+
+
+def test_damaged_corrections_can_be_cleared(armature):
+    before = keys(armature)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    composed_of(armature)[CORRECTIONS_PROPERTY] = "{"
+    with pytest.raises(RuntimeError, match="not JSON"):
+        bpy.ops.knuckle.snap_to_pose()
+    assert bpy.ops.knuckle.clear_corrections() == {"FINISHED"}
+    assert kept(armature) == () and keys(armature) == before

@@ -1,0 +1,148 @@
+"""Corrections in the solve, from the panel and from a shell: their ranges alone are keyed anew."""
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.cli.main import main
+from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
+from knuckle.pipeline.corrections.correction_json import to_list
+from knuckle.pipeline.job import run
+from knuckle.pipeline.recipe import Recipe, to_dict
+from knuckle.rig.blend_file import new_scene_with_take, open_file
+from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_of
+from knuckle.rig.keys.corrections.resolved_take import is_unsolved
+from knuckle.rig.keys.fcurves import curves_on, key_values
+from knuckle.rig.keys.reduced_take import dense_action
+from knuckle.rig.keys.take_report import report_of
+from knuckle.tests.blender.test_spliced_takes import keys
+
+pytestmark = pytest.mark.usefixtures("extension")
+TAKE = run(Recipe(str(DEMO_CAPTURE)))
+SIDE = TAKE.hands[0].side
+
+
+@pytest.fixture
+def armature():
+    """The bundled take on a hand of its own, active."""
+    written = new_scene_with_take(TAKE)
+    made = bpy.data.objects[written.armatures[0]]
+    bpy.context.view_layer.objects.active = made
+    bpy.context.scene.frame_set(40)
+    return made
+
+
+def values(armature):
+    """Curve -> keys (N, 2)."""
+    return {(c.data_path, c.array_index): key_values(c, "co").reshape(-1, 2) for c in curves_on(armature)}
+
+
+def test_another_solver_in_a_range_is_keyed_there_and_undone_when_it_is_muted(armature):
+    before, plain = keys(armature), values(armature)
+    done = bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=0)
+    assert done == {"FINISHED"}
+    after = keys(armature)
+    base = base_of(armature)
+    (one,) = corrections_of(armature)
+    assert not is_unsolved(base, (one,)) and report_of(armature)["corrections"][0]["state"] == "on"
+    changed = set()
+    for place, of_curve in before.items():
+        for frame, key in of_curve.items():
+            if not 30 <= frame <= 50:
+                assert after[place][frame] == key, (place, frame)
+            elif abs(after[place][frame][-1][1] - key[-1][1]) > 1e-3:
+                changed.add(place)
+    assert changed
+    bpy.ops.knuckle.change_correction(correction=one.id, what="MUTE")
+    assert is_unsolved(base, corrections_of(armature))
+    assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
+    assert not is_unsolved(base, corrections_of(armature))
+    for place, of_curve in values(armature).items():
+        np.testing.assert_allclose(of_curve, plain[place], atol=1e-6)
+
+
+def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
+    labels = list(report_of(armature)["hands"][SIDE]["markers"])
+    tips = [next(label for label in labels if part in label and "tip" in label) for part in ("index", "middle")]
+    before = values(armature)
+    assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
+    assert bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[1], first=30, last=40, blend=2) == {"FINISHED"}
+    assert bpy.ops.knuckle.hide_marker(marker=tips[0], first=60, last=70, blend=2) == {"FINISHED"}
+    assert [one.kind for one in corrections_of(armature)] == ["swap", "hide"]
+    apart = np.max(
+        [
+            np.abs(of_curve[:, 1] - before[place][:, 1])
+            for place, of_curve in values(armature).items()
+            if len(of_curve) > 50
+        ],
+        axis=0,
+    )
+    assert apart[29:40].max() > 0.05 and not apart[:28].any() and not apart[41:58].any() and not apart[71:].any()
+    bent = values(armature)
+    armature.data.bones["ring-finger-phalanx-distal"].use_inherit_rotation = False
+    with pytest.raises(RuntimeError, match="does not hang on the"):
+        bpy.ops.knuckle.hide_marker(marker=tips[0], first=30, last=40)
+    armature.data.bones["ring-finger-phalanx-distal"].use_inherit_rotation = True
+    assert all(np.array_equal(of_curve, bent[place]) for place, of_curve in values(armature).items())
+    with pytest.raises(RuntimeError, match="the take has no marker 'nose', only"):
+        bpy.ops.knuckle.hide_marker(marker="nose")
+    with pytest.raises(RuntimeError, match="is to be swapped with itself, choose two markers"):
+        bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[0])
+
+
+def corrections():
+    """One of each place of effect."""
+    start = float(TAKE.times[0])
+    span = TimeRange(start + 0.5, start + 0.9, 0.1, 0.1)
+    fist = Correction("a", "Fist", SIDE, span, PoseToHold("fist", ("index-finger",)), 0.5)
+    return (fist, Correction("b", "Other", SIDE, span, OtherMethods("whole-hand")))
+
+
+def shell(tmp_path, *options):
+    out = tmp_path / "out.blend"
+    assert main(["solve", str(DEMO_CAPTURE), "--out", str(out), "--force", *options]) == 0
+    open_file(out, "a take")
+    return next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+
+
+def test_recipe_shell_and_panel_give_the_same_keys(armature, tmp_path):
+    path, recipe = tmp_path / "c.json", tmp_path / "r.json"
+    path.write_text(json.dumps(to_list(corrections())))
+    assert bpy.ops.knuckle.load_corrections(filepath=str(path)) == {"FINISHED"}
+    assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
+    panel = values(armature)
+    recipe.write_text(json.dumps(to_dict(Recipe(str(DEMO_CAPTURE), corrections=to_list(corrections())))))
+    ours = values(shell(tmp_path, "--recipe", str(recipe), "--report", str(tmp_path / "report.json")))
+    assert ours.keys() == panel.keys()
+    for place, of_curve in panel.items():
+        np.testing.assert_allclose(ours[place], of_curve, atol=1e-6)
+    told = json.loads((tmp_path / "report.json").read_text())["corrections"]
+    assert [(one["name"], one["kind"], one["state"]) for one in told] == [
+        ("Fist", "pose", "on"),
+        ("Other", "solve", "on"),
+    ]
+
+
+def test_a_new_solve_by_another_solver_in_a_shell_keeps_those_of_the_rig_and_reduces_on_top(armature, tmp_path):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=30, last=50, blend=4)
+    rig = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(rig), copy=True)
+    again = shell(tmp_path, "--rig", str(rig), "--solver", "whole-hand", "--reduce", "--drive", "wrist")
+    (one,) = corrections_of(again)
+    assert one.name == "Fist" and dense_action(again) == composed_of(again) != base_of(again)
+    assert report_of(again)["solver"] == "whole-hand"
+    scene, joint = bpy.context.scene, "index-finger-phalanx-intermediate"
+    scene.frame_set(40)
+    reduced = np.array(again.pose.bones[joint].matrix_basis)
+    assert np.abs(reduced[:3, :3] - np.eye(3)).max() > 0.5, "it is bent"
+
+
+def test_a_damaged_recipe_is_told(tmp_path, capsys):
+    path = tmp_path / "c.json"
+    path.write_text('[{"kind": "contact"}]')
+    assert main(["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "o.blend"), "--corrections", str(path)]) == 1
+    assert "c.json, correction 1: kind is 'contact', expected one of" in capsys.readouterr().err
+    assert not (tmp_path / "o.blend").exists()
