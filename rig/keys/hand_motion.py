@@ -65,6 +65,12 @@ class KeyedHand:
         carried = self.wrist and self.above is not None and not placed
         return carried and seen_forearm(self.elbow, self.pose.root)
 
+    def select(self, rows: slice) -> "KeyedHand":
+        """Return the hand with some of its frames."""
+        pose = Pose(self.pose.hand, self.pose.root[rows], self.pose.angles[rows])
+        elbow, back = (None if of is None else of[rows] for of in (self.elbow, self.back))
+        return replace(self, pose=pose, elbow=elbow, back=back)
+
     @property
     def joints(self) -> tuple[int, ...]:
         """The joints whose bones are keyed, parents first."""

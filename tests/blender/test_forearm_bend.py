@@ -16,6 +16,7 @@ from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig import character_frames
+from knuckle.rig.keys.hand_motion import motion_of_hands
 from knuckle.rig.keys.layered_keys import key_above
 from knuckle.rig.keys.take_report import report_of
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
@@ -94,6 +95,18 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
         assert np.arccos(np.clip((captured * seen).sum(axis=-1), -1.0, 1.0)).max() < EXACT, hand.side
         # The backs of the hands, above on the performer, are above on arms that are held to the sides as well.
         assert wrists[0, 2, 2] > 0.9, hand.side
+
+
+def test_some_frames_are_keyed_as_in_the_whole() -> None:
+    armature, made = rig_with_arms("MakeHuman"), typed()
+    backs = np.tile([0.0, 0.0, 1.0], (FRAMES, 1))
+    hands = [replace(hand, back=backs) for hand in bind_hands(armature, made)]
+    frames, some = np.arange(1.0, FRAMES + 1), slice(2, 5)
+    (whole,) = motion_of_hands(armature, hands, frames)
+    (part,) = motion_of_hands(armature, [hand.select(some) for hand in hands], frames[some])
+    for values, own in zip(whole, part, strict=True):
+        of_whole = values.rotations if values.static else values.rotations[some]
+        assert values.bone == own.bone and np.abs(of_whole - own.rotations).max() < 1e-9, values.bone
 
 
 BONES = ("upperarm01", "lowerarm01", "lowerarm02", "wrist")

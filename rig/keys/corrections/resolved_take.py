@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import KnuckleError, RigError
-from ....hand.kinematics import Pose
 from ....pipeline.corrections.correction import SAME_TIME, Correction
 from ....pipeline.corrections.correction_json import decode, encode, to_list
 from ....pipeline.recipe import Recipe, from_dict
 from ....pipeline.take import Take
 from ..frame_times import LAST_FRAME
-from ..hand_motion import KeyedHand
 from ..predicted_keys import mark_predicted
 from ..spliced_keys import Blend, splice_keys
 from ..take_report import SEEN_PROPERTY, report_in, store_report
@@ -94,7 +92,7 @@ def write_ranges(
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
         for rows in _ranges(take.times, (*solved_with(base), *corrections)):
-            keyed = [_rows_of(one, rows) for one in hands.get(armature, [])]
+            keyed = [one.select(rows) for one in hands.get(armature, [])]
             if not keyed:
                 continue
             with playing_base(armature):
@@ -120,9 +118,3 @@ def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
             inside |= (times >= one.range.start - SAME_TIME) & (times <= one.range.end + SAME_TIME)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return [slice(int(first), int(stop)) for first, stop in zip(edges[::2], edges[1::2], strict=True)]
-
-
-def _rows_of(keyed: KeyedHand, rows: slice) -> KeyedHand:
-    """Return a hand to key with some frames of its pose."""
-    pose = Pose(keyed.pose.hand, keyed.pose.root[rows], keyed.pose.angles[rows])
-    return replace(keyed, pose=pose, elbow=None if keyed.elbow is None else keyed.elbow[rows])
