@@ -23,6 +23,10 @@ LEVER = 0.1
 """m, how far from the wrist the points are by which rotations are weighed against distances."""
 ELBOW_WORDS = ("elb", "forearm", "fore_arm", "lowerarm", "lower_arm")
 """What a marker at the elbow is called; a forearm's joint is where it begins."""
+LEAST_SEEN = 0.8
+"""Share of frames in which an elbow is seen that wrists bend against."""
+MOST_STRETCH = 1.3
+"""By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
 
 
 def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -> Floats:
@@ -109,16 +113,25 @@ def first_seen(hand: SolvedHand) -> int:
 def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
     """Return where the elbow (F, 3) of a solved hand was recorded, mirrored if the recipe says so.
 
-    A frame in which it is not seen gets a place between those before and after. None if the capture does not show it.
+    Where it is not seen it is, from the wrist, between where it was before and after. None if the capture does not show
+    it in most frames, or shows no forearm of one length.
     """
     side, signs = _recorded_as(recipe, hand)
-    columns = [column for column, name in enumerate(markers.names) if _is_elbow(name, side)]
+    columns = _elbow_columns(markers, hand, side)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(markers.positions[:, columns]).all(axis=-1))
-    if not seen.any():
+    if not columns or seen.mean(axis=0).max() < LEAST_SEEN:
         return None
     best = int(seen.sum(axis=0).argmax())
-    rows, points = np.arange(len(seen)), markers.positions[:, columns[best]]
-    return np.stack([np.interp(rows, rows[seen[:, best]], axis[seen[:, best]]) for axis in points.T], axis=-1) * signs
+    rows, known = np.arange(len(seen)), np.flatnonzero(seen[:, best])
+    points, wrist = markers.positions[known, columns[best]] * signs, hand.pose.root
+    local = np.einsum("fji,fj->fi", wrist[known, :3, :3], points - wrist[known, :3, 3])
+    shortest, longest = np.percentile(np.linalg.norm(local, axis=-1), [5, 95])
+    if longest > MOST_STRETCH * shortest:
+        return None
+    between = np.stack([np.interp(rows, known, axis) for axis in local.T], axis=-1)
+    path: Floats = np.einsum("fij,fj->fi", wrist[:, :3, :3], between) + wrist[:, :3, 3]
+    path[known] = points
+    return path
 
 
 def resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
@@ -147,15 +160,23 @@ def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """
     side, signs = _recorded_as(recipe, hand)
-    for column, name in enumerate(markers.names):
+    for column in _elbow_columns(markers, hand, side):
         point = markers.positions[first_seen(hand), column]
-        if _is_elbow(name, side) and np.isfinite(point).all():
+        if np.isfinite(point).all():
             elbow: Floats = signs * point
             return elbow
     raise MarkerMapError(
         f"{markers.source}: no marker at the {side} elbow is seen, expected one whose label says elbow or forearm: "
         "align by another method"
     )
+
+
+def _elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
+    """Return the columns of markers at an elbow of the hand's performer: not those of another subject."""
+    subjects = {label.rpartition(":")[0] for label in hand.labels}
+    named = {column: label.rpartition(":")[0] for column, label in enumerate(markers.names) if _is_elbow(label, side)}
+    own = [column for column, subject in named.items() if subject in subjects]
+    return own or [column for column, subject in named.items() if "" in (subject, *subjects)]
 
 
 def _is_elbow(label: str, side: Side) -> bool:

@@ -150,7 +150,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
     hands: dict[Side, dict[str, Spot]] = {}
     warnings: list[str] = []
     groups = _groups_of_subject(recipe, markers, _drop_missing_labels(marker_set.groups, markers, warnings))
-    shapes = _sides_by_shape(groups, markers)
+    shapes = _sides_by_shape(groups, markers, warnings)
     for group, spots in sorted(groups.items(), key=lambda entry: -completeness(entry[1])):
         side = _decide_side(recipe, group, shapes[group], markers, warnings, alone=len(groups) == 1)
         if side not in hands:
@@ -212,8 +212,8 @@ def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
 
 
-def _sides_by_shape(groups: Groups, markers: Markers) -> dict[str, Side | None]:
-    """Return each hand's side by its shape, None where that is not clear.
+def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> dict[str, Side | None]:
+    """Return each hand's side by its shape, None where that is not clear. Adds to `warnings` where labels disagree.
 
     A person has no two left hands. If the shapes say so, of flat hands for instance, and the labels do not, the labels
     are right: of hands that clap, the fingers may even be bent backwards.
@@ -227,6 +227,10 @@ def _sides_by_shape(groups: Groups, markers: Markers) -> dict[str, Side | None]:
         labelled = {side_in_name(other) for other in of_person if sides[other] == side}
         if side is not None and set(SIDES) <= labelled and side_in_name(group) != side:
             sides[group] = None
+            warnings.append(
+                f"'{group}' was taken as a {side_in_name(group)} hand as its labels say, though both hands have the "
+                f"shape of a {side} one"
+            )
     return sides
 
 

@@ -29,6 +29,7 @@ from .evidence.ranking import as_report, rank
 from .hand_solving import SolveMethods, solve_hand
 from .marker_cleaning import clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
+from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
 from .retarget import observed_directions, retarget_figures
@@ -95,14 +96,9 @@ class SolveJob:
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         methods = SolveMethods(solver, smoothing, recipe.angles)
         source = SolveSource(recipe, raw, assigned, performer, methods)
-        solved, waiting = yield from part_of(0.2, 1.0, "", _solve_hands(source, markers, smoothed, corrections))
+        solved, waiting = yield from part_of(0.2, 0.8, "", _solve_hands(source, markers, smoothed, corrections))
         recipe, solved = self._place(recipe, solved, markers)
-        for number, hand in enumerate(solved):
-            if self.rig is not None:
-                yield Progress(1.0, f"Retargeting to the rig's {hand.side} hand")
-            retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
-            keyed = replace(hand, retargeted=retargeted)
-            solved[number] = yield from part_of(1.0, 0.0, "", touch(recipe, keyed))
+        solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         frames = [_solved_frames(hand, history) for hand in solved]
         evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
@@ -115,6 +111,20 @@ class SolveJob:
         ]
         _add_notes(report, rig_hands, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
+
+    def _to_keyed_hands(
+        self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
+    ) -> Steps[list[SolvedHand]]:
+        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches."""
+        keyed = []
+        for number, hand in enumerate(solved):
+            begin, end = number / len(solved), (number + 1) / len(solved)
+            if self.rig is not None:
+                yield Progress(begin, f"Retargeting to the rig's {hand.side} hand")
+            retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
+            work = touch(self.recipe, replace(hand, retargeted=retargeted))
+            keyed.append((yield from part_of(begin, end, "", work)))
+        return keyed
 
     def _place(self, recipe: Recipe, solved: list[SolvedHand], markers: Markers) -> tuple[Recipe, list[SolvedHand]]:
         """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found."""

@@ -83,16 +83,18 @@ def _spans(gaps: Floats) -> list[tuple[int, int]]:
 def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[Contact]:
     """Return the contacts in a span of frames, cut where skin has slid too far.
 
-    pairs (F,): the deepest in each frame. first: the span's row in the take. pause: frames that are left to the slide.
+    A contact is that of the pair of capsules that is deepest in most of its first frames. pairs (F,): the deepest in
+    each frame. first: the span's row in the take. pause: frames that are left to the slide.
     """
     frames, contacts, begin = joint_frames(span.hand, span), list[Contact](), 0
-    most = MOST_SLIP * middle_finger_length(span.hand) / REFERENCE_LENGTH
+    scale = middle_finger_length(span.hand) / REFERENCE_LENGTH
     while begin < len(span):
-        piece = _touching(frames[begin:], flesh, int(np.bincount(pairs[begin:]).argmax()))
+        piece = _touching(frames[begin:], flesh, int(np.bincount(pairs[begin : begin + pause]).argmax()))
         place = smoothed(piece.place, pause // 2)
-        slid = np.flatnonzero(np.linalg.norm(place - place[0], axis=1) > most)
+        away = np.linalg.norm(place - place[0], axis=1)
+        slid = np.flatnonzero((away > MOST_SLIP * scale) | (piece.gaps > END_GAP * scale))
         stop = int(slid[0]) if len(slid) else len(piece.place)
-        if np.median(piece.pads[:stop]) > PAD:
+        if stop and np.median(piece.pads[:stop]) > PAD:
             contacts.append(piece.contact(slice(stop), first + begin))
         begin += stop + pause
     return contacts

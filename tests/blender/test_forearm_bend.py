@@ -198,13 +198,37 @@ def test_no_wrist_is_told_to_bend_farther_than_a_persons() -> None:
         bpy.data.actions.remove(bpy.data.actions["clap"])
 
 
-def test_the_elbow_of_a_gap_lies_between_those_before_and_after() -> None:
-    made = take(("right",), frames=5)
-    path = np.linspace([0.0, 0.0, 1.0], [0.4, 0.0, 1.0], 5)
-    shown = path.copy()
-    shown[1:3] = np.nan
-    markers = made.markers
-    positions = np.concatenate([markers.positions, shown[:, None]], axis=1)
-    seen = Markers((*markers.names, "RELB"), markers.times, positions, "a.c3d", markers.rate, "m", "C3D")
-    assert elbow_path(made.recipe, markers, made.hands[0]) is None
-    assert elbow_path(made.recipe, seen, made.hands[0]) == pytest.approx(path)
+def walked() -> tuple[Take, Floats]:
+    """A right hand that walks by 1.5 m, and where its elbow (F, 3) is."""
+    made = take(("right",), frames=20)
+    (hand,) = made.hands
+    roots = hand.pose.root.copy()
+    roots[:, :3, 3] = np.linspace([0.0, 0.0, 1.0], [1.5, 0.3, 1.0], 20)
+    elbow = roots[:, :3, 3] - 0.25 * roots[:, :3, 1]
+    return replace(made, hands=(replace(hand, pose=replace(hand.pose, root=roots), labels=("Anna:RIFT",)),)), elbow
+
+
+def with_elbows(made: Take, **elbows: Floats) -> Floats | None:
+    """The elbow's path where the capture has markers of these subjects."""
+    names = tuple(f"{subject}:RELB" for subject in elbows)
+    positions = np.stack([np.broadcast_to(points, (len(made.times), 3)) for points in elbows.values()], axis=1)
+    shown = Markers(names, made.times, positions, "a.c3d", made.markers.rate, "m", "C3D")
+    return elbow_path(made.recipe, shown, made.hands[0])
+
+
+def test_the_elbow_of_a_gap_goes_along_with_the_wrist() -> None:
+    made, elbow = walked()
+    shown = elbow.copy()
+    shown[[0, 7, 8, 19]] = np.nan
+    assert with_elbows(made, Anna=shown) == pytest.approx(elbow)
+
+
+def test_an_elbow_that_is_another_performers_or_hardly_seen_or_no_end_of_a_forearm_is_none() -> None:
+    made, elbow = walked()
+    rare, stretched = elbow.copy(), elbow.copy()
+    rare[1:] = np.nan
+    stretched[10:] = elbow[9]
+    assert with_elbows(made, Ben=elbow) is None
+    assert with_elbows(made, Ben=np.array([3.0, 2.0, 1.0]), Anna=elbow) == pytest.approx(elbow)
+    assert with_elbows(made, Anna=rare) is None and with_elbows(made, Anna=stretched) is None
+    assert elbow_path(made.recipe, made.markers, made.hands[0]) is None

@@ -91,13 +91,17 @@ def write_ranges(
         frames = np.where(np.abs(frames - np.round(frames)) < WHOLE_FRAME, np.round(frames), frames)
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
-        for rows in _ranges(take.times, (*solved_with(base), *corrections)):
+        whole = take.recipe.hold_contacts or take.recipe.keep_apart
+        # What parts digits and holds contacts also moves frames beside the ranges.
+        for rows in [slice(None)] if whole else _ranges(take.times, (*solved_with(base), *corrections)):
             keyed = [one.select(rows) for one in hands.get(armature, [])]
             if not keyed:
                 continue
             with playing_base(armature):
                 splice_keys(armature, keyed, frames[rows], Blend())
             mark_predicted(base, keyed, frames[rows], {hand.side: hand.predicted[rows] for hand in take.hands})
+        if whole:
+            notes.append(f"all keys of the take '{base.name}' are new: it holds contacts, or keeps digits apart")
         notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
         base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
         report = take.report | {"corrections": told_corrections(armatures, scene)}

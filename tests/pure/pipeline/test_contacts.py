@@ -181,6 +181,7 @@ def test_skin_that_slides_is_held_place_by_place() -> None:
     before, after, report = held(rubbing, other_hand(performer.hand, 1.15))
     pinches = [one for one in report if {one["digit"], one["other"]} == {"thumb", "index-finger"}]
     assert pinches
+    assert all(one["gap_mm"] < 6.0 for one in pinches)
     assert max(one["slip_mm"] for one in pinches) < 1.0
     turns = [np.abs(np.diff(one.angles, axis=0)).max() for one in (before, after)]
     assert turns[1] < turns[0] + np.deg2rad(6.0)
