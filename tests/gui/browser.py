@@ -83,10 +83,19 @@ class Page:
     def wait_for(self, expression: str) -> None:
         """Wait until an expression is true. Raises TimeoutError with what the page says."""
         end = time.monotonic() + SECONDS
-        while not self.evaluate(expression):
+        while not self._is_true(expression):
             if time.monotonic() > end:
                 raise TimeoutError(f"{expression}: the page says {self.text('said')!r}")
             time.sleep(0.1)
+
+    def _is_true(self, expression: str) -> bool:
+        """Whether an expression is true now; not while one page gives way to the next."""
+        try:
+            return bool(self.evaluate(expression))
+        except RuntimeError as error:
+            if "navigated" in str(error):
+                return False
+            raise
 
     def wait_for_text(self, part: str, text: str) -> None:
         """Wait until an element says something."""
@@ -106,23 +115,22 @@ def opened(url: str, flags: Sequence[str] = ()) -> Iterator[Page]:
     debugging = (f"--remote-debugging-port={port}", "--remote-allow-origins=*")
     with (
         headless(bring_browser(), "about:blank", (*debugging, *flags)),
-        connect(_debugger(port), max_size=None, ping_interval=None) as connection,
+        connect(_new_tab(port), max_size=None, ping_interval=None) as connection,
     ):
         page = Page(connection)
-        # The browser's start page leads there, and would lead away from `url` if it came later.
-        page.wait_for("location.href == 'about:blank'")
         page.call("Page.navigate", url=url)
         yield page
 
 
-def _debugger(port: int) -> str:
+def _new_tab(port: int) -> str:
+    """The debugger's URL of a tab of its own: the first has a start page, which leads elsewhere when it comes."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT")
     end = time.monotonic() + SECONDS
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=5) as answer:
-                targets = [target for target in json.load(answer) if target["type"] == "page"]
-            return str(targets[0]["webSocketDebuggerUrl"])
-        except (OSError, IndexError):
+            with urllib.request.urlopen(request, timeout=5) as answer:
+                return str(json.load(answer)["webSocketDebuggerUrl"])
+        except OSError:
             if time.monotonic() > end:
                 raise
             time.sleep(0.1)
