@@ -146,12 +146,12 @@ def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_sta
 
 
 def test_a_save_that_the_disk_cuts_short_is_refused_and_the_old_file_stays(tmp_path: Path) -> None:
-    """Blender reports success for it."""
+    """Blender reports success for it, but at times notices."""
     new_scene_with_take(take(("right",), frames=5))
     path = tmp_path / "take.blend"
     save(path)
     before = path.read_bytes()
-    with files_no_larger_than(len(before) // 3), pytest.raises(FileError, match=r"take\.blend: .* cut short"):
+    with files_no_larger_than(len(before) // 3), pytest.raises(FileError, match=r"take\.blend: cannot be written"):
         save(path)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["take.blend"]

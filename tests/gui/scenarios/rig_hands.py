@@ -131,6 +131,9 @@ def rigify(screen: "Screen") -> "Steps":
     bpy.ops.knuckle.select_bones(side="left", digit="index-finger")
     yield from look(screen, "DEF-hand.L")
     screen.picture("rig_hands_rigify")
+    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
+    screen.turn_wheel(5)  # the row is below what the sidebar shows
+    yield 1.0
     place = yield from screen.button("knuckle.pick_bone", across=0.88, holding='what="ring-finger"')
     screen.click(*place)
     yield 0.5
