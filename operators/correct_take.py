@@ -84,6 +84,12 @@ class OnRange:
             if not operator.properties.is_property_set(name):
                 setattr(operator, name, value)
 
+    def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Open a dialog with the frames, and what else the operator draws."""
+        operator: Any = self
+        self.fill_range(context)
+        return set(context.window_manager.invoke_props_dialog(operator))
+
     def draw_range(self, layout: "UILayout") -> None:
         """Draw the frames in a dialog."""
         operator: Any = self
@@ -181,8 +187,7 @@ class KNUCKLE_OT_snap_to_pose(_Corrects, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the pose and the frames."""
-        self.fill_range(context)
-        return context.window_manager.invoke_props_dialog(self)
+        return self.ask_for_range(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -242,8 +247,7 @@ class KNUCKLE_OT_take_from(_Corrects, bpy.types.Operator):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the action and the frames."""
-        self.fill_range(context)
-        return context.window_manager.invoke_props_dialog(self)
+        return self.ask_for_range(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""

@@ -91,8 +91,7 @@ class _AddsRange(_SolvesAgain, OnRange):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the frames."""
-        self.fill_range(context)
-        return context.window_manager.invoke_props_dialog(self)  # type: ignore[arg-type]  # a mixin of operators
+        return self.ask_for_range(context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Run at once in a script, or in slices if a person chose the frames in the dialog."""

@@ -93,11 +93,13 @@ def hold_contacts(pose: Pose, times: Floats, flesh: Flesh, free: Ints, contacts:
     possible = (each for each in contacts if tuple(sorted(each.capsules)) in there)
     met = [(each, points) for each in possible if (points := meeting_points(pose, flesh, free, each)) is not None]
     within, held, blend = np.zeros(len(pose)), list[HeldContact](), window_frames(times, BLEND_SECONDS)
-    followers = {row: _follower(row, [each for each, _ in met], 2 * blend) for row in range(len(met))}
+    reachable = [each for each, _ in met]
+    followers = [_follower(row, reachable, 2 * blend) for row in range(len(met))]
+    following_rows = set(followers)
     for row, (contact, points) in enumerate(met):
         follower = followers[row]
         after = 0 if follower is None else met[follower][0].first - contact.last
-        weights, share = _course(contact, len(pose), blend, row in followers.values(), after)
+        weights, share = _course(contact, len(pose), blend, row in following_rows, after)
         rows, goals = np.flatnonzero(weights), np.zeros((len(pose), 3))
         way = ways(Pose.at_origin(pose.hand, pose.angles[rows]), points)
         # What the first and the last frame of the contact are off fades beside it: a finger may be far away soon.
