@@ -14,19 +14,6 @@ from knuckle.capture.network.websocket import MAX_ANSWERS, WebSocketListener
 from knuckle.capture.protocols import camera_page
 from knuckle.errors import StreamError
 
-MADE = {"hands.js": b"// models", "mediabunny.min.mjs": b"// videos", "model.wasm": b"\0asm"}
-
-
-@pytest.fixture
-def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What others made, made up: a checkout has it only where somebody has fetched it."""
-    folder = tmp_path / "assets"
-    folder.mkdir()
-    for name, content in MADE.items():
-        (folder / name).write_bytes(content)
-    monkeypatch.setattr(camera_page, "ASSETS", (folder,))
-    return folder
-
 
 def test_without_the_models_one_sentence_tells_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(camera_page, "ASSETS", ())

@@ -249,6 +249,7 @@ def test_a_live_frame_has_what_was_found_in_the_picture():
     assert empty.picture is not None and empty.picture.hands == (), "a hand that is lost must be noticed"
 
 
+@pytest.mark.usefixtures("assets")
 def test_of_two_pages_a_raw_take_has_the_one_that_is_followed(address: Address, tmp_path: Path) -> None:
     from websockets.sync.client import connect
 
