@@ -99,7 +99,7 @@ class FarmRun:
             raise SchedulerLostError("the scheduler is gone")
         error = future.exception()
         if error is not None and not isinstance(error, self.workers.died_with):
-            raise _of_workers(error) from error
+            raise _error_of_all_workers(error) from error
         if isinstance(work, tuple):
             self._note_measuring(work, "its workers died" if error is not None else str(future.result()))
             return ()
@@ -124,7 +124,7 @@ class FarmRun:
         self._unmeasured.discard(performer)
 
 
-def _of_workers(error: BaseException) -> KnuckleError:
+def _error_of_all_workers(error: BaseException) -> KnuckleError:
     """Return what is told of an error that concerns all workers, not a take."""
     if isinstance(error, KnuckleError):
         return error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 WHAT = (
-    ("SELECT", "Select", "Show this correction, and go to the middle of its range if the present frame is outside"),
+    ("SELECT", "Select", "Show this correction, and go to the middle of its range if the current frame is outside"),
     ("MUTE", "Mute", "Let this correction have no effect, or have it again"),
     ("LOCK", "Lock", "Protect this correction from changes, or let it be changed again"),
     ("UP", "Move Up", "Let it lie below the correction before: those further down lie on the others"),

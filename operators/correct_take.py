@@ -70,7 +70,7 @@ class OnRange:
         return has_take(cls, context)
 
     def fill_range(self, context: "Context") -> None:
-        """Give the frames that were not given: those about the present one, or of the problem that is shown there."""
+        """Give the frames that were not given: those about the current one, or of the problem that is shown there."""
         operator: Any = self
         made, frame = context.scene.knuckle_correction, context.scene.frame_current
         blend = operator.blend if operator.properties.is_property_set("blend") else made.blend

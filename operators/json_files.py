@@ -13,7 +13,7 @@ from ..files import write_json
 from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
-from ..rig.keys.corrections.written_take import told_corrections
+from ..rig.keys.corrections.written_take import corrections_report
 from ..rig.keys.take_report import report_of
 from ..rig.keys.take_scene import armatures_of_take
 from .reports import tell
@@ -172,7 +172,7 @@ class KNUCKLE_OT_export_report(SaveJson, bpy.types.Operator):
             raise RecipeError("there is no result yet, solve a capture")
         armature = result_armature(context)
         assert armature is not None, "it has the report"
-        now = told_corrections(armatures_of_take(armature, context.scene), context.scene)
+        now = corrections_report(armatures_of_take(armature, context.scene), context.scene)
         return report | {"corrections": now}
 
 

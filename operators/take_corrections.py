@@ -39,7 +39,7 @@ class ShownTake:
 
     @property
     def frame(self) -> float:
-        """The scene's present frame."""
+        """The scene's current frame."""
         return float(self.scene.frame_current_final)
 
     def find(self, of_id: str) -> Correction | None:
@@ -166,7 +166,7 @@ def _blend_field(blend: str, name: str, description: str) -> Any:
 
 
 def _factor(one: Correction, clock: TakeClock) -> float:
-    """Return the factor on the present frame."""
+    """Return the factor on the current frame."""
     if not one.factor_keys:
         return one.factor
     time = float(clock.times(bpy.context.scene.frame_current_final))
@@ -174,7 +174,7 @@ def _factor(one: Correction, clock: TakeClock) -> float:
 
 
 def _with_factor(one: Correction, clock: TakeClock, value: float) -> Correction:
-    """Return a correction with another factor; of one with keys, it is keyed on the present frame."""
+    """Return a correction with another factor; of one with keys, it is keyed on the current frame."""
     if not one.factor_keys:
         return replace(one, factor=plain(value))
     return with_factor_key(one, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
@@ -193,7 +193,7 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         "selected": StringProperty(name="Correction", description="The correction that is shown", options=NOT_ANIMATED),  # type: ignore[arg-type]
         "reach": IntProperty(
             name="Reach",
-            description="Frames before and after the present one that a new correction changes",
+            description="Frames before and after the current one that a new correction changes",
             default=12,
             min=0,
             max=10_000,

@@ -17,7 +17,7 @@ from ..hand.plausibility import implausible_lengths
 from . import assignment
 from .alignment import align, check_align, elbow_path, resting_back
 from .capture_transform import NO_TRANSFORM
-from .contacts.touching import touch
+from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction
 from .corrections.correction_json import from_list
 from .corrections.resolving import SolveSource, resolve_ranges
@@ -122,7 +122,7 @@ class SolveJob:
             if self.rig is not None:
                 yield Progress(begin, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
-            work = touch(self.recipe, replace(hand, retargeted=retargeted))
+            work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
             keyed.append((yield from part_of(begin, end, "", work)))
         return keyed
 

@@ -20,7 +20,7 @@ from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
-from .keys.corrections.written_take import kept_corrections, told_corrections
+from .keys.corrections.written_take import corrections_report, kept_corrections
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.take_report import notes_of_keying
@@ -100,7 +100,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
-    told = tuple(told_corrections(armatures, scene))
+    told = tuple(corrections_report(armatures, scene))
     return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, told)
 
 

@@ -10,7 +10,7 @@ from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
 from .find_contacts import Contact
 from .held_contacts import HeldContact, HeldContacts
-from .meeting_points import ways
+from .meeting_points import offsets_between
 
 
 def contact_report(contacts: Sequence[Contact], held: HeldContacts | None, keyed: Pose) -> list[dict[str, Any]]:
@@ -29,8 +29,8 @@ def contact_report(contacts: Sequence[Contact], held: HeldContacts | None, keyed
 
 
 def _figures(held: HeldContact, keyed: Pose) -> dict[str, float]:
-    """Return how far the points that meet are apart at most, and how far the way between them changes, in mm."""
+    """Return how far the points that meet are apart at most, and how far the offset between them changes, in mm."""
     rows = slice(held.contact.first, held.contact.last + 1)
-    way = 1000 * ways(Pose.at_origin(keyed.hand, keyed.angles[rows]), held.points)
-    off, slip = (float(np.linalg.norm(each, axis=1).max()) for each in (way, way - way.mean(axis=0)))
+    offsets = 1000 * offsets_between(Pose.at_origin(keyed.hand, keyed.angles[rows]), held.points)
+    off, slip = (float(np.linalg.norm(each, axis=1).max()) for each in (offsets, offsets - offsets.mean(axis=0)))
     return {"off_mm": round(off, 3), "slip_mm": round(slip, 3)}

@@ -89,7 +89,7 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
     frames, contacts, begin = joint_frames(span.hand, span), list[Contact](), 0
     scale = middle_finger_length(span.hand) / REFERENCE_LENGTH
     while begin < len(span):
-        piece = _touching(frames[begin:], flesh, int(np.bincount(pairs[begin : begin + pause]).argmax()))
+        piece = _touch_over_time(frames[begin:], flesh, int(np.bincount(pairs[begin : begin + pause]).argmax()))
         place = smoothed(piece.place, pause // 2)
         away = np.linalg.norm(place - place[0], axis=1)
         slid = np.flatnonzero((away > MOST_SLIP * scale) | (piece.gaps > END_GAP * scale))
@@ -101,7 +101,7 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Touching:
+class _TouchOverTime:
     """A fingertip's capsule and another one over F frames."""
 
     capsules: tuple[int, int]
@@ -130,7 +130,7 @@ class _Touching:
         )
 
 
-def _touching(frames: Floats, flesh: Flesh, pair: int) -> _Touching:
+def _touch_over_time(frames: Floats, flesh: Flesh, pair: int) -> _TouchOverTime:
     """Return how a pair of capsules touches with joints at frames (F, J, 4, 4)."""
     rows = np.arange(len(frames))
     found = touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair))
@@ -142,7 +142,7 @@ def _touching(frames: Floats, flesh: Flesh, pair: int) -> _Touching:
     # A bone's +Z is out of the back of the hand.
     pads = np.einsum("fi,fki->fk", unit, turned[..., 2]) * [1.0, -1.0]
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]
-    return _Touching(
+    return _TouchOverTime(
         (first, second),
         -found.depths,
         found.shares[order],

@@ -18,7 +18,7 @@ from ...hand.model import HandModel, Site
 from ...hand.smoothstep import smoothstep
 from ...solvers.pose_problem import Objective
 from .find_contacts import Contact
-from .meeting_points import meeting_points, ways
+from .meeting_points import meeting_points, offsets_between
 from .windows import window_frames
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class HeldContact:
     share: Floats
     """(F,) 0..1, how far the points that follow have taken over."""
     goals: Floats
-    """(F, 3) m, the way from the second point to the first, in the wrist's frame."""
+    """(F, 3) m, the offset of the first point from the second, in the wrist's frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,12 +99,12 @@ def hold_contacts(pose: Pose, times: Floats, flesh: Flesh, free: Ints, contacts:
     for row, (contact, points) in enumerate(met):
         follower = followers[row]
         after = 0 if follower is None else met[follower][0].first - contact.last
-        weights, share = _course(contact, len(pose), blend, row in following_rows, after)
+        weights, share = _weights_over_time(contact, len(pose), blend, row in following_rows, after)
         rows, goals = np.flatnonzero(weights), np.zeros((len(pose), 3))
-        way = ways(Pose.at_origin(pose.hand, pose.angles[rows]), points)
+        offsets = offsets_between(Pose.at_origin(pose.hand, pose.angles[rows]), points)
         # What the first and the last frame of the contact are off fades beside it: a finger may be far away soon.
         beside, edge = weights[rows, None] < 1.0, np.clip(rows, contact.first, contact.last) - rows[0]
-        goals[rows] = np.where(beside, way - weights[rows, None] * way[edge], 0.0)
+        goals[rows] = np.where(beside, offsets - weights[rows, None] * offsets[edge], 0.0)
         following = None if follower is None else met[follower][1]
         held.append(HeldContact(contact, points, following, weights, share, goals))
         np.maximum(within, weights, out=within)
@@ -122,7 +122,7 @@ def _follower(row: int, contacts: Sequence[Contact], most: int) -> int | None:
     return min(later)[1] if later else None
 
 
-def _course(contact: Contact, count: int, blend: int, follows: bool, after: int) -> tuple[Floats, Floats]:
+def _weights_over_time(contact: Contact, count: int, blend: int, follows: bool, after: int) -> tuple[Floats, Floats]:
     """Return how much a contact counts (F,), and how far the next one has taken over (F,), both 0..1.
 
     follows: whether it takes over from one before. after: frames until the next one has taken over; 0 if none does.

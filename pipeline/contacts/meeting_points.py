@@ -60,8 +60,8 @@ def _pair_of(flesh: Flesh, first: int, second: int) -> tuple[list[int], int]:
     return [1, 0] if swapped else [0, 1], int(np.flatnonzero((flesh.pairs == wanted[:, None]).all(axis=0))[0])
 
 
-def ways(pose: Pose, points: tuple[Site, Site]) -> Floats:
-    """Return the ways (F, 3) m from the second point to the first."""
+def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
+    """Return the offsets (F, 3) m from the second point to the first."""
     frames = joint_frames(pose.hand, pose)
     first, second = (frames[:, at.joint, :3, :3] @ np.array(at.offset) + frames[:, at.joint, :3, 3] for at in points)
     return np.asarray(first - second)

@@ -36,7 +36,7 @@ class PosedHand:
 def posed_hands(
     armature: "Object", hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, frame: float
 ) -> list[PosedHand]:
-    """Return how hands are posed otherwise than their take with its corrections on a scene frame, the present one.
+    """Return how hands are posed otherwise than their take with its corrections on a scene frame, the current one.
 
     Raises RigError for a frame that is not in the take.
     """

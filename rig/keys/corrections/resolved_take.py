@@ -26,7 +26,7 @@ from .corrected_take import (
     playing_base,
 )
 from .take_clock import clock_of
-from .written_take import told_corrections
+from .written_take import corrections_report
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -104,7 +104,7 @@ def write_ranges(
             notes.append(f"all keys of the take '{base.name}' are new: it holds contacts, or keeps digits apart")
         notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
         base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
-        report = take.report | {"corrections": told_corrections(armatures, scene)}
+        report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
             seen = action.get(SEEN_PROPERTY)
             store_report(action, report, take, frames)

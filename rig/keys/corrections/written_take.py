@@ -47,7 +47,7 @@ def correct_written(
                 base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in own if one.is_before_solving))
         except KnuckleError as error:
             notes.append(f"the corrections wait: {error}")
-    return told_corrections(armatures, scene, waiting), tuple(dict.fromkeys(notes))
+    return corrections_report(armatures, scene, waiting), tuple(dict.fromkeys(notes))
 
 
 def composed_actions(armatures: "Iterable[Object]") -> "list[Action]":
@@ -55,7 +55,7 @@ def composed_actions(armatures: "Iterable[Object]") -> "list[Action]":
     return [composed for armature in armatures if (composed := composed_of(armature)) is not None]
 
 
-def told_corrections(
+def corrections_report(
     armatures: "Sequence[Object]", scene: "Scene", waiting: dict[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """Return the corrections of the take that armatures play as a report lists them, JSON-ready.

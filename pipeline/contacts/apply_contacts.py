@@ -14,7 +14,7 @@ from .held_contacts import hold_contacts
 from .settling import settle
 
 
-def touch(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
+def apply_contacts(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
     """Return a hand with the performer's contacts found, and held, and its digits kept apart, as the recipe says.
 
     Digits that it does not key stay.
