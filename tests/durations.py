@@ -23,8 +23,8 @@ LONG = 0.5
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
 LONGEST = 1.0
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
-CASES, SPARE = 2, 1.0
-"""Cases of a test that are tried at each landing, and s from which on the dearer ones are left to `make test-all`."""
+LANDING = 2.0
+"""s that a test's cases may take at each landing, the cheapest first; the dearer ones are left to `make test-all`."""
 NOTED = 0.1
 """s from which on a test is written down."""
 
@@ -54,13 +54,15 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
     for name, family in families.items():
         longest = max(LONGEST, cheapest[name.partition("::")[0]])
         family.sort(key=lambda case: case[0])
+        together = 0.0
         for number, (taken, item) in enumerate(family):
+            together += taken
             if taken > QUICK and (number or family[0][0] > CHEAP) and not item.get_closest_marker("always"):
                 item.add_marker("slow")
                 if taken > (LONG if number else longest):
                     item.add_marker("further")
-                if number >= CASES and taken > SPARE:
-                    item.add_marker("spare")
+            if number and together > LANDING:
+                item.add_marker("spare")
 
 
 def known() -> dict[str, float]:
