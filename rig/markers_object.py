@@ -9,6 +9,7 @@ from mathutils import Matrix
 from numpy.typing import NDArray
 
 from ..capture.markers import Markers
+from ..errors import RigError
 from ..pipeline.capture_transform import CaptureTransform, transform_of
 from .marker_nodes import NAME, input_identifiers, marker_nodes, shows_markers
 from .marker_rows import MISSING, PREDICTED, MarkerRows, marker_rows, sampled
@@ -52,9 +53,11 @@ def add_markers(
 
 
 def set_markers(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> None:
-    """Fill a markers object with positions and a description of `markers`."""
+    """Fill a markers object with positions and a description of `markers`. Raises RigError if it is being edited."""
     rows = rows or marker_rows(markers)
     mesh = obj.data
+    if mesh.is_editmode:
+        raise RigError(f"markers '{obj.name}' are being edited, leave Edit Mode first")
     mesh.clear_geometry()
     mesh.vertices.add(rows.states.size)
     mesh.vertices.foreach_set("co", rows.positions.astype(np.float32).ravel())

@@ -9,15 +9,16 @@ from .planar.driver import solve_hand
 from .planar.planar_chain import Chain, ChainMarker
 from .planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 from .planar.planar_plan import PlanarState, Steps
-from .planar.planar_settings import passes_setting, sweeps_setting, tolerance_setting
+from .planar.planar_settings import mode_setting, passes_setting, sweeps_setting, tolerance_setting
 from .settings import check
 from .solver import State
 
 
 @dataclass(frozen=True, slots=True)
 class Fabrik:
-    """Constrained FABRIK. Each frame starts from its own targets, so a take can be solved in pieces of any length."""
+    """Constrained FABRIK. Each frame begins from its own targets, or from the pose before; pieces have any length."""
 
+    mode: str = mode_setting()
     tolerance: float = tolerance_setting()
     passes: int = passes_setting()
     sweeps: int = sweeps_setting()
@@ -28,7 +29,9 @@ class Fabrik:
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError unless the hand has five flexing digits on a rigid palm."""
         stopping = Stopping(self.tolerance, self.tolerance / 100, self.passes)
-        return solve_hand(hand, targets, state, Steps(FabrikBendFactory(stopping)), self.sweeps)
+        return solve_hand(
+            hand, targets, state, Steps(FabrikBendFactory(stopping)), self.sweeps, following=self.mode == "follow"
+        )
 
 
 @dataclass(frozen=True, slots=True)

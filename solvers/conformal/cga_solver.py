@@ -9,7 +9,7 @@ from ...hand.targets import Targets
 from ..planar.driver import solve_hand
 from ..planar.planar_fabrik import Stopping
 from ..planar.planar_plan import PlanarState, Steps
-from ..planar.planar_settings import passes_setting, sweeps_setting, tolerance_setting
+from ..planar.planar_settings import mode_setting, passes_setting, sweeps_setting, tolerance_setting
 from ..settings import check, setting
 from ..solver import State
 from .cga_bend import ConformalBendFactory
@@ -21,6 +21,7 @@ from .cga_palm import ConformalPalmFactory
 class Cga:
     """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in pieces of any length."""
 
+    mode: str = mode_setting()
     tolerance: float = tolerance_setting()
     passes: int = passes_setting()
     sweeps: int = sweeps_setting()
@@ -43,7 +44,7 @@ class Cga:
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError unless the hand has five flexing digits on a rigid palm."""
-        return solve_hand(hand, targets, state, _steps(self), self.sweeps)
+        return solve_hand(hand, targets, state, _steps(self), self.sweeps, following=self.mode == "follow")
 
 
 @lru_cache(maxsize=8)

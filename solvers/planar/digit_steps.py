@@ -3,6 +3,8 @@
 The same code takes one frame in plain floats or many in arrays (see hand.scalar_math).
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, NamedTuple
 
 from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, Point
@@ -50,7 +52,25 @@ def _pick_goal(goal: BendGoal[N], pick: Pick) -> BendGoal[N]:
     return BendGoal(pick(goal.u), pick(goal.v), pick(goal.out_of_plane), hints)
 
 
-def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], sweeps: int) -> list[N]:
+Bend = Callable[[NumberFunctions[N], OutermostMarker, N, N, list[MarkerHint[N]]], BendResult[N]]
+"""Bends a digit in its plane: a digit's end, its goal (u, v) in m, and the inner markers."""
+
+
+def bend_from_targets(
+    m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]
+) -> BendResult[N]:
+    """Bend by the targets of the frame alone: the solver's bend, for one frame or many."""
+    bend: Any = end.bend.one if m is SCALAR else end.bend.many
+    return bend(u, v, hints)  # type: ignore[no-any-return]
+
+
+def solve_digit(
+    m: NumberFunctions[N],
+    marked: MarkedDigit,
+    visible: DigitMarkers[N],
+    sweeps: int,
+    bend: Bend[N] = bend_from_targets,
+) -> list[N]:
     """Return the angles of marked.dofs, rad; NaN for joints beyond the end that no marker determines.
 
     sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
@@ -67,7 +87,8 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarker
     end = marked.ends[visible.indices[0]]
     u, v, out_of_plane = coordinates[0]
     hints = _hints(marked, visible, coordinates) if len(coordinates) > 1 else []
-    first, middle, last, error = bend(m, end, u, v, hints)
+    bend_end = partial(bend, m, end)
+    first, middle, last, error = bend_end(u, v, hints)
     low, high = marked.side_limits
     side: Any = min(max(0.0, low), high)
     if end.sideways:
@@ -77,7 +98,9 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarker
             bend_goal = BendGoal(u, v, out_of_plane, hints)
             flexed: Any = (0.0 * u, out_of_plane, first, middle, last, error)
             flexed = m.recompute_where(
-                outside, flexed, lambda pick: _bend_sideways(m, marked, end, _pick_goal(bend_goal, pick), pick(first))
+                outside,
+                flexed,
+                lambda pick: _bend_sideways(m, marked, bend_end, _pick_goal(bend_goal, pick), pick(first)),
             )
             side, out_of_plane, first, middle, last, error = flexed
     all_angles = (abduction, twist, side, first, middle, last)
@@ -108,12 +131,6 @@ def _hints(marked: MarkedDigit, visible: DigitMarkers[N], coordinates: list[Poin
     return [MarkerHint(marked.ends[index].marker, u, v, weight) for index, (u, v, _), weight in inner]
 
 
-def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
-    """Call the solver's bend for one frame or many."""
-    bend_function: Any = end.bend.one if m is SCALAR else end.bend.many
-    return bend_function(u, v, hints)  # type: ignore[no-any-return]
-
-
 def _project(
     m: NumberFunctions[N], visible: DigitMarkers[N], offsets: list[float], plane: tuple[N, N]
 ) -> DigitMarkers[N]:
@@ -142,7 +159,11 @@ def _plane_coordinates(
 
 
 def _bend_sideways(
-    m: NumberFunctions[N], marked: MarkedDigit, end: OutermostMarker, bend_goal: BendGoal[N], first: N
+    m: NumberFunctions[N],
+    marked: MarkedDigit,
+    bend_end: Callable[[N, N, list[MarkerHint[N]]], BendResult[N]],
+    bend_goal: BendGoal[N],
+    first: N,
 ) -> tuple[N, ...]:
     """Bend sideways to a goal outside the plane.
 
@@ -164,6 +185,6 @@ def _bend_sideways(
             along * ca - bend_goal.out_of_plane * sa - along,
             along * sa + bend_goal.out_of_plane * ca,
         )
-        flexed = bend(m, end, bend_goal.u + extension * cos, bend_goal.v + extension * sin, bend_goal.hints)
+        flexed = bend_end(bend_goal.u + extension * cos, bend_goal.v + extension * sin, bend_goal.hints)
         first = flexed[0]
     return side, remaining, flexed[0], flexed[1], flexed[2], flexed[3]

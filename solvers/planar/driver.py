@@ -1,8 +1,6 @@
 """The driver of the planar solvers (FABRIK-CGA 3.4): the palm from its markers, a plane for each digit, bends in it."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +11,16 @@ from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last_columns
-from .digit_steps import DigitMarkers, solve_digit
-from .planar_plan import MarkedDigit, PlanarPlan, PlanarState, Steps, make_plan
+from .digit_steps import solve_digit
+from .following import follow
+from .planar_plan import PlanarPlan, PlanarState, Steps, make_plan
+from .visible_markers import group_by_end, visible_in_frame, visible_in_frames
 
 Floats = NDArray[np.float64]
 
-Rows = NDArray[np.intp] | slice
-
 
 def solve_hand(
-    hand: HandModel, targets: Targets, state: State | None, steps: Steps, sweeps: int
+    hand: HandModel, targets: Targets, state: State | None, steps: Steps, sweeps: int, *, following: bool = False
 ) -> tuple[Pose, PlanarState]:
     """Solve every frame with these steps. See Solver.
 
@@ -32,6 +30,7 @@ def solve_hand(
         state: what the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
+        following: whether a digit's bend begins from the frame before; the solver's bends are PlanarFabrik.
 
     Returns:
         The pose of each frame, and the state for the next piece.
@@ -44,14 +43,18 @@ def solve_hand(
     if plan is None or not plan.serves(hand, targets, steps):
         plan = make_plan(hand, targets, steps)
     roots = plan.palm.roots(targets, state.root)
-    if len(targets) == 1:
+    passes = None
+    if following:
+        angles, passes = follow(plan, targets, roots, state.angles, sweeps)
+        roots = np.broadcast_to(roots, (len(targets), 4, 4))
+    elif len(targets) == 1:
         angles = _solve_one(plan, targets, roots, state.angles.tolist(), sweeps)
     else:
         solved = solve_angles(plan, targets, roots, sweeps)
         angles = hold_last_columns(solved, np.isfinite(solved), state.angles)
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
     root, last = (roots[-1], angles[-1]) if len(targets) else (state.root, state.angles)
-    return Pose(hand, roots, angles), PlanarState(root, last, plan)
+    return Pose(hand, roots, angles), PlanarState(root, last, plan, passes)
 
 
 def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
@@ -73,16 +76,10 @@ def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[f
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
     for marked in plan.digits:
-        indices, points, marker_weights = [], [], []
-        for index, column in enumerate(marked.columns):
-            if weights[column] > 0:
-                indices.append(index)
-                points.append(to_base_frame(root, marked, positions[column]))
-                marker_weights.append(weights[column])
-        if not indices:
+        visible = visible_in_frame(marked, positions, weights, root)
+        if not visible.indices:
             continue
-        solved = solve_digit(SCALAR, marked, DigitMarkers(indices, points, marker_weights), sweeps)
-        for dof, angle in zip(marked.dofs, solved, strict=True):
+        for dof, angle in zip(marked.dofs, solve_digit(SCALAR, marked, visible, sweeps), strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
     return np.array([angles])
@@ -93,46 +90,9 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     all_visible = bool(np.all(targets.weights > 0))
     for marked in plan.digits:
-        for rows, end in _group_by_end(targets.weights[:, marked.columns], all_visible):
+        for rows, end in group_by_end(targets.weights[:, marked.columns], all_visible):
             chunk_root = root if len(roots) == 1 else root[..., rows]
-            visible = _visible_markers(targets, marked, end, rows, chunk_root)
+            visible = visible_in_frames(targets, marked, end, rows, chunk_root)
             solved = solve_digit(ARRAY, marked, visible, sweeps)
             for dof, values in zip(marked.dofs, solved, strict=True):
                 angles[rows, dof] = values
-
-
-def _group_by_end(weights: Floats, all_visible: bool) -> Iterator[tuple[Rows, int]]:
-    """Group the frames by their outermost visible marker, the first of weights (F, S) above zero: rows, marker."""
-    if all_visible and weights.shape[1]:
-        yield slice(None), 0
-        return
-    visible = weights > 0
-    for end in range(weights.shape[1]):
-        rows = np.flatnonzero(visible[:, end] & ~visible[:, :end].any(axis=1))
-        if len(rows):
-            yield rows, end
-
-
-def _visible_markers(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats) -> DigitMarkers[Floats]:
-    """Return a digit's markers from its end inwards in these frames; those not seen are zero."""
-    points, weights = [], []
-    for column in marked.columns[end:]:
-        weight = targets.weights[rows, column]
-        position = targets.positions[rows, column].T
-        points.append(to_base_frame(root, marked, np.where(weight > 0, position, 0.0)))
-        weights.append(weight)
-    return DigitMarkers(list(range(end, len(marked.columns))), points, weights)
-
-
-def to_base_frame(root: Any, marked: MarkedDigit, point: Any) -> Any:
-    """Transform a point from the world to the frame of a digit's base, mirrored in X for a left hand.
-
-    root: the first three rows of T_world_wrist, transposed: (4, 3), or (4, 3, N).
-    """
-    (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
-    ox, oy, oz = marked.origin
-    x, y, z = point
-    x, y, z = x - tx, y - ty, z - tz
-    x, y, z = ax * x + ay * y + az * z - ox, bx * x + by * y + bz * z - oy, cx * x + cy * y + cz * z - oz
-    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = marked.base_rows
-    return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z

@@ -5,7 +5,7 @@ the pose that follows the coupling or the hints and whose reach is the target's 
 the solution; if a limit interferes, forward and backward passes continue from it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
-from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, bones_to_marker, end_error
+from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, end_error
 from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
 
 Floats = NDArray[np.float64]
@@ -93,22 +93,31 @@ def forward(
 
     Returns the ends of all bones but the last.
     """
-    joints = []
-    heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
-    for bone in range(bones.count - 1):
-        heading = heading + flexions[bone]
-        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
-        joints.append((at_u, at_v))
+    joints = inner_joints(m, bones, flexions)
     for bone in range(bones.count - 1, 0, -1):
         outer_end = goal if bone == bones.count - 1 else joints[bone]
         joints[bone - 1] = nearest(m, outer_end, bones.lengths[bone], joints[bone - 1])
     return joints
 
 
+def inner_joints(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> list[tuple[N, N]]:
+    """Return the ends of all bones but the last, m in the plane."""
+    joints = []
+    heading, at_u, at_v = 0.0 * flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
+    for bone in range(bones.count - 1):
+        heading = heading + flexions[bone]
+        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
+        joints.append((at_u, at_v))
+    return joints
+
+
 def backward(
-    m: NumberFunctions[N], bones: ChainLengths, joints: list[tuple[N, N]], goal: tuple[N, N]
+    m: NumberFunctions[N], bones: ChainLengths, joints: list[tuple[N, N]], goal: tuple[N, N], beyond: Sequence[N] = ()
 ) -> tuple[N, N, N]:
-    """Stage 2: from the base outwards, direct each bone to its end as far as its joint's limits allow (line 1.28)."""
+    """Stage 2: from the base outwards, direct each bone to its end as far as its joint's limits allow (line 1.28).
+
+    beyond: the flexions of the middle and the last joint, which a chain of one bone keeps.
+    """
     flexions = []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
     for bone in range(bones.count):
@@ -119,6 +128,7 @@ def backward(
         flexions.append(flexion)
     if bones.count == 2:
         flexions.append(m.clip(bones.ratio * flexions[1] + bones.lead, *bones.limits[2]))
+    flexions += beyond[len(flexions) - 1 :]
     return flexions[0], flexions[1], flexions[2]
 
 

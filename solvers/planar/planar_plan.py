@@ -129,6 +129,8 @@ class PlanarState(State):
     """The last pose, and the plan for the next piece."""
 
     plan: PlanarPlan | None = None
+    passes: Ints | None = None
+    """(F, 5) FABRIK passes of each digit in the frames of this piece; None unless frames are followed."""
 
 
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:

@@ -4,6 +4,16 @@ from typing import Any
 
 from ..settings import setting
 
+MODES = {
+    "settle": "Every frame is solved from its own targets, and passes run only where a limit interferes",
+    "follow": "As published: passes begin from the pose before, and the fingertip alone is brought to its target",
+}
+
+
+def mode_setting() -> Any:
+    """Declare how a frame depends on the previous one."""
+    return setting("settle", "How a frame depends on the previous one", choices=MODES)
+
 
 def tolerance_setting() -> Any:
     """Declare the tolerance of FABRIK's passes."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..planar.driver import to_base_frame
 from ..planar.planar_chain import BendResult, ChainMarker, MarkerHint
 from ..planar.planar_plan import MarkedDigit, PlanarPlan
+from ..planar.visible_markers import to_base_frame
 from .linkage import Complex, Floats, exp_i, straight_tip, tip, two_link_angle
 from .nearest_bend import clamp_around
 from .recorded_table import RecordedTable

@@ -73,7 +73,7 @@ class Table:
             pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
             recorded = {digit: record(pose, digit) for digit in DIGITS}
         measures = DigitMeasures({digit: own for digit, own in radii.items() if own.any()}, recorded)
-        return TableState(np.eye(4), hand.neutral, None, measures)
+        return TableState(np.eye(4), hand.neutral, None, measures=measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """Solve the frames; see Solver.
@@ -97,14 +97,14 @@ class Table:
             pose, after = solve_hand(
                 hand, targets, PlanarState(state.root, state.angles, plan), plan.steps, self.sweeps
             )
-            return pose, TableState(after.root, after.angles, plan, measures)
+            return pose, TableState(after.root, after.angles, plan, measures=measures)
         # Each frame depends on the one before it. The table's entries are not refined by sweeps.
         roots, angles = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
         for frame in range(len(targets)):
             before = PlanarState(state.root, state.angles, _plan_after(plan, state.angles))
             pose, state = solve_hand(hand, targets.select(slice(frame, frame + 1)), before, plan.steps, 0)
             roots[frame], angles[frame] = pose.root[0], pose.angles[0]
-        return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures)
+        return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures=measures)
 
     def _solve_with_recording(
         self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures

@@ -19,8 +19,13 @@ PRESENT_WEIGHT = 1e-6
 """Weight of a joint's present pose relative to its goals': enough to decide what the goals leave open."""
 
 
-def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
-    """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S)."""
+def inward_pass(
+    plan: TreePlan, posed: TreeFrames, rows: TreeProblems, *, intersect_spheres: bool = True
+) -> tuple[Floats, Floats]:
+    """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S).
+
+    intersect_spheres: whether a joint between two of known position is where their spheres meet (FABRIK-CGA 3.3).
+    """
     count = len(plan.links)
     targets = np.concatenate([posed.points[:, :count], rows.goals], axis=1)
     weights = np.concatenate([np.zeros((len(targets), count)), rows.weights], axis=1)
@@ -37,7 +42,8 @@ def inward_pass(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
         share = share / weights[:, n, None]
         targets[:, n] = _target_position(link, posed, n, targets[:, carried], share)
         if (
-            link.parent >= 0
+            intersect_spheres
+            and link.parent >= 0
             and plan.position_known[link.parent]
             and not plan.position_known[n]
             and _points_coincide(link)

@@ -47,6 +47,7 @@ class TreeFabrikSettings:
     steps: int = setting(40, "Most refinement steps from one start pose", most=10_000)
     restarts: int = setting(8, "Start poses tried for a row that is still off", most=10_000)
     restart_gain: float = setting(1e-4, "How much nearer a restart must end to be taken")
+    intersect_spheres: bool = setting(True, "Whether a joint between two known positions is where their spheres meet")
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
@@ -192,11 +193,11 @@ def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) ->
         active = active[left]
         if number == settings.passes or not len(active):
             break
-        current = _fabrik_pass(plan, current.select(left), posed.select(left))
+        current = _fabrik_pass(plan, current.select(left), posed.select(left), settings)
     return best
 
 
-def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames) -> TreeProblems:
-    positions, weights = inward_pass(plan, posed, rows)
+def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeFabrikSettings) -> TreeProblems:
+    positions, weights = inward_pass(plan, posed, rows, intersect_spheres=settings.intersect_spheres)
     moved = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
     return replace(moved, angles=outward_pass(plan, posed, moved, positions, weights))

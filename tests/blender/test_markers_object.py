@@ -191,6 +191,19 @@ def test_an_object_that_shows_no_markers_any_more_is_left_alone(
     scene.knuckle.start = 9
 
 
+def test_markers_that_are_being_edited_are_told_and_stay(extension) -> None:
+    """As `make fuzz OF=scene` found: Blender adds no vertices in Edit Mode, and had lost the old ones by then."""
+    tap = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
+    assert bpy.ops.knuckle.import_capture(filepath=tap) == {"FINISHED"}
+    shown = bpy.context.scene.knuckle.markers
+    bpy.context.view_layer.objects.active = shown
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(RuntimeError, match="being edited, leave Edit Mode first"):
+        bpy.ops.knuckle.import_capture(filepath=tap)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len(shown.data.vertices) > 1000 and is_markers(shown)
+
+
 def test_points_that_were_edited_are_left_as_they_are() -> None:
     markers = capture()
     obj = add_markers(markers, "edited", bpy.context.scene.collection, start=1.0, rate=60.0)

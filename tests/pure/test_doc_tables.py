@@ -143,6 +143,10 @@ def test_the_papers_experiment_is_met_as_its_page_says(solver, script):
     check("explanation/cga.md", "papers", [[row[0], None, None, None, None, row[-1]]])
 
 
+def test_what_passes_alone_leave_is_what_their_page_says(script):
+    check("explanation/cga.md", "follow", script("papers_cga").following_rows())
+
+
 def test_errors_in_velocity_are_those_of_figure_7(script, glove, monkeypatch):
     figures = script("papers_dynamical")
     monkeypatch.setattr(figures, "CAPTURE", glove)

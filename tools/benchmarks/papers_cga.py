@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,23 @@ HEAD = (
     "frames a second",
     "x the paper's ms",
     "tips mean / max mm",
+)
+
+
+FOLLOWED = 1000
+"""Frames that are followed."""
+FOLLOWING: dict[str, dict[str, Any]] = {
+    "settle": {},
+    "follow, passes alone": {"mode": "follow", "sweeps": 0},
+    "follow, with the finish": {"mode": "follow"},
+}
+FOLLOWING_HEAD = (
+    "fabrik",
+    "passes of a digit in a frame, mean / most",
+    "tips mean / max mm",
+    "tips over 1 mm off, %",
+    "other joints mean mm",
+    "largest step of an angle °",
 )
 
 
@@ -151,6 +168,29 @@ def row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
     ]
 
 
+def following_rows() -> list[list[str]]:
+    """The rows under FOLLOWING_HEAD: the same motion solved from each frame's targets, and from the frame before."""
+    case = experiment(FOLLOWED)
+    true = kinematics.joint_frames(case.hand, case.truth)[:, :, :3, 3]
+    made = []
+    for what, settings in FOLLOWING.items():
+        pose, state = SOLVERS["fabrik"](**settings).solve(case.hand, case.targets)
+        off = 1000 * np.linalg.norm(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3] - true, axis=-1)
+        tips, others = off[:, _tips(case.hand)], np.delete(off, _tips(case.hand), axis=1)
+        passes = getattr(state, "passes", None)
+        made.append(
+            [
+                what,
+                "" if passes is None else f"{passes.mean():.1f} / {passes.max()}",
+                f"{tips.mean():.2f} / {tips.max():.1f}",
+                f"{100 * (tips > 1).mean():.1f}",
+                f"{others.mean():.2f}",
+                f"{np.degrees(np.abs(np.diff(pose.angles, axis=0)).max()):.0f}",
+            ]
+        )
+    return made
+
+
 def _tips(hand: HandModel) -> list[int]:
     return [hand.joints.index(tip) for tip in TIPS]
 
@@ -159,7 +199,10 @@ def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
-    fill(parser.parse_args().out / "explanation" / "cga.md", {"papers": table(HEAD, rows())})
+    fill(
+        parser.parse_args().out / "explanation" / "cga.md",
+        {"papers": table(HEAD, rows()), "follow": table(FOLLOWING_HEAD, following_rows())},
+    )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def test_a_kind_without_a_label_is_shown_by_its_own_words() -> None:
     ("assignment", "sentence"),
     [
         ("passes", "solver fabrik: found 'passes', expected a setting's name=value"),
-        ("colour=3", "solver fabrik has no setting 'colour', expected one of tolerance, passes"),
+        ("colour=3", "solver fabrik has no setting 'colour', expected one of mode, tolerance, passes"),
         ("passes=many", "solver fabrik: passes is 'many', expected a whole number from 1 to 1000"),
         ("passes=3.5", "solver fabrik: passes is '3.5', expected a whole number"),
         ("tolerance=", "solver fabrik: tolerance is '', expected a number from 1e-09"),
