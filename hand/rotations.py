@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
+OPPOSITE = 1e-6
+"""Length of the sum of two unit vectors below which they are opposite."""
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
@@ -146,6 +148,28 @@ def cross(a: Floats, b: Floats) -> Floats:
     result[..., 1] = z * u - x * w
     result[..., 2] = x * v - y * u
     return result
+
+
+def perpendicular(directions: Floats) -> Floats:
+    """Unit vectors (..., 3) that are perpendicular to directions (..., 3), none of them zero."""
+    return unit_vectors(cross(directions, np.eye(3)[np.abs(directions).argmin(axis=-1)]))
+
+
+def shortest_rotation(source: Floats, target: Floats) -> Floats:
+    """Unit quaternions (..., 4) of the shortest rotations from directions (..., 3) to others.
+
+    Between opposite directions it is half a turn about an axis of no meaning. A zero direction rotates nothing.
+    """
+    source_length, target_length = (np.linalg.norm(each, axis=-1, keepdims=True) for each in (source, target))
+    valid = (source_length > 0) & (target_length > 0)
+    source, target = (
+        np.where(valid, each, (0.0, 0.0, 1.0)) / np.where(valid, length, 1.0)
+        for each, length in ((source, source_length), (target, target_length))
+    )
+    half = source + target
+    opposite = np.linalg.norm(half, axis=-1, keepdims=True) < OPPOSITE
+    half = unit_vectors(np.where(opposite, perpendicular(source), half))
+    return np.concatenate([(source * half).sum(-1, keepdims=True), cross(source, half)], axis=-1)
 
 
 def transformed(linear: Floats, rotations: Floats) -> Floats:

@@ -113,9 +113,7 @@ def _across(vectors: Floats, directions: Floats) -> Floats:
     """Return unit components (F, 3) of `vectors` perpendicular to `directions` (F, 3); any if there is none."""
     across = vectors - (directions * vectors).sum(axis=-1, keepdims=True) * directions
     length = np.linalg.norm(across, axis=-1, keepdims=True)
-    fallback = np.cross(directions, np.eye(3)[np.abs(directions).argmin(axis=-1)])
-    fallback = fallback / np.linalg.norm(fallback, axis=-1, keepdims=True)
-    unit: Floats = np.where(length > 1e-6, across / np.maximum(length, 1e-6), fallback)
+    unit: Floats = np.where(length > 1e-6, across / np.maximum(length, 1e-6), rot.perpendicular(directions))
     return unit
 
 

@@ -195,7 +195,7 @@ def _about_lines(task: GraspTask, lines: list[_Line]) -> list[tuple[_Line, Float
         to_contact = task.contact - line.position
         to_contact = rot.unit_vector(to_contact - (to_contact @ line.axis) * line.axis)
         if not to_contact.any():
-            to_contact = rot.unit_vector(np.cross(line.axis, np.eye(3)[np.abs(line.axis).argmin()]))
+            to_contact = rot.perpendicular(line.axis)
         for roll in range(ROLLS):
             direction = -rot.rotate(rot.from_axis_angle(line.axis, 2 * np.pi * roll / ROLLS), to_contact)
             place = line.position

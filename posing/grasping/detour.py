@@ -59,7 +59,7 @@ def _paths(holder: GraspingHand, thing: GraspedObject, hold: Grasp, steps: int) 
     side = half[:3, 3] - middle
     side = rot.unit_vector(side - (side @ direction) * direction)
     if not side.any():
-        side = rot.unit_vector(np.cross(direction, np.eye(3)[np.abs(direction).argmin()]))
+        side = rot.perpendicular(direction)
     first = steps // 2
     for turn in sorted(2 * np.pi * np.arange(DETOURS) / DETOURS, key=lambda angle: -np.cos(angle)):
         beside = half.copy()

@@ -241,10 +241,7 @@ def _block(surface: Surface, centre: Floats) -> Shape:
     across = surface.normals - (surface.normals @ first)[:, None] * first
     far = np.linalg.norm(across, axis=1)
     seen = far > LEAST_FACING_SINE
-    if seen.any():
-        second = _faced(across[seen] / far[seen, None], surface.areas[seen])
-    else:
-        second = np.cross(first, np.eye(3)[np.abs(first).argmin()])
+    second = _faced(across[seen] / far[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])
     corners = (surface.corners - centre) @ axes.T

@@ -69,7 +69,8 @@ def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
         start = rot.unit_vectors((facing @ (own.wrist - own.elbow)[..., None])[..., 0])
         ahead = np.cross(UP, end if side == "right" else -end) if front is None else front
         between = start + end + BY_FRONT * ahead
-        rotations[side] = _shortest(between, end) @ _shortest(start, between) @ facing
+        halves = rot.multiply(rot.shortest_rotation(between, end), rot.shortest_rotation(start, between))
+        rotations[side] = rot.to_matrix(halves) @ facing
     return rotations
 
 
@@ -86,20 +87,6 @@ def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | N
     front = np.cross(UP, theirs)
     front /= np.maximum(np.linalg.norm(front, axis=-1, keepdims=True), 1e-12)
     return rot.to_matrix(rot.from_axis_angle(UP, angle)), front
-
-
-def _shortest(start: Floats, end: Floats) -> Floats:
-    """Return the rotations (F, 3, 3) by the shortest way from directions (F, 3) to others.
-
-    Between opposite ones it is half a turn about an axis of no meaning.
-    """
-    start, end = rot.unit_vectors(start), rot.unit_vectors(end)
-    half = start + end
-    opposite = np.linalg.norm(half, axis=-1) < 1e-6
-    across = np.cross(start, np.eye(3)[np.abs(start).argmin(axis=-1)])
-    half = rot.unit_vectors(np.where(opposite[:, None], across, half))
-    scalar, vector = np.einsum("fi,fi->f", start, half), np.cross(start, half)
-    return rot.to_matrix(np.concatenate([scalar[:, None], vector], axis=-1))
 
 
 def against_forearms(roots: Mapping[Side, Floats], captured: Forearms, character: Forearms) -> dict[Side, Floats]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...hand.jacobians import hand_topology
 from ...hand.model import Coupling, HandModel
+from ...hand.rotations import perpendicular
 from ...hand.scalar_math import Point
 
 Floats = NDArray[np.float64]
@@ -216,9 +217,7 @@ def _axis_frame(axis: Floats) -> Floats:
     """(3, 3) a frame with one axis along a unit vector; the identity for x, y and z."""
     if np.abs(axis).max() > 1 - 1e-15:
         return np.eye(3)
-    other = np.eye(3)[np.abs(axis).argmin()]
-    y = np.cross(axis, other)
-    y = y / np.linalg.norm(y)
+    y = perpendicular(axis)
     return np.stack([axis, y, np.cross(axis, y)], axis=1)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.rotations import cross
 from . import swing_twist_limits
 from .tree_kinematics import TreeFrames, TreeProblems, goal_errors
 from .tree_plan import TreePlan
@@ -38,7 +39,7 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
     relative = np.flatnonzero(plan.relative)
     arms[:, relative] = (posed.points[:, count + relative] - posed.points[:, plan.site_joints[relative]])[:, :, None]
     arms = arms * plan.moves_site[..., None]
-    moved = swing_twist_limits.cross(axes[:, None], arms[:, :, :, None])
+    moved = cross(axes[:, None], arms[:, :, :, None])
     jacobian = moved.reshape(len(moved), total, 3 * count, 3)
     if plan.root_free:
         shifts = plan.reach * np.eye(3) * ~plan.relative[:, None, None]
@@ -52,12 +53,12 @@ def cost_derivatives(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> C
     gradient = (flat @ error_vectors.reshape(len(flat), -1, 1))[..., 0]
     gauss_newton = flat @ flat.swapaxes(1, 2)
     # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over the points that each angle moves.
-    swept = swing_twist_limits.cross(moved, forces[:, :, None, None]).sum(1)
+    swept = cross(moved, forces[:, :, None, None]).sum(1)
     second_order = np.zeros_like(gauss_newton)
     upper = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
     upper = upper * np.kron(plan.is_ancestor, np.ones((3, 3)))
     second_order[:, : 3 * count, : 3 * count] = upper + upper.swapaxes(1, 2)
-    moment = swing_twist_limits.cross(arms, forces[:, :, None]).sum(1)
+    moment = cross(arms, forces[:, :, None]).sum(1)
     products = axes @ swept.swapaxes(-1, -2)
     own = _own_second_order(plan, rows.angles, products, (moment[:, :, None] @ posed.rotations_before)[:, :, 0])
     second_order[:, : 3 * count, : 3 * count] += block_diagonal(own)
@@ -102,7 +103,7 @@ def _own_second_order(plan: TreePlan, angles: Floats, products: Floats, moment: 
     _, second, first_slope, second_slope = _series(np.linalg.norm(swing, axis=-1)[..., None, None])
     pair = plan.axes[..., ::2]
     along = (moment[..., None, :] @ pair)[..., 0, :]
-    beside = (swing_twist_limits.cross(moment, vector)[..., None, :] @ pair)[..., 0, :]
+    beside = (cross(moment, vector)[..., None, :] @ pair)[..., 0, :]
     level = (moment * vector).sum(-1)[..., None, None]
     mixed = _symmetric(swing, along)
     size = (swing**2).sum(-1)[..., None, None]
@@ -143,8 +144,8 @@ def _angle_axes(plan: TreePlan, posed: TreeFrames, angles: Floats) -> Floats:
     local = np.empty((*angles.shape, 3))
     for k in (0, 2):
         axis = np.broadcast_to(plan.axes[..., k], vector.shape)
-        once = swing_twist_limits.cross(vector, axis)
-        local[..., k, :] = axis + first * once + second * swing_twist_limits.cross(vector, once)
+        once = cross(vector, axis)
+        local[..., k, :] = axis + first * once + second * cross(vector, once)
     local[..., 1, :] = (swing_twist_limits.swing_matrices(plan.axes, angles) @ plan.axes[..., 1:2])[..., 0]
     world: Floats = local @ posed.rotations_before.swapaxes(-1, -2)
     return world

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.rotations import nearest_rotation
+from ...hand.rotations import cross, nearest_rotation, rotate, shortest_rotation
 from . import swing_twist_limits
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ def align(joint: JointLimits, angles: Floats, arms: Floats, targets: Floats, wei
 def _twist(joint: JointLimits, before: Floats, arms: Floats, targets: Floats, weights: Floats) -> Floats:
     """(R,) the best twist; targets (R, E, 3) is in the frame between swing and twist."""
     axis = joint.axes[:, 1]
-    across = (weights * (targets * swing_twist_limits.cross(axis, arms)).sum(-1)).sum(-1)
+    across = (weights * (targets * cross(axis, arms)).sum(-1)).sum(-1)
     level = (weights * ((targets * arms).sum(-1) - (targets @ axis) * (arms @ axis))).sum(-1)
     size = (weights * np.linalg.norm(targets, axis=-1) * np.linalg.norm(arms, axis=-1)).sum(-1)
     determined = np.hypot(across, level) > ANGLE_TOLERANCE * np.maximum(size, 1e-300)
@@ -69,28 +69,7 @@ def _best_twist_axis(now: Floats, axis: Floats, arms: Floats, targets: Floats, w
         return (
             fit_rotation(arms, targets, weights / np.maximum(weights.sum(-1, keepdims=True), 1e-300), 1e-6, now) @ axis
         )
-    return rotate_between(now @ axis, (now @ arms[:, 0, :, None])[..., 0], targets[:, 0])
-
-
-def rotate_between(vectors: Floats, source: Floats, target: Floats) -> Floats:
-    """Vectors (R, 3) rotated by the shortest rotation from the direction of source (R, 3) to that of target (R, 3).
-
-    Opposite directions rotate about some axis perpendicular to both. A zero source or target rotates nothing.
-    """
-    lengths = np.linalg.norm(source, axis=-1, keepdims=True) * np.linalg.norm(target, axis=-1, keepdims=True)
-    valid = lengths > 1e-300
-    a = source / np.maximum(np.linalg.norm(source, axis=-1, keepdims=True), 1e-300)
-    b = target / np.maximum(np.linalg.norm(target, axis=-1, keepdims=True), 1e-300)
-    across = swing_twist_limits.cross(a, b)
-    cosine = (a * b).sum(-1, keepdims=True)
-    rotated = cosine * vectors + swing_twist_limits.cross(across, vectors)
-    rotated = rotated + across * (across * vectors).sum(-1, keepdims=True) / np.maximum(1 + cosine, 1e-12)
-    axis = swing_twist_limits.cross(a, np.eye(3)[np.abs(a).argmin(-1)])
-    axis = axis / np.maximum(np.linalg.norm(axis, axis=-1, keepdims=True), 1e-300)
-    half = 2 * axis * (axis * vectors).sum(-1, keepdims=True) - vectors
-    result = np.where(cosine < -1 + 1e-10, half, rotated)
-    result = result / np.maximum(np.linalg.norm(result, axis=-1, keepdims=True), 1e-300)
-    return np.where(valid, result, vectors)
+    return rotate(shortest_rotation((now @ arms[:, 0, :, None])[..., 0], targets[:, 0]), now @ axis)
 
 
 def fit_rotation(arms: Floats, targets: Floats, share: Floats, present_weight: float, now: Floats) -> Floats:

@@ -43,6 +43,25 @@ def test_products_and_turned_vectors(a, b):
     assert np.abs(rot.rotate(rot.conjugate(a), rot.rotate(a, vectors)) - vectors).max() < 1e-11
 
 
+@given(quaternions, st.floats(0.1, 10))
+def test_the_shortest_rotation_is_by_the_angle_between_two_directions(q, length):
+    source, target = q[:, 1:] + [0.0, 0.0, 2.0], length * q[:, :3] + [0.0, 20.0, 0.0]
+    shortest = theirs(rot.shortest_rotation(source, target))
+    met = shortest.apply(source)
+    assert np.abs(np.cross(met, target)).max() < 1e-12 * 40
+    assert ((met * target).sum(1) > 0).all()
+    sine, cosine = np.linalg.norm(np.cross(source, target), axis=1), (source * target).sum(1)
+    assert np.abs(shortest.magnitude() - np.arctan2(sine, cosine)).max() < 1e-12
+
+
+@given(quaternions)
+def test_opposite_directions_are_half_a_turn_apart_and_a_zero_one_turns_nothing(q):
+    direction = q[:, 1:] + [0.0, 0.0, 2.0]
+    assert np.abs(rot.rotate(rot.shortest_rotation(direction, -3.0 * direction), direction) + direction).max() < 1e-12
+    for pair in ((direction, 0.0 * direction), (0.0 * direction, direction)):
+        assert np.array_equal(rot.shortest_rotation(*pair), np.tile(rot.IDENTITY, (6, 1)))
+
+
 @given(quaternions, hnp.arrays(bool, 6))
 def test_continuous_keeps_the_rotations_and_takes_the_short_way(q, flips):
     result = rot.continuous(np.where(flips[:, None], -q, q))
