@@ -48,8 +48,8 @@ fuzz: rigs ## try laws, packets, files or a scene at random, FOR seconds on each
 	  $$env/bin/python tools/fuzz_$(OF).py --seconds $(FOR) $(ARGS) || found=1; \
 	done; exit $$found
 
-mutate: setup ## break the solvers one operator at a time, FOR seconds, and tell which breaks no test notices
-	$(NEWEST)/python tools/mutate.py --seconds $(FOR)
+mutate: setup ## break the code one operator at a time, FOR seconds, and tell which breaks no test notices
+	$(NEWEST)/python tools/mutate.py --seconds $(FOR) $(ARGS)
 
 measure: rigs ## measure how long each test takes, and write tests/durations.tsv, by which some are slow
 	@rm -f build/durations.*

@@ -7,12 +7,16 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # The same examples in every run and on every machine: a change is judged by what it changes. `make fuzz` tries others.
 # How long an example takes says how busy the machine is.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("few", deadline=None, derandomize=True, max_examples=8)
+# An example that fails is enough; a simpler one is not looked for: tools/mutate.py.
+settings.register_profile(
+    "mutants", settings.get_profile("same"), phases=[Phase.explicit, Phase.generate], report_multiple_bugs=False
+)
 settings.register_profile("fuzz", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("same")
 

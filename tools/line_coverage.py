@@ -1,0 +1,128 @@
+"""Which test runs which lines: measured once, each test in a fork of its own, kept until a file that it runs changes.
+
+A fork has empty caches, so a line that runs once for all tests counts for each test that needs it. The cases of a test
+are one test here. Needs Python 3.12.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from knuckle.tools.forks import forked
+from knuckle.tools.mutants import ROOT
+
+KEPT = ROOT / "build" / "mutants" / "lines.json"
+LONGEST = 300.0
+"""s that a test may take."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What one test took and ran: processor seconds, and for each file, by its path below ROOT, a bit for each line.
+
+    `digest` is that of the contents of these files.
+    """
+
+    seconds: float
+    lines: dict[str, int]
+    digest: str
+
+    def reaches(self, module: str, lines: tuple[int, int]) -> bool:
+        """Whether the test runs one of these lines of a module."""
+        first, last = lines
+        return bool(self.lines.get(module, 0) >> first & ~(-1 << last - first + 1))
+
+
+def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """Test -> its cases."""
+    found: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        found[item.nodeid.partition("[")[0]].append(item)
+    return found
+
+
+def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
+    """Test -> what it runs.
+
+    Raises ValueError where a test fails, since it cannot tell a break from none.
+    """
+    kept = {}
+    if KEPT.is_file():
+        kept = {name: Coverage(**row) for name, row in json.loads(KEPT.read_text()).items()}
+    found = {}
+    for number, (name, cases) in enumerate(tests.items(), 1):
+        known = kept.get(name)
+        if known is None or known.digest != digest(known.lines):
+            print(f"\rmutate: measuring test {number} of {len(tests)}", end="", file=sys.stderr, flush=True)
+            row = forked(lambda cases=cases: _measure(cases), LONGEST, LONGEST * 4)
+            if row is None:
+                raise ValueError(f"{name} fails with nothing broken")
+            known = Coverage(**row)
+        found[name] = known
+        if number % 50 == 0 or number == len(tests):
+            KEPT.parent.mkdir(parents=True, exist_ok=True)
+            KEPT.write_text(json.dumps({name: asdict(row) for name, row in (kept | found).items()}))
+    return found
+
+
+def first_failure(items: list[pytest.Item]) -> int:
+    """The number of the first test that fails, -1 if none does."""
+    for number, item in enumerate(items):
+        following = items[number + 1] if number + 1 < len(items) else None
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            return number
+    return -1
+
+
+def _measure(cases: list[pytest.Item]) -> dict[str, object]:
+    began = time.process_time()
+    with noted_lines() as lines:
+        failed = first_failure(cases)
+    if failed >= 0:
+        raise ValueError(f"{cases[failed].nodeid} fails")
+    seconds = time.process_time() - began
+    lines[str(cases[0].path.relative_to(ROOT))] |= 1
+    return asdict(Coverage(seconds, lines, digest(lines)))
+
+
+@contextmanager
+def noted_lines() -> Iterator[dict[str, int]]:
+    """Notes which lines of the extension and its tests run: file -> a bit for each line."""
+    lines: dict[str, int] = defaultdict(int)
+    root, monitoring = f"{ROOT}/", vars(sys)["monitoring"]
+
+    def ran(code: CodeType, line: int) -> object:
+        file = code.co_filename.removeprefix(root)
+        if file != code.co_filename and not file.startswith((".venv/", "tools/")):
+            lines[file] |= 1 << line
+        return monitoring.DISABLE
+
+    monitoring.use_tool_id(monitoring.COVERAGE_ID, "mutate")
+    monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, ran)
+    monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
+    try:
+        yield lines
+    finally:
+        monitoring.set_events(monitoring.COVERAGE_ID, 0)
+        monitoring.free_tool_id(monitoring.COVERAGE_ID)
+
+
+def digest(files: dict[str, int]) -> str:
+    """What tells whether one of the files has changed."""
+    return hashlib.sha256("".join(_digest(ROOT / file) for file in sorted(files)).encode()).hexdigest()
+
+
+@cache
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

@@ -1,0 +1,192 @@
+"""Tries mutants in forks of a process that has collected the tests: each runs the tests that reach its lines.
+
+A break that is in force only while modules are imported needs a process that imports them anew, and so does one of a
+module that needs Blender.
+"""
+
+import gc
+import importlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FunctionType
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from knuckle.tools.forks import forked
+from knuckle.tools.line_coverage import Coverage, families, first_failure, measured, noted_lines
+from knuckle.tools.mutants import Mutant
+
+SLACK, PATIENCE = 20.0, 5.0
+"""Processor seconds, and multiples of what the tests take without the break, after which a break does not end."""
+SILENT = 900.0
+"""s after which a mutant that does not use the processor counts as hanging."""
+OPTIONS = (
+    *("-q", "-s", "--no-header", "--no-summary", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"),
+    *("--tb=native", "--assert=plain", "--hypothesis-profile", "mutants"),
+)
+ENDLESS = "does not end"
+FAILED = 1
+"""pytest's exit status where a test failed."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a mutant."""
+
+    noticed: str | None
+    """The test that failed, ENDLESS, or None."""
+    tests: int
+    """How many were chosen."""
+    early: bool
+    """Whether what is broken runs while modules are imported."""
+
+
+Told = Callable[[Mutant, Verdict], None]
+
+
+@dataclass
+class Trials:
+    """A plugin of pytest that tries mutants in place of running the tests.
+
+    It stops at `end`, by time.monotonic(). `each`: s that the tests of one mutant may take; the cheapest are tried.
+    """
+
+    mutants: list[Mutant]
+    end: float
+    each: float
+    told: Told
+    verdicts: list[Verdict] = field(default_factory=list)
+    kills: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Module -> how many of its mutants each test noticed."""
+    tests: dict[str, list[pytest.Item]] = field(default_factory=dict)
+    """Test -> its cases."""
+    runs: dict[str, Coverage] = field(default_factory=dict)
+    imports: ExitStack = field(default_factory=ExitStack)
+    imported: dict[str, int] = field(default_factory=dict)
+    """File -> a bit for each line that runs while modules are imported."""
+
+    def pytest_sessionstart(self) -> None:
+        """Notes what runs while tests are collected."""
+        self.imported = self.imports.enter_context(noted_lines())
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """All is imported; measures the tests."""
+        for mutant in self.mutants:
+            importlib.import_module("knuckle." + mutant.module.removesuffix(".py").replace("/", "."))
+        self.imports.close()
+        self.tests = families(session.items)
+        self.runs = measured(self.tests)
+
+    def pytest_runtestloop(self) -> bool:
+        """Tries the mutants."""
+        functions = _functions()
+        gc.freeze()
+        for mutant in self.mutants:
+            if time.monotonic() > self.end:
+                break
+            self._try(mutant, functions[str(mutant.path)])
+        return True
+
+    def _try(self, mutant: Mutant, functions: list[FunctionType]) -> None:
+        names, seconds = self._reaching(mutant)
+        cases = [case for name in names for case in self.tests[name]]
+
+        changes = _changes(mutant, functions)
+
+        def work() -> int:
+            for function, code in changes:
+                function.__code__ = code
+            return first_failure(cases)
+
+        failed = forked(work, SLACK + PATIENCE * seconds, SILENT) if cases else -1
+        noticed = ENDLESS if failed is None else cases[failed].nodeid if failed >= 0 else None
+        if failed is not None and failed >= 0:
+            self.kills[mutant.module][noticed.partition("[")[0]] += 1
+        first, last = mutant.lines
+        early = any(self.imported.get(mutant.module, 0) >> line & 1 for line in range(first, last + 1))
+        self.verdicts.append(Verdict(noticed, len(cases), early))
+        self.told(mutant, self.verdicts[-1])
+
+    def _reaching(self, mutant: Mutant) -> tuple[list[str], float]:
+        """The tests that reach a mutant, those first that noticed others of its module, then the cheapest; their s."""
+        kills = self.kills[mutant.module]
+        reaching = [name for name, run in self.runs.items() if run.reaches(mutant.module, mutant.lines)]
+        reaching.sort(key=lambda name: (-kills[name], self.runs[name].seconds))
+        seconds = 0.0
+        for number, name in enumerate(reaching):
+            if number and seconds + self.runs[name].seconds > self.each:
+                return reaching[:number], seconds
+            seconds += self.runs[name].seconds
+        return reaching, seconds
+
+
+def try_warm(mutants: list[Mutant], tests: Iterable[str], end: float, each: float, told: Told) -> list[Verdict]:
+    """Tries mutants by the tests that reach them; the verdicts of those that were tried before the end."""
+    if not mutants:
+        return []
+
+    def work() -> list[list[object]]:
+        trials = Trials(mutants, end, each, told)
+        pytest.main([*OPTIONS, *tests], plugins=[trials])
+        return [[each.noticed, each.tests, each.early] for each in trials.verdicts]
+
+    return [Verdict(*row) for row in forked(work, 1e6, 1e6, quiet=False) or []]
+
+
+def try_cold(mutant: Mutant, stages: Iterable[str], seconds: float) -> str | None:
+    """The first stage of tests that fails where all is imported with the break: files and folders with blanks between.
+
+    seconds: of the processor, for each stage; ENDLESS where they are used up.
+    """
+    for stage in stages:
+        status = forked(lambda stage=stage: _run_broken(mutant, stage.split()), seconds, SILENT)
+        if status is None:
+            return ENDLESS
+        if status == FAILED:
+            return stage
+    return None
+
+
+def _run_broken(mutant: Mutant, tests: list[str]) -> int:
+    original, path, broken = SourceFileLoader.get_code, str(mutant.path), mutant.code()
+
+    def get_code(loader: Any, fullname: str) -> CodeType | None:
+        return broken if loader.path == path else original(loader, fullname)
+
+    with patch.object(SourceFileLoader, "get_code", get_code):
+        return int(pytest.main([*OPTIONS, "-x", *tests]))
+
+
+def _functions() -> dict[str, list[FunctionType]]:
+    """File -> all functions that are made of it."""
+    found: dict[str, list[FunctionType]] = defaultdict(list)
+    for each in gc.get_objects():
+        if isinstance(each, FunctionType):
+            found[each.__code__.co_filename].append(each)
+    return found
+
+
+def _changes(mutant: Mutant, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+    """The functions of a module that a break changes, and the code that they have with it.
+
+    Raises ValueError if there are none.
+    """
+    broken = {(code.co_qualname, code.co_firstlineno): code for code in _codes(mutant.code())}
+    codes = [(each, broken.get((each.__code__.co_qualname, each.__code__.co_firstlineno))) for each in functions]
+    changes = [(function, code) for function, code in codes if code is not None and code != function.__code__]
+    if not changes:
+        raise ValueError(f"{mutant}: no function has it")
+    return changes
+
+
+def _codes(code: CodeType) -> Iterable[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
