@@ -37,7 +37,7 @@ class Site:
     files: Mapping[str, SiteFile]
     """File name -> file; the page itself has an empty name."""
     opened: str
-    """Where its user opens it, for the state that is shown: "in the headset's browser"."""
+    """Where the user opens the page, as the status line says it: "in the headset's browser"."""
     policy: str = ""
     """Content-Security-Policy of all files; empty for none."""
     folder: str = "/"

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Self
 
 from ...errors import StreamError
-from .places import Places
+from .connection_slots import ConnectionSlots
 from .sender import OutgoingFrame
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
@@ -58,7 +58,7 @@ class LineListener:
             while True:
                 lines = clients.read_lines()
                 for client, line in lines:
-                    keep = partial(clients.places.keep, client)
+                    keep = partial(clients.slots.keep, client)
                     yield None if client.is_rejected else Incoming(line, client.sender, client.reject, keep)
                 if not lines:
                     yield None
@@ -88,7 +88,7 @@ class _LineClients:
         listener.setblocking(False)
         self._listener = listener
         self._connected: list[_Client] = []
-        self.places = Places[_Client]()
+        self.slots = ConnectionSlots[_Client]()
         self._ready = selectors.DefaultSelector()
         self._ready.register(listener, selectors.EVENT_READ)
 
@@ -121,12 +121,12 @@ class _LineClients:
             return
         # A headset that lost its network connects again while its old connection is still open.
         client = _Client(connection, str(address[0]))
-        leaves = self.places.enter(client, client.sender)
-        if leaves is client:
+        disconnected = self.slots.admit(client, client.sender)
+        if disconnected is client:
             connection.close()
             return
-        if leaves is not None:
-            self._disconnect(leaves)
+        if disconnected is not None:
+            self._disconnect(disconnected)
         connection.setblocking(False)
         self._connected.append(client)
         self._ready.register(connection, selectors.EVENT_READ, client)
@@ -145,7 +145,7 @@ class _LineClients:
         return [line for line in lines if line]
 
     def _disconnect(self, client: _Client) -> None:
-        self.places.leave(client)
+        self.slots.release(client)
         self._connected.remove(client)
         self._ready.unregister(client.socket)
         client.socket.close()

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ...errors import StreamError
 from ..marker_labels import quoted
-from .places import Places
+from .connection_slots import ConnectionSlots
 from .site import Site
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
@@ -33,11 +33,11 @@ QUEUE_LENGTH = 256
 HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake with a program in s."""
 REQUEST_TIMEOUT_S = 10
-"""Longest time in s that a browser may be connected before it asks: on a busy computer it takes its time, and one that
-is cut off shows an error for good."""
+"""Longest time in s that a browser may be connected before it sends a request. On a busy computer that takes seconds,
+and a browser that is disconnected shows an error that stays."""
 MAX_REQUESTS = 32
-"""Most connections at a time that have not become a WebSocket. A browser asks for six files at once, and on a busy
-computer connections that are done with are noticed late; a file that is refused leaves a page that never begins."""
+"""Most connections at a time that have not become a WebSocket. A browser requests six files at once, and on a busy
+computer closed connections are noticed late; without one of its files a page does not start."""
 MAX_ANSWERS = 200
 """Most answers on one connection, so that a page which reads none cannot make Knuckle wait."""
 
@@ -123,13 +123,13 @@ class WebSocketListener:
         from websockets.exceptions import ConnectionClosed
 
         messages: queue.Queue[Incoming] = queue.Queue(self.queue_length)
-        requests, places = Places[socket.socket](MAX_REQUESTS), Places[socket.socket]()
+        requests, slots = ConnectionSlots[socket.socket](MAX_REQUESTS), ConnectionSlots[socket.socket]()
 
         def receive(connection: "ServerConnection") -> None:
             sender, client = str(connection.remote_address[0]), connection.socket
-            requests.leave(client)
-            _give_place(places, client, sender)
-            hang_up, keep = partial(_shut_down, client), partial(places.keep, client)
+            requests.release(client)
+            _admit(slots, client, sender)
+            hang_up, keep = partial(_shut_down, client), partial(slots.keep, client)
             answer = partial(_answer, connection, count())
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             try:
@@ -137,7 +137,7 @@ class WebSocketListener:
                     for message in connection:
                         _enqueue(messages, Incoming(_as_bytes(message), sender, hang_up, keep, answer))
             finally:
-                places.leave(client)
+                slots.release(client)
 
         with _serve(self, receive, requests):
             yield None
@@ -201,12 +201,14 @@ def _answer(connection: "ServerConnection", answers: "count[int]", text: str) ->
         connection.send(text)
 
 
-def _give_place(places: Places[socket.socket], client: socket.socket, sender: str) -> None:
-    """Enter a client, and disconnect whoever leaves for it: itself where there is no place. Its handler then finds
-    nothing to read, and returns at once."""
-    leaves = places.enter(client, sender)
-    if leaves is not None:
-        _shut_down(leaves)
+def _admit(slots: ConnectionSlots[socket.socket], client: socket.socket, sender: str) -> None:
+    """Give a client a slot, and disconnect the one that loses it; without a slot, disconnect the client itself.
+
+    Its handler then finds nothing to read, and returns at once.
+    """
+    disconnected = slots.admit(client, sender)
+    if disconnected is not None:
+        _shut_down(disconnected)
 
 
 def _shut_down(client: socket.socket) -> None:
@@ -229,7 +231,7 @@ def _enqueue(messages: "queue.Queue[Incoming]", message: Incoming) -> None:
 
 @contextmanager
 def _serve(
-    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", requests: Places[socket.socket]
+    listener: WebSocketListener, receive: "Callable[[ServerConnection], None]", requests: ConnectionSlots[socket.socket]
 ) -> "Iterator[Server]":
     from websockets.sync.server import serve
 
@@ -250,11 +252,11 @@ def _serve(
     handler = server.handler
 
     def handle(client: socket.socket, address: Any) -> None:
-        _give_place(requests, client, str(address[0]))
+        _admit(requests, client, str(address[0]))
         try:
             handler(client, address)
         finally:
-            requests.leave(client)
+            requests.release(client)
 
     server.handler = handle
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)

@@ -1,8 +1,8 @@
-"""Places of a listener's clients: who is let in, and who leaves for another."""
+"""Connection slots of a listener's clients: who is let in, and who leaves for another."""
 
 import pytest
 
-from knuckle.capture.network.places import IDLE_S, MAX_CLIENTS, Places
+from knuckle.capture.network.connection_slots import IDLE_S, MAX_CLIENTS, ConnectionSlots
 
 
 class Clock:
@@ -17,19 +17,19 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("knuckle.capture.network.places.time.monotonic", clock)
+    monkeypatch.setattr("knuckle.capture.network.connection_slots.time.monotonic", clock)
     return clock
 
 
-def full(senders: list[str]) -> Places[int]:
+def full(senders: list[str]) -> ConnectionSlots[int]:
     """Places that are taken by clients 0, 1, … of these senders."""
-    taken = Places[int]()
-    assert all(taken.enter(client, sender) is None for client, sender in enumerate(senders))
+    taken = ConnectionSlots[int]()
+    assert all(taken.admit(client, sender) is None for client, sender in enumerate(senders))
     return taken
 
 
 MACHINES = [f"192.168.1.{number}" for number in range(MAX_CLIENTS)]
-"""A machine for each place."""
+"""A machine for each slot."""
 
 
 def test_clients_of_use_keep_their_places(clock: Clock) -> None:
@@ -38,7 +38,7 @@ def test_clients_of_use_keep_their_places(clock: Clock) -> None:
         clock.now += IDLE_S
         for client in range(MAX_CLIENTS):
             taken.keep(client)
-        assert taken.enter(99, "192.168.1.99") == 99
+        assert taken.admit(99, "192.168.1.99") == 99
 
 
 def test_the_client_that_was_of_no_use_for_longest_leaves(clock: Clock) -> None:
@@ -47,22 +47,22 @@ def test_the_client_that_was_of_no_use_for_longest_leaves(clock: Clock) -> None:
     taken.keep(0)
     taken.keep(2)
     newcomers = range(100, 100 + MAX_CLIENTS - 2)
-    assert [taken.enter(one, str(one)) for one in newcomers] == [1, 3, 4, 5, 6, 7]
-    assert taken.enter(200, "another") == 200, "all have just come or were of use"
+    assert [taken.admit(one, str(one)) for one in newcomers] == [1, 3, 4, 5, 6, 7]
+    assert taken.admit(200, "another") == 200, "all have just come or were of use"
 
 
 def test_a_machine_with_several_places_gives_one_to_a_machine_that_has_none(clock: Clock) -> None:
     taken = full(["performer", *["stranger"] * (MAX_CLIENTS - 1)])
     for client in range(MAX_CLIENTS):
         taken.keep(client)
-    assert taken.enter(100, "other performer") == 1
-    assert taken.enter(101, "stranger") == 101, "it takes no place from a machine that has fewer"
-    assert taken.enter(102, "third performer") == 2
+    assert taken.admit(100, "other performer") == 1
+    assert taken.admit(101, "stranger") == 101, "it takes no slot from a machine that has fewer"
+    assert taken.admit(102, "third performer") == 2
 
 
 def test_who_left_frees_a_place(clock: Clock) -> None:
     taken = full(MACHINES)
-    taken.leave(3)
-    taken.leave(3)
-    assert taken.enter(100, "performer") is None
-    assert taken.enter(101, "another") == 101
+    taken.release(3)
+    taken.release(3)
+    assert taken.admit(100, "performer") is None
+    assert taken.admit(101, "another") == 101

@@ -12,8 +12,8 @@ from hand_tracking_sdk.transport import TCPServerConfig, TCPServerLineReceiver
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
-from knuckle.capture.network import places
-from knuckle.capture.network.places import MAX_CLIENTS
+from knuckle.capture.network import connection_slots
+from knuckle.capture.network.connection_slots import MAX_CLIENTS
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.quest import QuestTcpSender
 from knuckle.errors import StreamError
@@ -75,7 +75,7 @@ def test_lines_in_pieces_are_put_together_and_endless_ones_let_go(receiver: Rece
 def test_of_many_callers_the_oldest_is_hung_up(
     receiver: Receiver, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "IDLE_S", 0.0)
+    monkeypatch.setattr(connection_slots, "IDLE_S", 0.0)
     callers = [socket.create_connection((address.host, address.port)) for _ in range(9)]
     callers[0].settimeout(5)
     assert callers[0].recv(1) == b""
@@ -100,7 +100,7 @@ def test_a_web_page_cannot_post_hands(receiver: Receiver, address: Address) -> N
 def test_who_is_silent_longest_gives_up_the_place(
     receiver: Receiver, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "IDLE_S", 0.0)
+    monkeypatch.setattr(connection_slots, "IDLE_S", 0.0)
     first, *others = [socket.create_connection((address.host, address.port), timeout=5) for _ in range(MAX_CLIENTS)]
     wrist = b"Left wrist:, 0, 0, 0, 0, 0, 0, 1\n"
     first.sendall(wrist)
@@ -139,7 +139,7 @@ def test_strangers_who_keep_all_places_busy_keep_no_performer_out(
     address: Address, monkeypatch: pytest.MonkeyPatch, strangers: list[str], chosen: str
 ) -> None:
     """They send hands throughout; the performer comes last."""
-    monkeypatch.setattr(places, "IDLE_S", 0.3)
+    monkeypatch.setattr(connection_slots, "IDLE_S", 0.3)
     frames = [b"".join(QuestTcpSender(address).packets(moment)) for moment in moments(20)]
     with listening("quest-tcp", address, sender=chosen) as receiver, contextlib.ExitStack() as opened:
         busy = [opened.enter_context(connection_from(source, address)) for source in strangers]

@@ -19,8 +19,8 @@ from websockets.typing import Origin
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
-from knuckle.capture.network import places
-from knuckle.capture.network.places import MAX_CLIENTS
+from knuckle.capture.network import connection_slots
+from knuckle.capture.network.connection_slots import MAX_CLIENTS
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols import leap_service
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -136,7 +136,7 @@ def test_a_page_gets_all_files_that_it_asks_for_at_once(address):
 
 
 def test_idle_sockets_keep_nobody_out(address, monkeypatch):
-    monkeypatch.setattr(places, "IDLE_S", 0.3)
+    monkeypatch.setattr(connection_slots, "IDLE_S", 0.3)
     with following("webxr", address) as receiver, ExitStack() as opened:
         wait_for(lambda: answers(address))
         for _ in range(MAX_CLIENTS):
