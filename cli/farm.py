@@ -80,7 +80,7 @@ def farm(options: argparse.Namespace) -> None:
     workers = options.workers or min(cluster.cores(), len(orders))
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
     opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
-    # The cluster begins first: where none can be had, nothing is made on the disk. It ends first, too.
+    # The cluster starts first, so that without one nothing is written. It also stops first.
     with exiting_on_signals(), ExitStack() as held, opened as (found, dashboard):
         held.enter_context(locked_folder(Path(settings.out), settings.run))
         if options.dashboard:
@@ -98,7 +98,7 @@ def farm(options: argparse.Namespace) -> None:
         finally:
             progress.end()
             _write_summary(settings, orders, rows, run, progress.seconds)
-    _tell(settings, rows)
+    _print_outcome(settings, rows)
 
 
 def _settings(options: argparse.Namespace) -> FarmSettings:
@@ -118,7 +118,7 @@ def _settings(options: argparse.Namespace) -> FarmSettings:
 def _write_summary(
     settings: FarmSettings, orders: tuple[TakeOrder, ...], rows: list[TakeRow], run: FarmRun, seconds: float
 ) -> None:
-    """Write the page and the figures; where a run has ended early, with what earlier ones know of the other takes."""
+    """Write the page and the figures. Takes that this run has not reached are those that earlier runs solved."""
     out = Path(settings.out)
     reached = {row.name for row in rows}
     left = [kept_row(order, settings) for order in orders if order.name not in reached]
@@ -129,13 +129,13 @@ def _write_summary(
         half.write_text(summary_page(ranked, facts), encoding="utf-8")
 
 
-def _tell(settings: FarmSettings, rows: list[TakeRow]) -> None:
-    """Print what came of the run. Raises FarmError if takes have failed."""
+def _print_outcome(settings: FarmSettings, rows: list[TakeRow]) -> None:
+    """Print how many takes were solved, and the worst. Raises TakeFailedError if some have failed."""
     counts = {state: sum(row.state == state for row in rows) for state in ("solved", "unchanged", "failed")}
     rows.sort(key=lambda row: row.rank)
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    totals = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     page = Path(settings.out) / PAGE_NAME
-    say(f"{page}: {told}")
+    say(f"{page}: {totals}")
     for row in [row for row in rows if row.state != "failed" and row.problems][:3]:
         say(f"  {row.name}: {row.severity:.1f} ×, {row.worst}")
     if counts["failed"]:

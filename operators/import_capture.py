@@ -16,7 +16,7 @@ from ..pipeline.report import key_rate_note
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.sources.reading import read_capture
 from .job import JobOperator, no_job_runs
-from .load_capture import describe_capture, found_hands, relative, show_capture
+from .load_capture import describe_capture, describe_hands, relative_path, show_capture
 from .reading_properties import (
     CAMERA_PROPERTIES,
     angle_of_view_property,
@@ -49,7 +49,7 @@ class CaptureJob(JobOperator):
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
         kept_transform(context.scene)  # tells what is wrong with it before anything is shown
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
-        self._found = yield from part_of(0.5, 1.0, "Finding hands", found_hands(self._recipe, self._markers))
+        self._found = yield from part_of(0.5, 1.0, "Finding hands", describe_hands(self._recipe, self._markers))
 
     def finish(self, context: "Context") -> None:
         """Show the markers, selected and in view, and the facts in the panel."""
@@ -153,7 +153,7 @@ class KNUCKLE_OT_import_capture(CaptureFileJob, bpy.types.Operator):
         rate = plain(self._chosen["rate"]) or None
         camera = camera_reading(*(self._chosen[name] for name in CAMERA_PROPERTIES))
         yield from self.read(
-            context, relative(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate, **camera
+            context, relative_path(self.filepath), unit=self._chosen["unit"], up=self._chosen["up"], rate=rate, **camera
         )
         frame_rate = self._markers.rate if self.set_rate else scene_rate(context.scene)
         # Raises RigError before anything is changed.

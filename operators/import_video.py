@@ -18,7 +18,7 @@ from ..pipeline.camera_hands import ANGLE_OF_VIEW
 from ..rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from ..rig.video_camera import VideoTiming, add_video_camera
 from .import_capture import CaptureFileJob
-from .load_capture import relative
+from .load_capture import relative_path
 from .reading_properties import (
     CAMERA_PROPERTIES,
     angle_of_view_property,
@@ -70,7 +70,7 @@ class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
             self._video: CameraVideo = yield from part_of(0.0, 0.95, "", track_video(video))
             half.write_bytes(self._video.as_json())
         self._camera = camera_reading(self.landmarks, self.angle_of_view, self.hand_length)
-        yield from part_of(0.95, 1.0, "Reading", self.read(context, relative(str(landmarks)), **self._camera))
+        yield from part_of(0.95, 1.0, "Reading", self.read(context, relative_path(str(landmarks)), **self._camera))
         # Raises RigError before anything is changed.
         scene_frames([0.0, self._markers.duration], 0.0, self.start, self._rate(context))
 

@@ -56,8 +56,8 @@ def _follow(run: LiveRun, scene: "Scene") -> None:
                 run.rigs.made = False
                 if not bpy.app.background:
                     bpy.ops.ed.undo_push(message="New Live Hands")
-    if time.monotonic() - SESSION.live.drawn >= PANEL_INTERVAL:
-        SESSION.live.drawn = time.monotonic()
+    if time.monotonic() - SESSION.live.drawn_at >= PANEL_INTERVAL:
+        SESSION.live.drawn_at = time.monotonic()
         update_people(run, scene)
         _keep_captures(run, scene)
         redraw("UI")
@@ -179,7 +179,7 @@ def end_before_load(*_: Any) -> None:
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_after_load(*_: Any) -> None:
     """Forget what belongs to the file before."""
-    SESSION.live = LiveState(run=SESSION.live.run, drawn=SESSION.live.drawn)
+    SESSION.live = LiveState(run=SESSION.live.run, drawn_at=SESSION.live.drawn_at)
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own

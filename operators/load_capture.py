@@ -1,4 +1,4 @@
-"""Load a capture into the scene: its markers as an object, its facts into the panel."""
+"""Show a capture in the scene: its markers as an object, and what the panel says about them."""
 
 import json
 from pathlib import Path
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def show_capture(context: "Context", markers: captures.Markers, path: str, found: dict[str, Any]) -> "Object":
-    """Show a capture's markers in the object that there already is for this file, or in a new one.
+    """Show a capture's markers in the object that this file already has, or in a new one.
 
-    found: what found_hands returned.
+    found: what describe_hands returned.
     """
     scene = context.scene
     shown = capture_object(context, path)
@@ -57,8 +57,8 @@ def capture_object(context: "Context", path: str) -> "Object | None":
     return None
 
 
-def found_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, Any]]:
-    """Find what the panel shows about the hands in a capture; for a capture without hands, why there are none.
+def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, Any]]:
+    """Find the hands in a capture and describe them for the panel; if there are none, say why.
 
     Also a marker map in JSON, the guess from which Assign Markers begins.
     """
@@ -80,7 +80,7 @@ def found_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str, An
 
 
 def _guess_fingertips(recipe: Recipe, markers: captures.Markers) -> dict[str, dict[str, str]]:
-    """Return the marker map, as JSON, of the fingertips in a capture that shows no more of a hand; {} without any."""
+    """Return the marker map, as JSON, of a capture that shows fingertips alone; {} if it has none."""
     try:
         hands = assigning.find_lone_fingertips(recipe, markers)
     except KnuckleError:
@@ -124,7 +124,7 @@ def remap_after_saving(file: str, *_: object) -> None:
         remap_paths(bpy.data.scenes, str(Path(file).parent), str(Path(bpy.data.filepath).parent))
 
 
-def relative(path: str) -> str:
+def relative_path(path: str) -> str:
     """Return a path relative to the .blend file, if Blender's preferences say so and the file is saved."""
     prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:

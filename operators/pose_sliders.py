@@ -46,7 +46,7 @@ def forget_values(*_of_handler: Any) -> None:
 
 def forget_values_of_others(known: DetectedHands) -> None:
     """Have sliders read the hand anew where other hands are detected now than when they read it."""
-    if SESSION.slider_values is not None and SESSION.slider_values.known is not known:
+    if SESSION.slider_values is not None and SESSION.slider_values.detected is not known:
         forget_values()
 
 
@@ -57,7 +57,7 @@ def value(context: "Context", slider: Slider) -> float:
         return 0.0
     chosen = armature.name, settings.side, settings.dip_lock
     shown = SESSION.slider_values
-    if shown is None or shown.chosen != chosen:
+    if shown is None or shown.hand != chosen:
         hand = chosen_hand(context)
         known = detection_cache.known(hand[0]) if hand else None
         if hand is None or known is None:

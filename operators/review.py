@@ -1,4 +1,4 @@
-"""Review a take: go from problem to problem, the worst first, and mark what was seen."""
+"""Review a take: go from problem to problem, the worst first, and mark those that were seen."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KnuckleReview(bpy.types.PropertyGroup):
-    """Where the review of a take is."""
+    """The state of a review: the current problem and what is drawn."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
     show_errors: BoolProperty(

@@ -1,4 +1,4 @@
-"""What outlives an operator while the extension is on, in one object.
+"""All state that outlives an operator while the extension is on, in one object.
 
 Draw handlers, timers, and the callbacks of properties have no object of their own, and Blender drops an operator that
 has ended. registration.py clears the session when the extension is switched off.
@@ -29,17 +29,17 @@ from .pin_properties import PinValues
 
 Floats = NDArray[np.float64]
 
-STILL = 3
-"""Pixels by which a hand on the mouse moves it unawares."""
+MOUSE_JITTER = 3
+"""Pixels by which the mouse may move between two clicks in the same place."""
 
 
 @dataclass(slots=True, eq=False)
 class LiveState:
-    """The device that is followed. A socket and a thread are none of Blender's data: they outlive undo."""
+    """The device that is followed. Its socket and thread are not Blender's data, so undo leaves them alone."""
 
     run: LiveRun | None = None
     """The only one."""
-    drawn: float = 0.0
+    drawn_at: float = 0.0
     """s on time.monotonic's clock, when the panel was drawn last."""
     problem: str = ""
     """Why the last run ended by itself, a sentence."""
@@ -73,7 +73,7 @@ class PickedTip:
 
     def next(self, mouse: tuple[int, int], tips: tuple[tuple[str, str, str], ...]) -> "PickedTip":
         """Return the one after this, or the first one if the mouse has moved, or the fingertips have."""
-        still = max(abs(now - before) for now, before in zip(mouse, self.mouse, strict=True)) <= STILL
+        still = max(abs(now - before) for now, before in zip(mouse, self.mouse, strict=True)) <= MOUSE_JITTER
         if not still or set(tips) != set(self.tips):
             return PickedTip(mouse, tips, 0)
         return PickedTip(self.mouse, self.tips, (self.picked + 1) % len(self.tips))
@@ -97,42 +97,42 @@ class AssigningMarkers:
     """The markers object's name."""
     hands: dict[Side, MarkerAssignment]
     side: Side
-    """The hand that is asked now."""
+    """The hand whose markers are clicked now."""
     hovered: str = ""
     """The label under the mouse; empty where there is none."""
 
     @property
     def hand(self) -> MarkerAssignment:
-        """The assignment of the hand that is asked now."""
+        """The assignment of the hand whose markers are clicked now."""
         return self.hands[self.side]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliderDrag:
-    """A slider that is dragged: the state in which it began, from which each of its values is reached."""
+    """A slider that is dragged, and the state in which the drag began: each value is applied to that state."""
 
     slider: Slider
-    began: HandState
+    start: HandState
     pinned: PinnedHand | None
     """The hand with its pins, where it has any."""
-    at: float
+    start_value: float
     """The slider's value, in 32 bits as Blender has it."""
     channels: dict[str, Channels]
     """Bone -> its channels."""
     pins: PinValues
     keys: KeysBefore | None
     """None without auto-keying."""
-    left: Hashable = None
-    """A fingerprint of the hand after the last value; if it differs, another drag begins."""
+    fingerprint: Hashable = None
+    """Of the hand after the last value; if the hand has another one, another drag begins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliderValues:
-    """The values that sliders show until Blender evaluates something."""
+    """The values that sliders show, until something changes the pose."""
 
-    chosen: tuple[str, Side, bool]
-    """Armature, hand and DIP lock."""
-    known: DetectedHands
+    hand: tuple[str, Side, bool]
+    """Armature, side and DIP lock."""
+    detected: DetectedHands
     values: Mapping[Slider, float]
 
 

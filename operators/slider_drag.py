@@ -57,30 +57,30 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     """
     armature, side = hand_to_pose(context)
     rig_hand, drag = posable_hand(armature, side), SESSION.slider_drag
-    if drag is None or drag.slider != slider or drag.left != _fingerprint(context, armature, rig_hand):
+    if drag is None or drag.slider != slider or drag.fingerprint != _fingerprint(context, armature, rig_hand):
         drag = _begun(context, armature, rig_hand, slider)
-    elif to == drag.at:
-        # Escape sets the value at the beginning, which is all that Blender tells of it.
+    elif to == drag.start_value:
+        # Escape sets the first value again: Blender says nothing else of it.
         channel_diff.restore_channels(armature, drag.channels)
         restore_pins(armature, drag.pins)
         if drag.keys is not None:
             restore_keys(armature, drag.keys)
-        SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, rig_hand))
+        SESSION.slider_drag = replace(drag, fingerprint=_fingerprint(context, armature, rig_hand))
         return
     joints = _pose(context, rig_hand, drag, to)
     key_hand(context, rig_hand, joints)
-    SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, rig_hand))
+    SESSION.slider_drag = replace(drag, fingerprint=_fingerprint(context, armature, rig_hand))
 
 
 def _begun(context: "Context", armature: "Object", rig_hand: RigHand, slider: Slider) -> SliderDrag:
     state, dip_lock = rig_hand.read(), context.scene.knuckle_posing.dip_lock
-    at = float(np.float32(snapped(sliders_of(rig_hand.hand, dip_lock).read(state.pose.angles[0], slider))))
+    start_value = float(np.float32(snapped(sliders_of(rig_hand.hand, dip_lock).read(state.pose.angles[0], slider))))
     bones = bones_of(rig_hand, rig_hand.binding.mapped)[0]
     return SliderDrag(
         slider,
         state,
         _pinned(context, armature, rig_hand, state, slider),
-        at,
+        start_value,
         channel_diff.channels_of(armature, bones),
         pin_values(armature),
         keys_before(context, armature, bones),
@@ -89,13 +89,13 @@ def _begun(context: "Context", armature: "Object", rig_hand: RigHand, slider: Sl
 
 def _pose(context: "Context", rig_hand: RigHand, drag: SliderDrag, to: float) -> frozenset[int]:
     """Pose the hand; return the joints that were posed."""
-    sliders, began = sliders_of(rig_hand.hand, context.scene.knuckle_posing.dip_lock), drag.began
-    angles = sliders.write(began.pose.angles[0], drag.slider, to)[None]
+    sliders, start = sliders_of(rig_hand.hand, context.scene.knuckle_posing.dip_lock), drag.start
+    angles = sliders.write(start.pose.angles[0], drag.slider, to)[None]
     # The arm may have moved since the drag began.
     root = rig_hand.seen_frames()[:1]
     joints = frozenset(rig_hand.reached({int(rig_hand.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)}))
     if drag.pinned is None:
-        _only(rig_hand, joints).write(HandState(Pose(rig_hand.hand, root, angles), began.beyond))
+        _only(rig_hand, joints).write(HandState(Pose(rig_hand.hand, root, angles), start.beyond))
         return joints
     posed = pose_pinned(drag.pinned, Pose(drag.pinned.rig_hand.hand, root, angles), joints)
     update_pins(rig_hand, [drag.pinned.driven] if drag.pinned.driven else [])

@@ -23,7 +23,7 @@ from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from .import_capture import select_only
 from .job import JobOperator, no_job_runs
-from .load_capture import capture_object, found_hands, show_capture
+from .load_capture import capture_object, describe_hands, show_capture
 from .reports import tell
 from .scene_recipe import recipe_of
 
@@ -127,7 +127,7 @@ def markers_of_take(context: "Context", take: Take) -> "Object":
     """Return the object with the markers that a take was made of, shown if it was not yet."""
     shown = capture_object(context, take.recipe.capture)
     if shown is None:
-        found = run_to_end(found_hands(take.recipe, take.markers))
+        found = run_to_end(describe_hands(take.recipe, take.markers))
         shown = show_capture(context, take.markers, take.recipe.capture, found)
     return shown
 

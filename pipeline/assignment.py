@@ -99,7 +99,7 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
     side: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels != "shape" and recipe.markers is not None:
         groups = from_json(recipe.markers, "marker map")
-        if recipe.labels == "names" or not _must_be_found(groups, markers):
+        if recipe.labels == "names" or not _needs_labelling_by_shape(groups, markers):
             return keep_labels(markers, groups)
         return (yield from label_by_shape(markers, None, side, groups))
     if recipe.labels == "names":
@@ -117,7 +117,7 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
     return keep_labels(markers, groups)
 
 
-def _must_be_found(groups: Groups, markers: Markers) -> bool:
+def _needs_labelling_by_shape(groups: Groups, markers: Markers) -> bool:
     """Whether a capture has none of a map's labels, and the map shows enough of a hand to find it by its shape."""
     labels = {label for spots in groups.values() for label in spots}
     whole = all(
@@ -128,7 +128,7 @@ def _must_be_found(groups: Groups, markers: Markers) -> bool:
 
 
 def _found_groups(groups: Groups, markers: Markers) -> Groups:
-    """A map's groups, by the labels that its markers got if they were found by shape."""
+    """Return a map's groups by the labels that markers were given if they were labelled by shape."""
     found = {
         side: {map_label(side, label): spot for label, spot in spots.items() if map_label(side, label) in markers.names}
         for side in SIDES
@@ -246,13 +246,13 @@ def _decide_side(
     named_side = label_side or file_side
     is_chosen = named_side is not None and (recipe.markers is not None or named_side == recipe.hand)
     side: Side = (named_side if is_chosen else clear_side or named_side) or "right"
-    told = {
+    claims = {
         f"it has the shape of a {clear_side} hand": clear_side,
         f"{'the marker map says' if recipe.markers else 'its labels say'} {label_side}": label_side,
         f"the file's name says {file_side}": file_side,
     }
-    if len(set(told.values()) - {None}) > 1:
-        sentence = ", ".join(sentence for sentence, what in told.items() if what)
+    if len(set(claims.values()) - {None}) > 1:
+        sentence = ", ".join(sentence for sentence, what in claims.items() if what)
         warnings.append(f"'{group}' was taken as a {side} hand: {sentence}")
     return side
 
@@ -313,7 +313,7 @@ def measure_performer(
                 positions = positions_of(markers, spots)
                 proportions, measured = measuring.measure_proportions(side, tuple(spots.values()), positions)
                 hands[side] = MeasuredHand(proportions, dict(zip(spots, measured, strict=True)))
-            if not (assigned.on_skin and _wears(hands[side], spots, warnings)):
+            if not (assigned.on_skin and _has_usable_skin_fit(hands[side], spots, warnings)):
                 hands[side] = replace(hands[side], skin_fit=None)
             if fit_skin and assigned.on_skin and hands[side].skin_fit is None:
                 hands[side] = _fit_skin_markers(hands[side], spots, markers, warnings)
@@ -328,7 +328,7 @@ def measure_performer(
     return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
 
 
-def _wears(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
+def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warnings: list[str]) -> bool:
     """Whether a hand was fitted with most of a capture's markers; warns of those that it was fitted without."""
     if measured.skin_fit is None:
         return False

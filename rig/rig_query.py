@@ -44,11 +44,11 @@ class RigQuery:
         return cls(tuple(ObjectName.of(armature) for armature in armatures))
 
     def limits_of(self, hand: HandModel) -> RigLimits:
-        """Return its limits within the hand's own. Raises RigError as rig_limits.allowed does."""
+        """Return the rig's limits within the hand model's own. Raises RigError as rig_limits.allowed does."""
         return armature_limits(self._with_hand(hand.side), hand)
 
     def rest_hand(self, hand: HandModel, limited: bool) -> RestHand | None:
-        """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
+        """Return the rig's hand of this side, None without one; see rest_hand_of_side."""
         return rest_hand_of_side(self._with_hand(hand.side), hand, limited)
 
     def sides_to_align(self, align: AlignChoice, points: Sequence[str] | None, sides: Sequence[Side]) -> set[Side]:
@@ -60,7 +60,10 @@ class RigQuery:
         return {hand.side for hand in found if hand is not None}
 
     def frames_to_align(self, align: AlignChoice, points: Sequence[str] | None, hands: Sequence[SolvedHand]) -> Frames:
-        """Return where its hands or forearms are, see pipeline.alignment. Raises RigError as character_frames does."""
+        """Return where the rig's hands or forearms are, as pipeline.alignment needs it.
+
+        Raises RigError as character_frames does.
+        """
         if points is not None:
             return between_points(hands, points)
         frames: Frames = {}

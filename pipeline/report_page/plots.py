@@ -1,4 +1,4 @@
-"""Plots over time: of each column the lowest and the highest value, as an area that is a line where they are one."""
+"""Plots over time: an area from the lowest to the highest value of each column, which may be as thin as a line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HEIGHT = 1000
-"""Of a plot, in its own units."""
+"""Height of a plot, in units of its SVG."""
 LEAST_RANGE = {"mm": 5.0, "°": 10.0}
-"""Unit -> what a plot shows at least, so that noise does not look like motion."""
+"""Unit -> the smallest range of a plot's scale, so that noise does not look like motion."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ def _angle_series(axis: TimeAxis, number: int, low: Floats, high: Floats, column
 
 
 def _span(series: Sequence[Series], least: float) -> tuple[float, float]:
-    """Return the values from which to which a plot goes, on whole fives."""
+    """Return the lowest and the highest value of a plot's scale, multiples of five."""
     if not series:
         return 0.0, least
     low = min(float(np.nanmin(one.low)) for one in series)

@@ -1,4 +1,4 @@
-"""A step of a drag, and what makes one."""
+"""One step of a drag, and the interface of the solvers that compute it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class DragStep:
     pose: Pose
     """One frame."""
     objectives: tuple[Objective, ...] = ()
-    """Those of the step; a pose that no step made has none."""
+    """Those that the step met; none if the pose is the one before the first step."""
     targets: Mapping[int, Floats] = field(default_factory=dict)
     """Site -> (3,) m in the world, the target that the solver was given for it."""
     state: Any = None
@@ -28,7 +28,7 @@ class DragStep:
 
 
 class DragSolver(Protocol):
-    """A frozen dataclass with one method."""
+    """Computes the steps of a drag; a frozen dataclass."""
 
     def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
         """The pose that meets the problem's objectives, or comes near to them; last: the step before.

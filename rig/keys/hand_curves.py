@@ -1,4 +1,4 @@
-"""The F-curves of an armature's hand as samples, to be reduced: of takes and of actions that others have made."""
+"""Samples the F-curves of a hand, of takes and other actions, so that their keys can be reduced."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ Curves = dict[str, "dict[int, FCurve]"]
 MAX_SAMPLES = 200_000
 """Frames of an action that are sampled, at most."""
 LEAST_SPAN = 3
-"""Filler keys in a row that keep those at their ends; fewer go where their neighbours do."""
+"""Jitter keys in a row of which the first and the last are kept; of fewer none is."""
 WRIST_GROUP = "wrist"
 """The group of the wrist and of the arm above it."""
 KEPT_TYPES = ("EXTREME", "BREAKDOWN")
-"""Types of keys that an animator gives to those that matter."""
+"""Types that an animator gives to keys that matter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +46,12 @@ class HandCurves:
 
     hand: SampledHand
     paths: tuple[tuple[str, ...], ...]
-    """For each of its bones the data paths of the channels that are sampled, in their order."""
+    """For each bone of the hand, the data paths of the channels that are sampled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Bones of an armature, and the curves of theirs that are sampled."""
+    """Bones of an armature, and which of their curves are sampled."""
 
     armature: "Object"
     action: "Action"
@@ -59,7 +59,7 @@ class _Source:
     names: list[str]
     """The bones, parents first."""
     paths: list[tuple[str, ...]]
-    """Of each bone, see HandCurves."""
+    """For each bone, as in HandCurves."""
     curves: Curves
 
     def of_bone(self, row: int) -> "list[FCurve]":
@@ -73,7 +73,7 @@ def read_hand_curves(
     """Return the curves of a hand in an action for a slot, and which bones are left as they are.
 
     None if no curve of it can be reduced. Of a take these are also the bones of the arm that it keys, but for those
-    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are no
+    that carry the other hands of the armature as well. Each note is one sentence. Raises RigError for keys that are not
     numbers and for an action that is too long.
     """
     curves = _curves(action, slot)
@@ -93,7 +93,7 @@ def read_hand_curves(
         to_world=np.array(armature.matrix_world, float)[:3, :3],
         wrist=names.index(found.bones["wrist"]),
         key_counts=tuple(max((len(c.keyframe_points) for c in source.of_bone(row)), default=0) for row in rows),
-        kept=_kept(source, bones, frames),
+        kept=_kept_keys(source, bones, frames),
     )
     return HandCurves(hand, tuple(source.paths)), notes
 
@@ -111,19 +111,19 @@ def _prefix(bone: str) -> str:
 
 def _bones_of(armature: "Object", found: FoundHand, others: Iterable[FoundHand], curves: Curves) -> list[str]:
     """Return the bones of a hand, parents first, and those above it and beside its arm that a take's curves key."""
-    bones, own, above = armature.data.bones, set(found.bones.values()), _above(armature, found)
+    bones, own, above = armature.data.bones, set(found.bones.values()), _bones_above(armature, found)
     if curves:
         arm = arm_of(armature, found)
         on_arm = above[: above.index(arm.upper) + 1] if arm and arm.upper in above else []
         keyed = {bone.name for bone in bones if any(path.startswith(_prefix(bone.name)) for path in curves)}
         mine = {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in on_arm)}
-        own |= mine.difference(*({*other.bones.values(), *_above(armature, other)} for other in others))
+        own |= mine.difference(*({*other.bones.values(), *_bones_above(armature, other)} for other in others))
     depth = {name: len(bones[name].parent_recursive) for name in own}
     # The wrist may be a control beside the digits, which follow it by constraints.
     return sorted(own, key=lambda name: (name not in above and name != found.bones["wrist"], depth[name], name))
 
 
-def _above(armature: "Object", found: FoundHand) -> list[str]:
+def _bones_above(armature: "Object", found: FoundHand) -> list[str]:
     """Return the bones above a wrist, the nearest first."""
     return [bone.name for bone in armature.data.bones[found.bones["wrist"]].parent_recursive]
 
@@ -147,7 +147,7 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
 
 
 def check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
-    """Raise RigError for keys of a bone's curves that are no numbers."""
+    """Raise RigError for keys of a bone's curves that are not numbers."""
     for curve in curves.values():
         values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
         bad = np.flatnonzero(~np.isfinite(values))
@@ -195,7 +195,7 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
     """Yield the bones with the values of their channels on frames (F,)."""
     digits = {name: digit_of(joint) for joint, name in source.found.bones.items()}
     armature, names = source.armature, source.names
-    _, rests = parent_motion.standing_now(armature, names)
+    _, rests = parent_motion.parents_on_current_frame(armature, names)
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     for name, chosen in zip(names, source.paths, strict=True):
         bone = armature.pose.bones[name]
@@ -204,7 +204,7 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
         relation = rests.get(name, np.array(bone.bone.matrix_local, float))
         if parent >= 0:
             relation = np.linalg.inv(np.array(posed[names[parent]].matrix.normalized(), float)) @ relation
-        rotation = values.get(channel, _shown(bone, channel))
+        rotation = values.get(channel, _present_values(bone, channel))
         yield SampledBone(
             name=name,
             group=digits.get(name) or WRIST_GROUP,
@@ -212,7 +212,7 @@ def _sampled(source: _Source, frames: Floats) -> "Iterator[SampledBone]":
             relation=relation,
             mode=bone.rotation_mode,
             rotation=_continuous(rotation, bone.rotation_mode) if channel in values else rotation,
-            location=values.get("location", _shown(bone, "location")),
+            location=values.get("location", _present_values(bone, "location")),
             location_axes=_location_axes(bone.bone),
         )
 
@@ -223,7 +223,7 @@ def _values(curves: "dict[int, FCurve]", frames: Floats) -> Floats:
     return np.array(columns, float).T
 
 
-def _shown(bone: "PoseBone", channel: str) -> Floats:
+def _present_values(bone: "PoseBone", channel: str) -> Floats:
     """Return the values (1, C) that a bone has."""
     return np.array(getattr(bone, channel), float)[None]
 
@@ -266,20 +266,20 @@ def _points(source: _Source, bones: tuple[SampledBone, ...]) -> "Iterator[Measur
     yield from (MeasuredPoint(row, np.zeros(3)) for row, bone in enumerate(bones) if len(bone.location) > 1)
 
 
-def _kept(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
+def _kept_keys(source: _Source, bones: tuple[SampledBone, ...], frames: Floats) -> dict[str, Bools]:
     """Return group -> where (F,) keys stay: keys that matter, the ends of filler keys, and an animator's markers."""
     markers = source.action.pose_markers
     marked = np.array([marker.frame for marker in markers if MARKER_SUFFIX not in marker.name], float)
     kept = {bone.group: np.zeros(len(frames), bool) for bone in bones}
     for mask in kept.values():
-        _keep(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
+        _keep_nearest(mask, frames, marked[(marked >= frames[0]) & (marked <= frames[-1])])
     for bone, chosen in zip(bones, source.paths, strict=True):
         for path in chosen:
             at, types = key_types(source.curves[path][0])
-            _keep(kept[bone.group], frames, at[np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])])
+            _keep_nearest(kept[bone.group], frames, at[np.isin(types, [key_enum("type", kind) for kind in KEPT_TYPES])])
             _, starts, stops = runs((types == key_enum("type", "JITTER"))[:, None])
             long = stops - starts >= LEAST_SPAN
-            _keep(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
+            _keep_nearest(kept[bone.group], frames, at[np.concatenate([starts[long], stops[long] - 1])])
     return kept
 
 
@@ -288,6 +288,6 @@ def key_types(curve: "FCurve") -> tuple[Floats, Ints]:
     return key_values(curve, "co")[::2].astype(float), key_settings(curve, "type").astype(np.int64)
 
 
-def _keep(mask: Bools, frames: Floats, at: Floats) -> None:
+def _keep_nearest(mask: Bools, frames: Floats, at: Floats) -> None:
     """Set a mask (F,) on the samples nearest to frames."""
     mask[np.minimum(np.searchsorted(frames, at - SAME_FRAME), len(frames) - 1)] = True

@@ -120,7 +120,7 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
         if carried:
             world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
         else:
-            world, rests = parent_motion.standing_now(armature, bones)
+            world, rests = parent_motion.parents_on_current_frame(armature, bones)
     for start in range(0, len(frames), FRAMES_PER_PIECE):
         rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
         if start and moving:

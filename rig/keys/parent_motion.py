@@ -42,7 +42,7 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
     return world, dict(zip(names, rests, strict=True))
 
 
-def standing_now(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
+def parents_on_current_frame(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
     """Return the same, (4, 4) each, for the scene's frame as it was last evaluated."""
     names = [name for name in bones if armature.pose.bones[name].parent]
     world, rests = _evaluate(armature, names)

@@ -1,4 +1,4 @@
-"""What the keys of a hand ask of its wrist and arm: a capture that does not stand at its character asks too much."""
+"""How far a take bends the wrist and stretches the arm: too far if the capture is not aligned to the character."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LEAST_SHORT = 0.005
-"""m by which an arm may miss the wrist before it is told."""
+"""m by which an arm may miss the wrist without a warning."""
 ELBOWS = 36
-"""Directions in which an elbow is tried that a rig's own IK places."""
+"""Directions in which the elbow of a rig with its own IK is tried."""
 NOT_ALIGNED = "align the capture to the character, or drive the fingers only"
-"""The remedy for a capture that stands where it was recorded,"""
+"""What the warning advises if the capture stands where it was recorded."""
 MOVED_AWAY = "align the capture in another way, or drive the fingers only"
-"""and for one that was placed: performer and character move differently, or do not stand in the same way."""
+"""What it advises if the capture was aligned: performer and character move or stand differently."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmAbove:
-    """The arm on which a hand hangs, in armature space at rest."""
+    """The arm above a hand, in armature space at rest."""
 
     bones: ArmBones
     wrist: str
@@ -54,17 +54,17 @@ class WristStrain:
 
     bend: Floats
     """(F,) rad between hand and forearm."""
-    beyond: Floats
+    excess_bend: Floats
     """(F,) rad by which that is more than a person's."""
-    turned: Floats
-    """(F,) rad by which the hand is turned about the forearm, beyond what a forearm follows."""
-    short: Floats
+    excess_twist: Floats
+    """(F,) rad by which the hand is rotated about the forearm, more than the forearm can follow."""
+    shortfall: Floats
     """(F,) m by which the arm misses the captured wrist, or by which a rig stretches it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CarriedWrist:
-    """What carries a wrist's bone on F frames, and how it is keyed."""
+    """The parents of a wrist's bone on F frames, and its keys."""
 
     world: Floats
     """T_world_armature (4, 4) or (F, 4, 4)."""
@@ -76,7 +76,7 @@ class CarriedWrist:
     """(F, 4) unit quaternions wxyz, the keys of the wrist's bone."""
     goals: Floats
     """(F, 3) m, where the wrist was captured in the world."""
-    turned: Floats
+    excess_twist: Floats
     """(F,) rad, see WristStrain."""
     placed: bool
     """Whether keys bring the wrist to its goal: by the arm, or by its control's location."""
@@ -110,7 +110,7 @@ def wrist_strain(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist) -> W
     bend, beyond = wrist_bend(np.einsum("fji,fj->fi", wrists, forearms), binding.side)
     reached = (keyed.world @ carried)[:, :3, 3]
     short = np.linalg.norm(keyed.goals - reached, axis=-1) if keyed.placed else np.zeros(len(wrists))
-    return WristStrain(bend, beyond, keyed.turned, short)
+    return WristStrain(bend, beyond, keyed.excess_twist, short)
 
 
 def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: Floats) -> WristStrain:
@@ -131,16 +131,15 @@ def _follows(above: ArmAbove, binding: RigBinding, keyed: CarriedWrist, wrists: 
     forearms = cosine[:, None] * along + np.sqrt(1 - cosine**2)[:, None] * circle
     bend, beyond = wrist_bend(np.einsum("fji,efj->efi", wrists, forearms), binding.side)
     best, frames = (beyond + 1e-3 * bend).argmin(axis=0), np.arange(len(way))
-    return WristStrain(bend[best, frames], beyond[best, frames], keyed.turned, np.abs(length - reach))
+    return WristStrain(bend[best, frames], beyond[best, frames], keyed.excess_twist, np.abs(length - reach))
 
 
 def strain_notes(side: str, pieces: Sequence[WristStrain], remedy: str) -> tuple[str, ...]:
     """Return a sentence each on frames in which a wrist bends, or an arm should reach, farther than a person's."""
     if not pieces:
         return ()
-    bend, beyond, turned, short = (
-        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("bend", "beyond", "turned", "short")
-    )
+    names = ("bend", "excess_bend", "excess_twist", "shortfall")
+    bend, beyond, turned, short = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in names)
     notes = []
     wrong = (beyond > 0) | (turned > 0)
     if wrong.any():

@@ -86,7 +86,7 @@ def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
 
 def _values(armature: "Object", posed: RigHand, solved: Pose) -> list[BoneValues]:
     assert posed.mover is not None, "begin made it"
-    world, rests = parent_motion.standing_now(armature, posed.mover.evaluated_bones)
+    world, rests = parent_motion.parents_on_current_frame(armature, posed.mover.evaluated_bones)
     return list(posed.mover.values(armature, solved, world, rests))
 
 

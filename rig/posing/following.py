@@ -176,7 +176,7 @@ def _carried(hand_arm: HandArm, frames: Floats | None = None) -> tuple[Floats, F
     armature, name = hand_arm.rig_hand.armature_object(), hand_arm.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
     if frames is None:
-        world, carried = parent_motion.standing_now(armature, [name])
+        world, carried = parent_motion.parents_on_current_frame(armature, [name])
     else:
         world, carried = parent_motion.standing(armature, [name], frames)
     return world, carried.get(name, rest)

@@ -188,7 +188,7 @@ class RigHand:
     def parent_frames(self, armature: "Object") -> ParentFrames:
         """What carries the bones on the armature as it was evaluated last."""
         inner = [name for pair in self.between.values() for name in pair]
-        world, carried = parent_motion.standing_now(armature, [*self.hanging.values(), *inner])
+        world, carried = parent_motion.parents_on_current_frame(armature, [*self.hanging.values(), *inner])
         rests = {joint: carried[name] for joint, name in self.hanging.items()}
         return ParentFrames(world, rests | parent_motion.rests_between(armature, self.between, carried))
 

@@ -1,4 +1,4 @@
-"""The unit of a scene with hands: a hand of another size than a person's is some power of ten too large or small."""
+"""The unit of a scene, guessed from its hands: they are scaled by a power of ten to the size of a person's."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 def scaled_to_person(recording: Recording) -> Recording:
     """Return a recording of joints in m whose first hand is within a factor of about three of an adult's, with a note.
 
-    Programs write centimetres as metres, and the other way about. Labels are `right:wrist`.
+    Programs write centimetres as metres, or metres as centimetres. Labels are `right:wrist`.
     """
     length = _hand_length(recording.names, recording.positions[0])
     exponent = round(float(np.log10(length / adult("right").size))) if length > 0 else 0

@@ -85,8 +85,8 @@ def test_the_bend_is_that_of_the_bones_and_more_than_a_persons_is_marked(name: s
         assert (np.rad2deg(strain.bend - bends) < 5.0)[bends < 2.0].all()
     else:
         assert np.rad2deg(np.abs(strain.bend - bends)).max() < 4.0
-    assert (strain.beyond > 0).tolist() == BEYOND
-    assert strain.short.max() < 1e-3
+    assert (strain.excess_bend > 0).tolist() == BEYOND
+    assert strain.shortfall.max() < 1e-3
 
 
 @pytest.mark.parametrize("name", RIGS)
@@ -102,7 +102,7 @@ def test_an_arm_that_does_not_reach_is_told_by_how_much(name: str) -> None:
         assert above is not None
         length = np.linalg.norm(np.diff(above.joints, axis=0), axis=1).sum()
         short = np.linalg.norm(goals - np.array(armature.matrix_world @ Vector(above.joints[0])), axis=1) - length
-    assert strain.short == pytest.approx(short, abs=2e-3)
+    assert strain.shortfall == pytest.approx(short, abs=2e-3)
     assert short.min() > 0.1
 
 
@@ -137,7 +137,7 @@ def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     for root, beyond in zip(roots, BEYOND, strict=True):
         apply_pose.pose([(begun, Pose(hand, root[None], hand.neutral[None]))])
         assert begun.mover is not None and begun.mover.strain is not None
-        assert bool(begun.mover.strain.beyond[0] > 0) == beyond
+        assert bool(begun.mover.strain.excess_bend[0] > 0) == beyond
 
 
 def test_the_bend_that_is_told_is_of_a_frame_in_which_the_wrist_bends_too_far() -> None:
