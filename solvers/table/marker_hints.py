@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.scalar_math import wrap_angle
 from ..planar.dip_offset import LEAD_PENALTY_M
 from .linkage import Complex, Floats, Linkage, exp_i, straight_tip, tip, two_link_angle
 from .nearest_bend import REACH_TOLERANCE, LimitFaces, clamp_around, nearest
@@ -118,10 +119,5 @@ class HintedGoal:
         last = np.concatenate([last, last], axis=1)
         first_flexion = np.angle(self.goal)[:, None] - np.angle(straight_tip(linkage.links, middle, last))
         flexions = np.stack([first_flexion, middle, last], -1)
-        excess = _wrapped(flexions - clamp_around(flexions, linkage.limits))
+        excess = wrap_angle(flexions - clamp_around(flexions, linkage.limits))
         return flexions, self.cost(flexions, coupling_cost) + ((LIMIT_COST * excess) ** 2).sum(-1)
-
-
-def _wrapped(angles: Floats) -> Floats:
-    """The angles wrapped to −π..π."""
-    return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

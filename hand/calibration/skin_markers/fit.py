@@ -18,12 +18,12 @@ from ...proportions import FIRST_JOINT_ROWS, Proportions, build
 from .chain import ShapeParameters
 from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
 from .priors import (
-    INDEPENDENT_FRAMES,
     LIMIT_MARGIN,
     MEAN,
     START_ANGLES,
     mean_shape,
     parameter_digits,
+    prior_weight,
     shape_prior,
     usual_pose_prior,
 )
@@ -192,7 +192,7 @@ def _digit_costs(owner_digits: Ints, digits: Ints, bones: Ints, tips: Bools, vis
         restricted = replace(state.pose_model, sharpness=state.pose_model.sharpness * (owner_digits == digit)[:, None])
         result[digit] = costs(without_prior(restricted), state.poses, visible).sum()
         result[digit] += prior_cost[:, COLUMNS[digit][HAS[digit]]].sum()
-        result[digit] += max(len(visible) / INDEPENDENT_FRAMES, 1.0) * expected[owner == digit].sum()
+        result[digit] += prior_weight(len(visible)) * expected[owner == digit].sum()
     return result
 
 

@@ -98,6 +98,11 @@ def shape_from_fit(fit: SkinFit) -> ShapeParameters:
     )
 
 
+def prior_weight(frames: int) -> float:
+    """Weight of the prior against a take of this many frames, which count as INDEPENDENT_FRAMES at most."""
+    return max(frames / INDEPENDENT_FRAMES, 1.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapePrior:
     """The prior of a shape's parameters: matrix · parameters = expected, each row in standard deviations."""

@@ -26,7 +26,7 @@ from .pose_fit import (
     normal_equations,
     solve,
 )
-from .priors import INDEPENDENT_FRAMES, ShapePrior, apply_step, usual_pose_prior
+from .priors import ShapePrior, apply_step, prior_weight, usual_pose_prior
 from .skin_fit import COLUMNS, HAS
 
 Floats = NDArray[np.float64]
@@ -61,17 +61,17 @@ def fit_shape(
         passes: most iterations.
         tolerance: relative decrease of the cost below which the search ends.
     """
-    prior_weight = max(len(seen) / INDEPENDENT_FRAMES, 1.0)
+    weight = prior_weight(len(seen))
 
     def total(state: FittedShape) -> float:
         residuals = prior.residuals(state.pose_model.shape)
-        return float(costs(state.pose_model, state.poses, seen).sum() + prior_weight * residuals @ residuals)
+        return float(costs(state.pose_model, state.poses, seen).sum() + weight * residuals @ residuals)
 
     state, cost, damping = start, total(start), FIRST_DAMPING
     equations: _Equations | None = None
     for _ in range(passes):
         if equations is None:
-            equations = _build_equations(state, seen, prior, prior_weight)
+            equations = _build_equations(state, seen, prior, weight)
         pose_step, shape_step = equations.step(damping)
         shape = apply_step(state.pose_model.shape, shape_step)
         trial = FittedShape(
@@ -119,7 +119,7 @@ class _Equations:
         return pose_step - eliminated @ shape_step, shape_step
 
 
-def _build_equations(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, prior_weight: float) -> _Equations:
+def _build_equations(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, weight: float) -> _Equations:
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames = len(seen)
@@ -132,9 +132,9 @@ def _build_equations(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior
         poses=equations.matrix,
         free=free,
         mixed=(equations.jacobian.swapaxes(1, 2) @ jacobian) * free[..., None],
-        shape=flat.T @ flat + prior_weight * prior.matrix.T @ prior.matrix,
+        shape=flat.T @ flat + weight * prior.matrix.T @ prior.matrix,
         rhs_poses=equations.rhs * free,
-        rhs_shape=flat.T @ equations.residuals.ravel() - prior_weight * prior.matrix.T @ residuals,
+        rhs_shape=flat.T @ equations.residuals.ravel() - weight * prior.matrix.T @ residuals,
     )
 
 

@@ -157,3 +157,7 @@ def test_a_set_is_known_with_the_side_in_its_labels(form: str) -> None:
     (group, spots), *others = found.groups.items()
     assert found.on_skin and len(spots) == 19 and not others
     assert side_in_name(group) == "left"
+
+
+def test_joints_by_their_names_are_not_on_the_skin():
+    assert not suggest(tuple(f"right:{joint}" for joint in JOINTS)).on_skin

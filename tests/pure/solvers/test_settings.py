@@ -1,5 +1,6 @@
 """What can be set on the registered solvers and smoothings, and how it is told and typed."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from knuckle.errors import RecipeError
 from knuckle.solvers import SMOOTHING, SOLVER
 from knuckle.solvers.registry import Registry
+from knuckle.solvers.settings import check, setting
 
 KINDS = [(registry, kind) for registry in (SOLVER, SMOOTHING) for kind in registry.kinds]
 
@@ -63,7 +65,18 @@ def test_a_switch_is_true_or_false() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), int(400 * "9"), -1, True, "1"])
-@pytest.mark.parametrize("setting", ["tolerance", "passes"])
-def test_a_number_outside_its_range_is_told(setting: str, value: object) -> None:
-    with pytest.raises(RecipeError, match=rf"solver fabrik: {setting} is .*, expected a .*number from"):
-        SOLVER.make("fabrik", {setting: value})
+@pytest.mark.parametrize("name", ["tolerance", "passes"])
+def test_a_number_outside_its_range_is_told(name: str, value: object) -> None:
+    with pytest.raises(RecipeError, match=rf"solver fabrik: {name} is .*, expected a .*number from"):
+        SOLVER.make("fabrik", {name: value})
+
+
+def test_a_name_that_is_no_choice_is_told() -> None:
+    @dataclass(frozen=True)
+    class Painter:
+        colour: str = setting("red", "What it paints in", choices=("red", "green"))
+
+    for colour in ("red", "green"):
+        check(Painter(colour))
+    with pytest.raises(RecipeError, match="solver painter: colour is 'blue', expected one of red, green"):
+        check(Painter("blue"))

@@ -12,6 +12,7 @@ from knuckle.solvers import SOLVERS
 from knuckle.solvers.smoothing.angle_smoother import (
     INITIAL_DEVIATIONS,
     _smooth_measured,
+    _step_fractions,
     smooth_angles,
     smooth_angles_live,
 )
@@ -96,6 +97,22 @@ def test_a_finger_that_is_not_seen_stays_live_and_is_on_its_way_in_a_whole_take(
     assert on_its_way < 0.6 * held
     steps = np.abs(np.diff(whole.angles[:, INDEX], axis=0))
     assert steps[35:75].max() < 2 * steps[:35].max()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_digit_whose_step_is_cut_holds_back_those_that_it_is_tied_to(tied) -> None:
+    """Ring and little finger; every finger's own last joints are tied to each other."""
+    tie = np.zeros(HAND.dofs)
+    for finger, value in (("ring", 1.0), ("pinky", -1.0)):
+        tie[HAND.dof(f"{finger}-finger-phalanx-proximal", "flexion")] = value
+    hard = tuple(replace(row, soft=False) for row in HAND.couplings)
+    hand = replace(HAND, couplings=(*hard, *([Coupling(tie, -9.0, 9.0, soft=False)] if tied else [])))
+    pose = Pose(hand, np.eye(4)[None], natural(hand, np.full((1, hand.dofs), 0.4)))
+    targets, wanted = targets_at(hand, pose, FULL), pose.angles.copy()
+    wanted[0, hand.dof("ring-finger-phalanx-proximal", "flexion")] += 0.5
+    fractions = _step_fractions(hand, targets, pose, wanted, noise_of(targets))[0]
+    assert fractions[3] < 0.2
+    np.testing.assert_array_equal(fractions[[0, 1, 2, 4]], fractions[3] if tied else 1.0)
 
 
 @pytest.mark.parametrize("how", ACTS)

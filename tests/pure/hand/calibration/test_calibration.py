@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from knuckle.errors import HandError
+from knuckle.hand import rotations as rot
 from knuckle.hand.calibration import measuring
-from knuckle.hand.joints import KNUCKLES
+from knuckle.hand.calibration.marker_angles import flexions
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES
+from knuckle.hand.limits import DEFAULT_LIMITS
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.proportions import PALM_JOINTS, adult
 from knuckle.hand.proportions_json import from_json, to_json
 from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, recorded, someone
@@ -93,3 +97,44 @@ def test_a_performer_that_is_broken_is_told(change, sentence):
     change(data)
     with pytest.raises(HandError, match=sentence):
         from_json("right", data, "file")
+
+
+@pytest.mark.parametrize("knuckle", [True, False])
+@pytest.mark.parametrize("digit", DIGITS[1:])
+def test_bends_are_those_of_the_bones_whether_a_marker_sits_on_the_knuckle_or_not(digit, knuckle):
+    """A digit in its plane, laid out bone by bone."""
+    hand, joints, row = adult("right"), CHAIN_JOINTS[digit], DIGITS.index(digit)
+    truth = np.random.default_rng(row).uniform(0.1, 1.2, (30, 3))
+    heading = np.cumsum(truth, axis=1)
+    bones = hand.phalanges[row][:, None] * np.stack([0 * heading, np.cos(heading), -np.sin(heading)], -1)
+    ends = np.concatenate([np.zeros((30, 1, 3)), np.cumsum(bones, axis=1)], axis=1)
+    local = hand.first_joints[row] + ends @ rot.to_matrix(hand.digit_rotations[row]).T
+    kept = slice(0 if knuckle else 1, None)
+    found = flexions(hand, tuple(Spot(joint) for joint in joints)[kept], local[:, kept], digit)
+    np.testing.assert_allclose(found, truth, atol=1e-9)
+
+
+def test_the_reach_is_the_length_of_the_straight_finger_wherever_its_marker_sits():
+    finger, offset, first = CHAIN_JOINTS["index-finger"], np.array([0.002, 0.004, -0.006]), np.array([0.02, 0.09, 0.0])
+    spots = (Spot(finger[0]), Spot(finger[3], tuple(offset.tolist())))
+    place = first + [0.0, 0.1, 0.0] + offset
+    local = np.tile(np.stack([first, place]), (40, 1, 1))
+    assert measuring._reach(first, spots, local, "index-finger") == pytest.approx(0.1)
+    assert measuring._reach(first, spots[:1], local[:, :1], "index-finger") == 0.0
+    local[1:, 1] = np.nan
+    assert measuring._reach(first, spots, local, "index-finger") == 0.0
+
+
+@pytest.mark.parametrize("beyond", [-0.2, -0.1, 0.1, 0.2])
+def test_a_base_is_rotated_until_its_fingers_abduction_is_within_the_limits(beyond):
+    joint = CHAIN_JOINTS["index-finger"][0]
+    low, high = np.deg2rad(DEFAULT_LIMITS[joint, "abduction"])
+    angles = np.random.default_rng(1).uniform(-0.2, 0.2, 60) + (high if beyond > 0 else low) + beyond
+    # Bent a little about x, then abducted about z.
+    bend = np.linspace(0.1, 0.4, 60)
+    steps = [np.stack([0 * bend, np.cos(k * bend), -np.sin(k * bend)], -1) for k in (1, 2, 3)]
+    turns = rot.to_matrix(rot.from_axis_angle([0.0, 0.0, 1.0], angles))
+    points = np.cumsum(np.stack(steps, 1), axis=1) @ turns.swapaxes(-1, -2)
+    corrected = points @ rot.to_matrix(measuring._base_correction(joint, points))
+    left = np.arctan2(-corrected[:, 0, 0], corrected[:, 0, 1])
+    assert low - 1e-6 < np.quantile(left, 0.05) and np.quantile(left, 0.95) < high + 1e-6

@@ -1,17 +1,28 @@
 """Bones and marker offsets, fitted together to the free motion of hands that are known."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
+from scipy.special import huber
 
 from knuckle.hand import kinematics, rotations
-from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, LENGTHS
-from knuckle.hand.calibration.least_squares import HUBER_THRESHOLD, FitState
-from knuckle.hand.calibration.levenberg_marquardt import parameter_spreads
+from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, FIRST_JOINTS, LENGTHS, OFFSETS, SharedParameters
+from knuckle.hand.calibration.least_squares import HUBER_THRESHOLD, FitState, NormalEquations
+from knuckle.hand.calibration.levenberg_marquardt import _observable_variables, _step, parameter_spreads
 from knuckle.hand.calibration.measuring import measure_proportions
-from knuckle.hand.calibration.motion_fit import FittedHand, apply_motion_fit, fit_steps, informative_frames, prepare_fit
+from knuckle.hand.calibration.motion_fit import (
+    FittedHand,
+    _fitted_hand,
+    _knuckle_measurements,
+    apply_motion_fit,
+    fit_steps,
+    informative_frames,
+    prepare_fit,
+)
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
@@ -251,3 +262,77 @@ def test_frames_are_taken_from_all_of_each_fingers_range():
     rows = informative_frames(proportions, at, to_wrist_frame(proportions, at, places), 200)
     assert len(rows) <= 200
     assert ((rows >= second.start) & (rows < second.stop)).sum() > 30, "evenly in time it would be 6"
+
+
+def test_variables_that_count_are_those_that_move_a_marker_that_is_seen():
+    """Besides the wrist's six."""
+    hand, rng = build(someone("right")), np.random.default_rng(5)
+    joints, offsets = rng.integers(0, len(hand.joints), 8), rng.normal(size=(8, 3))
+    seen = rng.random((20, 8)) > 0.7
+    angles = np.vstack([hand.neutral, hand.neutral + 0.1 * np.eye(hand.dofs)])
+    frames = kinematics.joint_frames(hand, kinematics.Pose(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles))
+    places = (frames[:, joints] @ np.append(offsets, np.ones((8, 1)), axis=1)[..., None])[..., :3, 0]
+    moves = np.linalg.norm(places[1:] - places[0], axis=-1) > 1e-9
+    problem: Any = SimpleNamespace(markers=SimpleNamespace(joints=joints.tolist()), reference=hand, seen=seen)
+    expected = [6 + moves[:, row].any(axis=1).sum() for row in seen]
+    np.testing.assert_array_equal(_observable_variables(problem), expected)
+
+
+def test_the_spread_of_a_knuckles_distance_is_that_of_drawn_ones():
+    rng = np.random.default_rng(6)
+    places, uncertain = rng.uniform(0.03, 0.09, (5, 3)), rng.uniform(0.0002, 0.003, (5, 3))
+    spread = np.zeros(OFFSETS)
+    spread[FIRST_JOINTS] = uncertain.ravel()
+    shared = SharedParameters(1.0, places, np.zeros((5, 4)), np.zeros((5, 3)), np.zeros(5), np.zeros((0, 3)))
+    drawn = 1000 * np.linalg.norm(places + uncertain * rng.normal(size=(20000, 5, 3)), axis=-1)
+    found = _knuckle_measurements(shared, spread, 7)
+    np.testing.assert_allclose([each.spread for each in found], drawn.std(axis=0), rtol=0.03)
+    np.testing.assert_allclose([each.value for each in found], drawn.mean(axis=0), rtol=0.01)
+
+
+def test_digits_that_are_kept_as_they_were_have_no_new_measurements():
+    fit = small()
+    names = tuple(f"m{number}" for number in range(len(FULL)))
+    kept = ("middle-finger", "ring-finger")
+    rows = tuple(DIGITS.index(digit) for digit in kept)
+    whole, part = (_fitted_hand(fit, names, fit.state.parameters, each).measurements for each in ((), rows))
+    own = {joint for digit in kept for joint in CHAIN_JOINTS[digit]}
+    own |= {name for name, spot in zip(names, FULL, strict=True) if spot.joint in own and not on_palm(spot)}
+    assert {each.of for each in whole if each.kind != "rho"} == {
+        *names,
+        *(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3]),
+    }
+    assert [each for each in whole if each.of not in {*own, *kept}] == [each for each in part if each.of not in kept]
+    assert all(each.value is None for each in part if each.of in kept)
+
+
+def test_a_step_by_elimination_is_that_of_the_whole_system():
+    """Four frames of six variables, some of them fixed, and three that all frames share."""
+    rng, frames, own, shared = np.random.default_rng(7), 4, 6, 3
+    size = frames * own + shared
+    rows = rng.normal(size=(60, size))
+    whole = rows.T @ rows
+    for frame in range(frames):
+        for other in set(range(frames)) - {frame}:
+            whole[frame * own : (frame + 1) * own, other * own : (other + 1) * own] = 0.0
+    rhs, fixed = rng.normal(size=size), rng.random((frames, own)) > 0.7
+    poses = np.stack([whole[k : k + own, k : k + own] for k in range(0, frames * own, own)])
+    mixed, last = whole[: frames * own, -shared:].reshape(frames, own, shared), whole[-shared:, -shared:]
+    equations = NormalEquations(poses, mixed, last, rhs[:-shared].reshape(frames, own), rhs[-shared:])
+    found = _step(equations, fixed, 0.1)
+    free = np.append(~fixed.ravel(), np.ones(shared, bool))
+    expected = np.zeros(size)
+    damped = whole + np.diag(0.1 * np.diag(whole) + 1e-9)
+    expected[free] = np.linalg.solve(damped[np.ix_(free, free)], rhs[free])
+    np.testing.assert_allclose(np.concatenate([found[0].ravel(), found[1]]), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.99, 1.01, 4.0])
+def test_a_marker_that_is_off_costs_what_hubers_loss_is(share):
+    fit = small()
+    problem, state = fit.problem, fit.state
+    met = replace(problem, positions=problem.positions + problem.residuals(state))
+    places = met.positions.copy()
+    places[1, 2] += share * HUBER_THRESHOLD * problem.noise * np.array([0.6, 0.0, -0.8])
+    cost = replace(problem, positions=places).costs(state)[0] - met.costs(state)[0]
+    np.testing.assert_allclose(cost, [0.0, huber(HUBER_THRESHOLD, share * HUBER_THRESHOLD), *[0.0] * 4], atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 from knuckle.errors import HandError
 from knuckle.hand.calibration.skin_markers import fit
 from knuckle.hand.calibration.skin_markers.chain import marker_positions, pose_jacobian, shape_jacobian
-from knuckle.hand.calibration.skin_markers.priors import apply_step, mean_shape
+from knuckle.hand.calibration.skin_markers.priors import INDEPENDENT_FRAMES, apply_step, mean_shape, prior_weight
 from knuckle.hand.calibration.skin_markers.skin_fit import DOFS
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.tests.pure.hand import people
@@ -94,3 +94,10 @@ def test_several_takes_are_one_performer():
 def test_too_short_a_take_is_refused_in_a_sentence():
     with pytest.raises(HandError, match="5 frames show half of its markers"):
         fit(made("right").positions[:5], 100.0, SPOTS, "right")
+
+
+def test_frames_beyond_the_independent_ones_say_no_more_against_the_prior():
+    """Each frame weighs one: of a long take all frames together weigh as much against the prior as of a short one."""
+    enough = int(INDEPENDENT_FRAMES)
+    assert [prior_weight(frames) for frames in (1, enough // 2, enough)] == [1.0, 1.0, 1.0]
+    assert [frames / prior_weight(frames) for frames in (2 * enough, 50 * enough)] == [enough, enough]

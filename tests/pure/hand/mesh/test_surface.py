@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.hand import rotations as rot
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
+from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, Side
+from knuckle.hand.mesh.anatomy import _wrist, flesh_volume
+from knuckle.hand.mesh.implicit_surface import Limb
+from knuckle.hand.mesh.skin_weights import _thumb_share
 from knuckle.hand.mesh.skinning import deform_skin, mesh_volume
 from knuckle.hand.mesh.surface import Surface, surface
 from knuckle.hand.mesh.topology import topology
+from knuckle.hand.mesh.vertex_placement import _place_sleeve, _place_tube, _relax
 from knuckle.hand.poses import angles
 from knuckle.hand.proportions import Proportions, adult, build
 
@@ -216,3 +220,64 @@ def test_any_performer_gets_a_whole_hand(seed: int) -> None:
     closed = mesh_volume(deform_skin(skinned, hand, angles(hand, "fist")), skinned.quads)
     change = closed / mesh_volume(skinned.vertices, skinned.quads) - 1
     assert abs(change) < 0.10, f"{100 * change:+.1f} %"
+
+
+@pytest.mark.parametrize("scale", [0.7, 1.0, 1.3])
+def test_a_longer_palm_has_its_forearm_that_much_farther_back(scale: float) -> None:
+    """By as much as the palm is longer at the wrist, up to 35 mm; a shorter palm has it where it is."""
+    hand = adult("right", scale * adult("right").size)
+    begins = _wrist(hand, scale).start
+    for farther in (0.010, 0.020, 0.030):
+        back = np.array([0.0, -scale * farther, 0.0])
+        assert _wrist(replace(hand, palm=hand.palm + back), scale).start == pytest.approx(begins + back[1])
+        assert _wrist(replace(hand, palm=hand.palm - back), scale).start == pytest.approx(begins)
+    far = replace(hand, palm=hand.palm + np.array([0.0, -scale * 0.060, 0.0]))
+    assert begins - 0.04 * scale < _wrist(far, scale).start < begins - 0.03 * scale
+
+
+@pytest.mark.parametrize("size", [0.11, 0.185, 0.24])
+def test_what_lies_on_a_metacarpal_moves_with_it_alone(size: float) -> None:
+    """The thumb's, but for its first quarter in the heel of the hand, and those of the fingers."""
+    flesh = flesh_volume(adult("right", size))
+    along = np.linspace(0.0, 1.0, 9)[:, None]
+    places = {name: flesh.joints[JOINT_INDEX[name]][:3, 3] for joints in DIGIT_JOINTS.values() for name in joints}
+    base, knuckle = (places[name] for name in CHAIN_JOINTS["thumb"][:2])
+    np.testing.assert_allclose(_thumb_share(flesh, base + (0.25 + 0.75 * along) * (knuckle - base)), 1.0)
+    for digit in DIGITS[1:]:
+        base, knuckle = (places[name] for name in DIGIT_JOINTS[digit][:2])
+        np.testing.assert_allclose(_thumb_share(flesh, base + along * (knuckle - base)), 0.0, atol=1e-12)
+
+
+def test_nails_are_a_tenth_narrower_than_their_window_and_stand_over_its_free_edge() -> None:
+    measures = adult("right")
+    flesh, skin = flesh_volume(measures), surface(measures)
+    for limb, tube in zip(flesh.digits, topology().tubes, strict=True):
+        plate, rim = (limb.to_local(skin.vertices[ids.ravel()]) for ids in (tube.nail.plate, tube.nail.rim))
+        assert np.ptp(plate[:, 0]) == pytest.approx(0.9 * np.ptp(rim[:, 0]), rel=0.01)
+        assert rim[:, 1].min() + 0.0003 < plate[:, 1].min() < rim[:, 1].min() + 0.001
+        assert rim[:, 1].max() + 0.0002 < plate[:, 1].max() < rim[:, 1].max() + 0.001
+
+
+def test_smoothing_the_palm_moves_no_fingertip() -> None:
+    flesh, top = flesh_volume(adult("right")), topology()
+    points = np.zeros((top.count, 3))
+    for digit, tube in enumerate(top.tubes):
+        _place_tube(points, flesh, digit, tube)
+    _place_sleeve(points, flesh, top)
+    before = points.copy()
+    _relax(points, flesh, top)
+    assert (points[top.sleeve[5]] != before[top.sleeve[5]]).any()
+    for tube in top.tubes:
+        tip = np.concatenate([tube.rings[-1], tube.cap.ravel(), tube.nail.plate.ravel()])
+        np.testing.assert_array_equal(points[tip], before[tip])
+
+
+def test_a_limbs_end_is_rounded_off_over_its_tip_alone() -> None:
+    profile, stations = np.full((2, 3), 0.008), [0.0, 0.05]
+    along = np.linspace(0.0, 0.05, 11)
+    flat = Limb.from_stations(np.eye(4), stations, profile, 2.0)
+    np.testing.assert_array_equal(flat.taper(along), 1.0)
+    rounded = Limb.from_stations(np.eye(4), stations, profile, 2.0, tip_length=0.01)
+    factors = rounded.taper(along)
+    np.testing.assert_allclose(factors[along < 0.0401], 1.0)
+    assert 0.5 < factors[-2] < 1.0 and factors[-1] == pytest.approx(0.0, abs=1e-6)

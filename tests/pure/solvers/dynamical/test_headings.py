@@ -15,7 +15,8 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
-from knuckle.solvers.dynamical.bone_headings import limb_directions, solve_headings
+from knuckle.solvers.dynamical.bone_headings import FittedJoint, _coupling_shifts, limb_directions, solve_headings
+from knuckle.solvers.dynamical.limb_step import add_couplings
 from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame
 from knuckle.solvers.dynamical.limbs import LimbModel, LimbWeights, split_into_limbs
 from knuckle.solvers.solver import State, limit_excess
@@ -92,6 +93,46 @@ def test_most_digits_of_noisy_turns_are_at_rest_in_one_step(kind):
         headings = limb_directions(limb)
         assert headings is not None
         assert np.mean(solve_headings(ARRAY, limb, headings, frames)[1]) > 0.7
+
+
+def test_a_violated_coupling_shifts_the_headings_as_weighted_least_squares_does():
+    """Of bones with weights of their own, where the coupling counts ten times as much as a rotation."""
+    hand, rng = HANDS["right"], np.random.default_rng(8)
+    weights = LimbWeights(0.03, 0.3)
+    for limb in split_into_limbs(hand, told(hand, 1, 9).sites.tolist(), weights):
+        directions = limb_directions(limb)
+        assert directions is not None
+        if directions.coupling is None:
+            continue
+        angles = rng.uniform(0.1, 1.0, len(limb.dofs)).tolist()
+        bones = rng.uniform(0.3, 3.0, len(directions.coupling.headings))
+        axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        fitted = FittedJoint(angles, (1.0, 0.0), axes, axes, bones.tolist(), float(bones.sum()), (0.0, 0.0), True)
+        row, coupling = np.array(directions.coupling.headings), directions.coupling.coupling
+        total = sum(share * angles[dof] for dof, share in zip(coupling.dofs, coupling.coefficients, strict=True))
+        missing = min(max(total, coupling.lower), coupling.upper) - total
+        assert missing
+        matrix = np.vstack([np.diag(weights.rotation * np.sqrt(bones)), weights.coupling * row])
+        expected = np.linalg.lstsq(matrix, np.append(np.zeros(len(bones)), weights.coupling * missing), rcond=None)[0]
+        shifts = _coupling_shifts(SCALAR, limb, directions.coupling, fitted, angles)
+        np.testing.assert_allclose(shifts, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("bounds", [(0.3, 0.3), (-9.0, 9.0), (-9.0, 0.2), (2.0, 9.0)])
+def test_a_coupling_adds_its_derivatives_where_it_is_violated_or_an_equation(bounds):
+    hand, share = HANDS["right"], 0.7
+    limb = next(limb for limb in limbs(hand, told(hand, 1, 9)) if limb.couplings)
+    (coupling,) = limb.couplings
+    limb = replace(limb, couplings=(coupling._replace(lower=bounds[0], upper=bounds[1]),))
+    angles, size = np.random.default_rng(3).uniform(0.3, 1.0, len(limb.dofs)).tolist(), len(limb.dofs)
+    row = np.zeros(size)
+    row[list(coupling.dofs)] = coupling.coefficients
+    missing = np.clip(row @ angles, *bounds) - row @ angles
+    counts = WEIGHTS.coupling**2 * (missing != 0 or bounds[0] == bounds[1])
+    program = [[0.0] * size for _ in range(size)], [0.0] * size
+    add_couplings(SCALAR, limb, angles, program, share)
+    np.testing.assert_allclose(program[0], counts * np.tril(np.outer(row, row)), atol=1e-15)
+    np.testing.assert_allclose(program[1], counts * share * missing * row, atol=1e-15)
 
 
 def test_one_frame_is_solved_as_many():

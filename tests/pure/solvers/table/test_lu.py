@@ -5,15 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.planar_chain import Chain
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, MarkerHint
 from knuckle.solvers.table.linkage import tip
+from knuckle.solvers.table.lu_bend import planar_lu
 from knuckle.solvers.table.lu_table import build_index_table, build_thumb_table, joint_angles, nearest_filled_bin
+from knuckle.solvers.table.table_bend import planar_table
 
 from .chains import FINGER, THESIS, THUMB, coupled, five_links, up_to_tip
 
 few = settings(max_examples=40, deadline=None)
 INDEX = Chain(THESIS, FINGER.limits, 2 / 3, 0.0)
 RADII = (0.0, 0.009, 0.007)
+LU = planar_lu(planar_table(INDEX, ChainMarker(2, float(THESIS[2])), np.zeros(3)), 1.0, coupled=False)
 
 
 def listing_c1(lengths, radii, precision):
@@ -85,6 +88,21 @@ def test_a_pose_that_bends_forwards_is_met_to_the_precision(shares, precision, t
     off = 1000 * abs(tip(links.links, np.array(found)) - goal)
     assert off < 2 * precision + 1e-9, f"{off:.2f} mm > {2 * precision} mm"
     assert found[0] >= 0.0
+
+
+@settings(max_examples=10, deadline=None)
+@given(shares=st.tuples(*[st.floats(0.02, 0.98)] * 3))
+def test_with_the_end_of_the_first_bone_seen_the_others_meet_the_tip(shares):
+    low, high = np.maximum(INDEX.limits, 0.0).T
+    truth = low + np.array(shares) * (high - low)
+    goal = complex(*five_links(THESIS, (0.0, 0.0, 0.0), truth))
+    seen = THESIS[0] * np.exp(1j * truth[0])
+    hint = MarkerHint(ChainMarker(0, float(THESIS[0])), float(seen.real), float(seen.imag), 1.0)
+    first, middle, last, off = LU.after(tuple(truth)).one(goal.real, goal.imag, [hint])
+    assert first == pytest.approx(truth[0], abs=1e-9)
+    found = complex(*five_links(THESIS, (0.0, 0.0, 0.0), (first, middle, last)))
+    assert 1000 * abs(found - goal) < 2.0 + 1e-9
+    assert off == pytest.approx(abs(found - goal), abs=1e-12)
 
 
 def test_of_several_entries_the_nearest_to_the_frame_before_is_taken():

@@ -102,6 +102,20 @@ def problem(skeleton, goals, turns):
     return plan, TreeProblems(origin, turns[:, plan.joints], sites.goals, sites.weights)
 
 
+@few
+@given(seed=seeds)
+def test_errors_are_the_distances_of_the_ends_from_their_goals(seed):
+    rng = np.random.default_rng(seed)
+    goal, weight = rng.normal(size=(2, 3, 3)), {"left-1-tip": 1.0, "right-1-tip": 3.0}
+    goals = goals_by_name(Y, dict(zip(weight, goal, strict=True)), weights=weight)
+    plan, rows = problem(Y, goals, turns_inside(Y, 3, seed))
+    cost, farthest, placed = measure(plan, rows)
+    ends = placed.points[:, len(plan.links) :].swapaxes(0, 1)
+    off = length(ends - rows.goals.swapaxes(0, 1))
+    assert farthest == pytest.approx(off.max(axis=0))
+    assert cost == pytest.approx(np.sqrt((rows.weights.T * off**2).sum(axis=0)))
+
+
 CASES = {
     "free": (FREE, ("free-2", "free-4-tip"), ()),
     "tail": (TAIL, ("tail-3", "tail-5-tip"), ("tail-4",)),
