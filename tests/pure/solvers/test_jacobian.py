@@ -243,3 +243,12 @@ def test_the_length_of_a_quaternion_asked_for_does_not_matter():
     doubled = replace(targets, rotations=2.0 * targets.rotations)
     (found, _), (again, _) = (Jacobian().solve(hand, each) for each in (targets, doubled))
     assert np.abs(again.angles - found.angles).max() < 1e-9
+
+
+def test_a_soft_coupling_within_its_bounds_changes_nothing():
+    hand, _, targets = random_targets("right", EIGHT, 0.002, frames=2)
+    tie = np.zeros(hand.dofs)
+    tie[hand.dof("ring-finger-phalanx-proximal", "flexion")] = 1.0
+    tied = replace(hand, couplings=(*hand.couplings, Coupling(tie, -9.0, 9.0)))
+    found = [Jacobian().solve(each, targets)[0].angles for each in (hand, tied)]
+    np.testing.assert_allclose(*found, atol=1e-9)

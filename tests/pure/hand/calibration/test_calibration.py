@@ -1,5 +1,7 @@
 """A performer's measures, found again from what their markers do."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -138,3 +140,24 @@ def test_a_base_is_rotated_until_its_fingers_abduction_is_within_the_limits(beyo
     corrected = points @ rot.to_matrix(measuring._base_correction(joint, points))
     left = np.arctan2(-corrected[:, 0, 0], corrected[:, 0, 1])
     assert low - 1e-6 < np.quantile(left, 0.05) and np.quantile(left, 0.95) < high + 1e-6
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_twist_of_a_base_is_told_by_the_frames_that_bend(sign):
+    """Half of the frames are nearly straight, and in another plane."""
+    joint = CHAIN_JOINTS["index-finger"][0]
+    high = np.deg2rad(DEFAULT_LIMITS[joint, "twist"])[1 if sign > 0 else 0]
+    bend = np.repeat([0.01, 0.7], 30)
+    bones = np.stack([np.stack([0 * bend, np.cos(k * bend), -np.sin(k * bend)], -1) for k in (0, 1, 2)], 1)
+    turns = rot.to_matrix(rot.from_axis_angle([0.0, 1.0, 0.0], np.repeat([0.0, high + 0.2 * sign], 30)))
+    points = np.cumsum(bones, axis=1) @ turns.swapaxes(-1, -2)
+    corrected = (points @ rot.to_matrix(measuring._base_correction(joint, points)))[30:]
+    twist = np.arctan2(-corrected[:, 2, 0], -corrected[:, 2, 2])
+    assert np.abs(twist - high).max() < 0.02
+
+
+def test_a_performers_file_has_its_lengths_in_millimetres():
+    hand: Any = to_json(adult("right", 0.2))
+    assert hand["size_mm"] == pytest.approx(200.0, abs=0.01)
+    bones = [hand["bones_mm"][joint] for joint in CHAIN_JOINTS["index-finger"][:3]]
+    np.testing.assert_allclose(bones, 1000 * adult("right", 0.2).phalanges[1], atol=0.001)

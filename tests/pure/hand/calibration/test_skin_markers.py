@@ -1,5 +1,9 @@
 """The fit of a hand that wore markers on its skin: it finds bones, joints and places that are known."""
 
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -101,3 +105,21 @@ def test_frames_beyond_the_independent_ones_say_no_more_against_the_prior():
     enough = int(INDEPENDENT_FRAMES)
     assert [prior_weight(frames) for frames in (1, enough // 2, enough)] == [1.0, 1.0, 1.0]
     assert [frames / prior_weight(frames) for frames in (2 * enough, 50 * enough)] == [enough, enough]
+
+
+def test_how_fast_joints_move_is_told_from_how_markers_shake(monkeypatch):
+    """A random walk of angles, beside noise that is as large as its steps."""
+    rng, frames, rate, step = np.random.default_rng(3), 4000, 120.0, 0.02
+    mixing = np.eye(DOFS) + 0.5 * np.eye(DOFS, k=1)
+    walk = np.cumsum(step * rng.normal(size=(frames, DOFS)) @ mixing, axis=0)
+    seen = walk + step * rng.normal(size=walk.shape)
+
+    def fitted(_model: Any, markers: Any) -> Any:
+        return SimpleNamespace(poses=SimpleNamespace(angles=seen[: len(markers)]))
+
+    module = import_module("knuckle.hand.calibration.skin_markers.fit")
+    monkeypatch.setattr(module, "_fit_poses", fitted)
+    monkeypatch.setattr(module.VisibleMarkers, "from_positions", lambda positions: positions)
+    unused: Any = None
+    found = module._motion_covariance(unused, [np.zeros((frames, 3, 3))], rate)
+    np.testing.assert_allclose(np.trace(found), np.trace(step**2 * rate * mixing.T @ mixing), rtol=0.1)

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from knuckle.hand.calibration.skin_markers.pose_fit import Poses
+from knuckle.hand.calibration.skin_markers.skin_fit import DOFS
 from knuckle.hand.camera.banded import BandedMatrix
 from knuckle.hand.camera.camera_fit import CameraSettings, _nearest
 from knuckle.hand.camera.hand_stretches import join_stretches
 from knuckle.hand.camera.landmark_shape import SHAPE_PARAMETERS, HandShapePrior, mean_shape, step_shape
+from knuckle.hand.camera.motion import MotionPrior
 from knuckle.hand.camera.picture_landmarks import PictureLandmarks, PictureSize, PictureStretch
 from knuckle.hand.generators import run_to_end
+from knuckle.hand.jacobians import ROOT_DOFS
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 4, 7, 10])
@@ -79,3 +83,25 @@ def test_what_is_known_of_a_hand_has_the_derivatives_of_differences():
     differences = (np.array(moved[0]) - moved[1]).T / (2 * step)
     np.testing.assert_allclose(jacobian, differences, atol=1e-4 * np.abs(differences).max())
     assert prior.residuals(mean_shape(0.19))[0][-1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_equations_of_motion_are_the_derivatives_of_its_cost():
+    """For a wrist that does not rotate, whose cost is a form of second order; frames are uneven in time."""
+    rng, frames, width = np.random.default_rng(4), 6, ROOT_DOFS + DOFS
+    prior = MotionPrior(np.cumsum(rng.uniform(0.02, 0.05, frames)), calm=1.7)
+
+    def poses(values):
+        return Poses(np.tile(np.eye(3), (frames, 1, 1)), values[:, :3], values[:, ROOT_DOFS:])
+
+    def cost(values):
+        return prior.cost(poses(values.reshape(frames, width)))
+
+    values = rng.normal(size=(frames, width))
+    values[:, 3:ROOT_DOFS] = 0.0
+    matrix, gradient = prior.equations(poses(values))
+    steps = np.eye(frames * width)[np.flatnonzero(np.tile(np.arange(width) // 3 != 1, frames))]
+    slopes = [(cost(values.ravel() + step) - cost(values.ravel() - step)) / 4 for step in steps]
+    np.testing.assert_allclose(-gradient.ravel() @ steps.T, slopes, rtol=1e-6, atol=1e-9 * np.abs(slopes).max())
+    form = np.einsum("fi,fij,fj->", values, matrix.blocks, values)
+    form += 2 * (values[1:] * matrix.next * values[:-1]).sum() + 2 * (values[2:] * matrix.second * values[:-2]).sum()
+    assert form == pytest.approx(cost(values.ravel()))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, Side
+from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.mesh.anatomy import _wrist, flesh_volume
 from knuckle.hand.mesh.implicit_surface import Limb
 from knuckle.hand.mesh.skin_weights import _thumb_share
@@ -281,3 +282,15 @@ def test_a_limbs_end_is_rounded_off_over_its_tip_alone() -> None:
     factors = rounded.taper(along)
     np.testing.assert_allclose(factors[along < 0.0401], 1.0)
     assert 0.5 < factors[-2] < 1.0 and factors[-1] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_linear_blending_moves_each_vertex_to_the_mean_of_where_its_bones_take_it() -> None:
+    measures = adult("right")
+    hand, skin = build(measures), surface(measures)
+    posed = angles(hand, "fist")
+    frames = [joint_frames(hand, Pose(hand, np.eye(4)[None], each[None]))[0] for each in (0 * posed, posed)]
+    expected = np.zeros_like(skin.vertices)
+    for joint, (rest, now) in enumerate(zip(*frames, strict=True)):
+        there = (skin.vertices - rest[:3, 3]) @ rest[:3, :3] @ now[:3, :3].T + now[:3, 3]
+        expected += skin.weights[:, joint, None] * there
+    np.testing.assert_allclose(deform_skin(skin, hand, posed, "linear"), expected, atol=1e-12)

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import at_rest, goals_by_name, swing_twist_limits
+from knuckle.solvers.tree import TreeFabrikSettings, at_rest, goals_by_name, swing_twist_limits
 from knuckle.solvers.tree.cost_derivatives import cost_derivatives
 from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.goal_points import goal_points
 from knuckle.solvers.tree.sphere_joint import nearest_on_spheres
+from knuckle.solvers.tree.tree_fabrik import _solve_rows
 from knuckle.solvers.tree.tree_kinematics import TreeProblems, measure, place
 from knuckle.solvers.tree.tree_plan import make_plan
 
@@ -114,6 +115,19 @@ def test_errors_are_the_distances_of_the_ends_from_their_goals(seed):
     off = length(ends - rows.goals.swapaxes(0, 1))
     assert farthest == pytest.approx(off.max(axis=0))
     assert cost == pytest.approx(np.sqrt((rows.weights.T * off**2).sum(axis=0)))
+
+
+def test_a_restart_never_ends_farther_from_the_goal():
+    """However much nearer it must end to be taken: goals beyond the limits, each from a pose at random."""
+    rng, frames = np.random.default_rng(11), 12
+    goals = goals_by_name(ARM, {"arm-2-tip": 2.0 * rng.normal(size=(frames, 3))})
+    plan, rows = problem(ARM, goals, turns_inside(ARM, frames, 12))
+    errors = {}
+    for number in (0, 3):
+        tried = TreeFabrikSettings(restarts=number, restart_gain=0.05, passes=2, steps=10)
+        errors[number] = measure(plan, _solve_rows(plan, rows, tried))[0]
+    assert (errors[3] <= errors[0] + 1e-6 * plan.reach).all()
+    assert (errors[3] < errors[0] - 0.05 * plan.reach).any()
 
 
 CASES = {
