@@ -105,9 +105,14 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
 def tried(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
     """The mutants that were tried before the end, and what noticed each."""
 
+    counts = [0, 0]
+
     def told(mutant: Mutant, verdict: Verdict) -> None:
-        if verdict.noticed is None and not verdict.early:
+        survived = verdict.noticed is None and not verdict.early
+        counts[0], counts[1] = counts[0] + 1, counts[1] + survived
+        if survived:
             print(f"survived {verdict.tests} tests: {mutant}", flush=True)
+        print(f"\rmutate: {counts[0]} tried, {counts[1]} survived", end="", file=sys.stderr, flush=True)
 
     warm = [mutant for mutant in mutants if mutant.module not in IN_BLENDER]
     results = list(zip(warm, try_warm(warm, TESTS, end, each, told), strict=False))

@@ -117,12 +117,12 @@ def _step(equations: NormalEquations, fixed: Bools, damping: float) -> tuple[Flo
     """Step of the poses (F, 6 + D) and of the shared parameters (P,); each frame's pose is eliminated first."""
     poses, mixed, rhs = _with_fixed(equations, fixed)
     solved = _solve(_damped(poses, damping), np.concatenate([mixed, rhs[..., None]], axis=-1))
-    reduced, reduced_rhs = _schur_complement(_damped(equations.shared, damping), equations.rhs_shared, mixed, solved)
+    reduced, reduced_rhs = schur_complement(_damped(equations.shared, damping), equations.rhs_shared, mixed, solved)
     shared = _solve(reduced, reduced_rhs[:, None])[:, 0]
     return solved[..., -1] - solved[..., :-1] @ shared, shared
 
 
-def _schur_complement(shared: Floats, rhs: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
+def schur_complement(shared: Floats, rhs: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
     """Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
     count = mixed.shape[-1]
     eliminated = mixed.reshape(-1, count).T @ solved.reshape(-1, count + 1)
@@ -134,7 +134,7 @@ def parameter_spreads(problem: FitProblem, state: FitState) -> Floats:
     equations = problem.normal_equations(state)
     poses, mixed, rhs = _with_fixed(equations, problem.at_limits(state, equations.rhs_poses))
     solved = _solve(_damped(poses, 0.0), np.concatenate([mixed, rhs[..., None]], axis=-1))
-    reduced, _ = _schur_complement(equations.shared, equations.rhs_shared, mixed, solved)
+    reduced, _ = schur_complement(equations.shared, equations.rhs_shared, mixed, solved)
     deviations: Floats = np.sqrt(problem.prior_weight * np.maximum(np.diag(np.linalg.inv(reduced)), 0.0))
     return deviations
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..calibration.levenberg_marquardt import schur_complement
 from ..calibration.skin_markers.chain import ShapeParameters
 from ..calibration.skin_markers.pose_fit import Poses, free_variables, solve
-from ..calibration.skin_markers.priors import INDEPENDENT_FRAMES
+from ..calibration.skin_markers.priors import prior_weight
 from ..jacobians import ROOT_DOFS
 from ..proportions import adult, build
 from .banded import BandedMatrix
@@ -51,7 +52,7 @@ class TakeProblem:
     @property
     def shape_weight(self) -> float:
         """Weight of the shape's prior, to balance more frames than are independent."""
-        return max(len(self.sighting) / INDEPENDENT_FRAMES, 1.0)
+        return prior_weight(len(self.sighting))
 
     def cost(self, state: TakeState) -> float:
         """The sum of all squares."""
@@ -74,10 +75,8 @@ class TakeProblem:
         solved = matrix.solve(np.concatenate([mixed, rhs], axis=2))
         shared, width = equations.shared.copy(), equations.shared.shape[0]
         shared[np.arange(width), np.arange(width)] *= 1 + damping
-        eliminated = mixed.reshape(-1, width).T @ solved.reshape(-1, width + 1)
-        shape_step: Floats = solve(shared - eliminated[:, :-1], (equations.rhs_shared - eliminated[:, -1])[:, None])[
-            :, 0
-        ]
+        reduced, reduced_rhs = schur_complement(shared, equations.rhs_shared, mixed, solved)
+        shape_step: Floats = solve(reduced, reduced_rhs[:, None])[:, 0]
         poses = moved(state.poses, solved[..., -1] - solved[..., :-1] @ shape_step)
         return TakeState(step_shape(state.shape, shape_step), poses)
 

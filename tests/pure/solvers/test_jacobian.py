@@ -245,10 +245,13 @@ def test_the_length_of_a_quaternion_asked_for_does_not_matter():
     assert np.abs(again.angles - found.angles).max() < 1e-9
 
 
-def test_a_soft_coupling_within_its_bounds_changes_nothing():
+def test_a_soft_coupling_pulls_where_it_is_violated_and_changes_nothing_within_its_bounds():
     hand, _, targets = random_targets("right", EIGHT, 0.002, frames=2)
-    tie = np.zeros(hand.dofs)
-    tie[hand.dof("ring-finger-phalanx-proximal", "flexion")] = 1.0
-    tied = replace(hand, couplings=(*hand.couplings, Coupling(tie, -9.0, 9.0)))
-    found = [Jacobian().solve(each, targets)[0].angles for each in (hand, tied)]
-    np.testing.assert_allclose(*found, atol=1e-9)
+    bent = hand.dof("ring-finger-phalanx-proximal", "flexion")
+    tie = np.eye(hand.dofs)[bent]
+    free, within, violated = (
+        Jacobian().solve(replace(hand, couplings=(*hand.couplings, *rows)), targets)[0].angles
+        for rows in ((), (Coupling(tie, -9.0, 9.0),), (Coupling(tie, 1.5, 9.0),))
+    )
+    np.testing.assert_allclose(within, free, atol=1e-9)
+    assert (violated[:, bent] > free[:, bent] + 0.01).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from knuckle.errors import HandError
 from knuckle.hand.rotations import from_axis_angle, to_matrix
 from knuckle.hand.scalar_math import SCALAR
-from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position, marker_position
 from knuckle.solvers.planar.planar_hand import digits
 from knuckle.solvers.planar.planar_reach import bend_with_fixed_first, squared_distance
 
@@ -49,3 +49,14 @@ def test_a_digit_that_is_not_straight_at_rest_is_refused(bent):
     with pytest.raises(HandError, match=f"right hand: {joint} is not straight on from its parent at zero angles"):
         digits(replace(hand, rest=rest))
     assert len(digits(hand)) == 5
+
+
+@pytest.mark.parametrize("bone", [0, 1, 2])
+def test_a_marker_is_along_its_bone_and_out_of_its_back(bone):
+    """In the plane as complex numbers: u is real, v towards the palm."""
+    lengths, flexions = np.array([0.045, 0.026, 0.02]), np.array([0.3, 0.9, 0.5])
+    headings = np.exp(1j * np.cumsum(flexions))
+    marker = ChainMarker(bone, 0.012, 0.007)
+    expected = (lengths[:bone] * headings[:bone]).sum() + (0.012 - 0.007j) * headings[bone]
+    found = marker_position(SCALAR, Chain(lengths, LIMITS, 2 / 3, 0.0), marker, tuple(flexions.tolist()))
+    assert complex(*found) == pytest.approx(expected)

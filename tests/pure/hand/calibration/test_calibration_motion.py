@@ -11,6 +11,7 @@ from scipy.special import huber
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, FIRST_JOINTS, LENGTHS, OFFSETS, SharedParameters
+from knuckle.hand.calibration.joint_radii import radii_by_size
 from knuckle.hand.calibration.least_squares import HUBER_THRESHOLD, FitState, NormalEquations
 from knuckle.hand.calibration.levenberg_marquardt import _observable_variables, _step, parameter_spreads
 from knuckle.hand.calibration.measuring import measure_proportions
@@ -26,7 +27,8 @@ from knuckle.hand.calibration.motion_fit import (
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
-from knuckle.hand.proportions import build, site_positions, to_wrist_frame
+from knuckle.hand.measurements import Measurement
+from knuckle.hand.proportions import adult, build, site_positions, to_wrist_frame
 from knuckle.hand.targets import assign
 from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, someone
 
@@ -336,3 +338,17 @@ def test_a_marker_that_is_off_costs_what_hubers_loss_is(share):
     places[1, 2] += share * HUBER_THRESHOLD * problem.noise * np.array([0.6, 0.0, -0.8])
     cost = replace(problem, positions=places).costs(state)[0] - met.costs(state)[0]
     np.testing.assert_allclose(cost, [0.0, huber(HUBER_THRESHOLD, share * HUBER_THRESHOLD), *[0.0] * 4], atol=1e-9)
+
+
+def test_radii_that_come_from_a_hands_size_follow_it_and_so_do_their_measurements():
+    before, after = adult("right", 0.17), adult("right", 0.2)
+    radii = radii_by_size(before)
+    radii[2] += 0.001
+    middle = 1000 * radii[:, 1]
+    told = tuple(Measurement("radius", CHAIN_JOINTS[digit][1], "", middle[row]) for row, digit in enumerate(DIGITS))
+    hand = MeasuredHand(before, {}, radii=radii, measurements=told)
+    found = apply_motion_fit(hand, FittedHand(after, (), (None,) * 5, ()), {})
+    np.testing.assert_allclose(found.radii[[0, 1, 3, 4]], radii_by_size(after)[[0, 1, 3, 4]])
+    np.testing.assert_array_equal(found.radii[2], radii[2])
+    for row, measurement in enumerate(found.measurements):
+        assert measurement.value == pytest.approx(1000 * found.radii[row, 1])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.hand.mesh.anatomy import _wrist, flesh_volume
+from knuckle.hand.mesh.anatomy import _hypothenar, _thenar, _wrist, flesh_volume
 from knuckle.hand.mesh.implicit_surface import Limb
 from knuckle.hand.mesh.skin_weights import _thumb_share
 from knuckle.hand.mesh.skinning import deform_skin, mesh_volume
@@ -266,6 +266,8 @@ def test_smoothing_the_palm_moves_no_fingertip() -> None:
         _place_tube(points, flesh, digit, tube)
     _place_sleeve(points, flesh, top)
     before = points.copy()
+    palm = np.setdiff1d(np.concatenate([top.sleeve.ravel(), top.end.ravel()]), [-1])
+    assert before[palm].any(axis=1).all(), "all of the palm was placed"
     _relax(points, flesh, top)
     assert (points[top.sleeve[5]] != before[top.sleeve[5]]).any()
     for tube in top.tubes:
@@ -294,3 +296,17 @@ def test_linear_blending_moves_each_vertex_to_the_mean_of_where_its_bones_take_i
         there = (skin.vertices - rest[:3, 3]) @ rest[:3, :3] @ now[:3, :3].T + now[:3, 3]
         expected += skin.weights[:, joint, None] * there
     np.testing.assert_allclose(deform_skin(skin, hand, posed, "linear"), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.11, 0.185, 0.24])
+def test_the_balls_of_the_hand_begin_behind_the_metacarpals_on_the_palms_side(size: float) -> None:
+    """The thumb's, of the line from its metacarpal to the middle finger's; the little finger's, of its metacarpal."""
+    flesh = flesh_volume(adult("right", size))
+    thumb, middle, little = (flesh.joints[JOINT_INDEX[DIGIT_JOINTS[DIGITS[digit]][0]]][:3, 3] for digit in (0, 2, 4))
+    begins = _thenar(flesh.joints, flesh.scale).frame[:3, 3]
+    part = (begins[0] - thumb[0]) / (middle[0] - thumb[0])
+    assert 0.0 < part < 1.0
+    _, behind, beside = (thumb + part * (middle - thumb) - begins) / size
+    assert behind > 0.02 and 0.005 < beside < 0.05
+    _, behind, beside = (little - _hypothenar(flesh.joints, flesh.scale).frame[:3, 3]) / size
+    assert behind > 0.02 and 0.005 < beside < 0.05
