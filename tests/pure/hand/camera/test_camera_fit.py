@@ -10,11 +10,14 @@ from knuckle.errors import HandError
 from knuckle.hand import poses
 from knuckle.hand import rotations as rot
 from knuckle.hand.calibration.skin_markers.chain import marker_positions
-from knuckle.hand.camera.camera_fit import CameraHand, CameraSettings, fit_camera_hand
+from knuckle.hand.camera.camera_fit import CameraHand, CameraSettings, fit_camera_hand, start_state
 from knuckle.hand.camera.landmark_shape import length_of, mean_shape
 from knuckle.hand.camera.landmark_table import landmark_offsets
+from knuckle.hand.camera.motion import MotionPrior
 from knuckle.hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureLandmarks, PictureSize
+from knuckle.hand.camera.take_fit import TakeEquations, TakeProblem
 from knuckle.hand.generators import run_to_end
+from knuckle.hand.jacobians import ROOT_DOFS
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.mirror import POINT_SIGNS
@@ -158,3 +161,26 @@ def test_no_hand_is_told() -> None:
     landmarks, times, _ = take("right", "palm")
     with pytest.raises(HandError, match="no frame"):
         fit(replace(landmarks, points=np.full_like(landmarks.points, np.nan)), times)
+
+
+def test_the_equations_of_a_take_are_the_derivatives_of_its_cost() -> None:
+    """By the wrist's position and the angles, beside the pose that the fit begins with."""
+    landmarks, times, _ = take("right", "oblique")
+    rows, rng, step = slice(0, 5), np.random.default_rng(1), 1e-6
+    state, sighting = start_state(
+        landmarks.select(np.arange(5)), "right", mean_shape(LENGTH), CameraSettings(VIEW, LENGTH)
+    )
+    problem = TakeProblem(sighting, MotionPrior(times[rows]), None)
+    angles = state.poses.angles + rng.normal(0.0, 0.02, state.poses.angles.shape)
+    state = replace(state, poses=replace(state.poses, angles=angles))
+    gradient = -2 * TakeEquations.of(problem, state).rhs
+
+    def cost(name: str, frame: int, column: int, by: float) -> float:
+        values = getattr(state.poses, name).copy()
+        values[frame, column] += by
+        return problem.cost(replace(state, poses=replace(state.poses, **{name: values})))
+
+    for name, first, count in (("positions", 0, 3), ("angles", ROOT_DOFS, 6)):
+        for frame, column in ((0, 0), (2, 1), (4, count - 1), (3, 2)):
+            slope = (cost(name, frame, column, step) - cost(name, frame, column, -step)) / (2 * step)
+            assert slope == pytest.approx(gradient[frame, first + column], rel=1e-3, abs=1e-4 * np.abs(gradient).max())
