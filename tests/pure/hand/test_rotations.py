@@ -92,3 +92,10 @@ def test_points_in_a_line_and_in_one_place_give_a_finite_move():
         moves = rot.fit_rigid(source, target, np.ones((1, 4)))
         assert np.isfinite(moves).all()
         assert abs(np.linalg.det(moves[0, :3, :3]) - 1) < 1e-9
+
+
+@given(hnp.arrays(float, 3, elements=st.floats(-1e3, 1e3)))
+def test_a_unit_vector_has_length_one_and_its_direction_but_for_a_zero_one(vector):
+    unit = rot.unit_vector(vector)
+    assert np.linalg.norm(unit) == pytest.approx(1.0) if vector.any() else not unit.any()
+    assert np.abs(unit * np.linalg.norm(vector) - vector).max() < 1e-9

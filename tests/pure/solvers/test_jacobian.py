@@ -246,7 +246,7 @@ def test_the_length_of_a_quaternion_asked_for_does_not_matter():
 
 
 def test_a_soft_coupling_pulls_where_it_is_violated_and_changes_nothing_within_its_bounds():
-    hand, _, targets = random_targets("right", EIGHT, 0.002, frames=2)
+    hand, _, targets = random_targets("right", EIGHT, 0.002, frames=1)
     bent = hand.dof("ring-finger-phalanx-proximal", "flexion")
     tie = np.eye(hand.dofs)[bent]
     free, within, violated = (

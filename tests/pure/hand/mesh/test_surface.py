@@ -250,10 +250,11 @@ def test_what_lies_on_a_metacarpal_moves_with_it_alone(size: float) -> None:
 
 
 def test_nails_are_a_tenth_narrower_than_their_window_and_stand_over_its_free_edge() -> None:
-    measures = adult("right")
-    flesh, skin = flesh_volume(measures), surface(measures)
-    for limb, tube in zip(flesh.digits, topology().tubes, strict=True):
-        plate, rim = (limb.to_local(skin.vertices[ids.ravel()]) for ids in (tube.nail.plate, tube.nail.rim))
+    flesh, top = flesh_volume(adult("right")), topology()
+    points = np.zeros((top.count, 3))
+    for digit, (limb, tube) in enumerate(zip(flesh.digits, top.tubes, strict=True)):
+        _place_tube(points, flesh, digit, tube)
+        plate, rim = (limb.to_local(points[ids.ravel()]) for ids in (tube.nail.plate, tube.nail.rim))
         assert np.ptp(plate[:, 0]) == pytest.approx(0.9 * np.ptp(rim[:, 0]), rel=0.01)
         assert rim[:, 1].min() + 0.0003 < plate[:, 1].min() < rim[:, 1].min() + 0.001
         assert rim[:, 1].max() + 0.0002 < plate[:, 1].max() < rim[:, 1].max() + 0.001

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from knuckle.solvers.tree import TreeFabrikSettings, at_rest, goals_by_name, swing_twist_limits
-from knuckle.solvers.tree.cost_derivatives import cost_derivatives
+from knuckle.solvers.tree.cost_derivatives import _series, cost_derivatives
 from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.goal_points import goal_points
 from knuckle.solvers.tree.sphere_joint import nearest_on_spheres
@@ -217,3 +217,13 @@ def test_turns_are_a_twist_and_then_the_shortest_swing(seed):
 def test_an_arm_at_rest_outside_its_limits_begins_at_the_nearest_inside():
     stiff = replace(ARM, limits=(ARM.limits[0], replace(ARM.limits[1], twist=(0.4, 2.0)), *ARM.limits[2:]))
     assert at_rest(stiff).angles[1, 1] == pytest.approx(0.4)
+
+
+def test_the_coefficients_of_a_rotations_derivative_are_those_of_longer_numbers():
+    """Also where they are a series, since the numbers cancel each other out."""
+    angle = np.concatenate([np.linspace(0.005, 0.0499, 20), np.linspace(0.0501, 3.0, 20)])
+    x = angle.astype(np.longdouble)
+    first, second = (1 - np.cos(x)) / x**2, (x - np.sin(x)) / x**3
+    slopes = (x * np.sin(x) - 2 * (1 - np.cos(x))) / x**4, (3 * np.sin(x) - x * np.cos(x) - 2 * x) / x**5
+    for found, expected in zip(_series(angle), (first, second, *slopes), strict=True):
+        np.testing.assert_allclose(found, expected.astype(float), rtol=1e-6)
