@@ -10,7 +10,13 @@ from knuckle.errors import HandError
 from knuckle.hand import poses
 from knuckle.hand import rotations as rot
 from knuckle.hand.calibration.skin_markers.chain import marker_positions
-from knuckle.hand.camera.camera_fit import CameraHand, CameraSettings, fit_camera_hand, start_state
+from knuckle.hand.camera.camera_fit import (
+    CameraHand,
+    CameraSettings,
+    _without_false_frames,
+    fit_camera_hand,
+    start_state,
+)
 from knuckle.hand.camera.landmark_shape import length_of, mean_shape
 from knuckle.hand.camera.landmark_table import landmark_offsets
 from knuckle.hand.camera.motion import MotionPrior
@@ -184,3 +190,13 @@ def test_the_equations_of_a_take_are_the_derivatives_of_its_cost() -> None:
         for frame, column in ((0, 0), (2, 1), (4, count - 1), (3, 2)):
             slope = (cost(name, frame, column, step) - cost(name, frame, column, -step)) / (2 * step)
             assert slope == pytest.approx(gradient[frame, first + column], rel=1e-3, abs=1e-4 * np.abs(gradient).max())
+
+
+def test_a_frame_in_which_something_else_was_found_is_left_out() -> None:
+    landmarks, times, _ = take("right", "back")
+    settings = CameraSettings(VIEW, LENGTH)
+    state, sighting = start_state(landmarks.select(np.arange(9)), "right", mean_shape(LENGTH), settings)
+    lines = sighting.lines.copy()
+    lines[4] += [0.5, -0.4]
+    problem = TakeProblem(replace(sighting, lines=lines), MotionPrior(times[:9]), None)
+    assert np.flatnonzero(~_without_false_frames(problem, state).sighting.seen).tolist() == [4]
