@@ -99,3 +99,9 @@ def test_a_unit_vector_has_length_one_and_its_direction_but_for_a_zero_one(vecto
     unit = rot.unit_vector(vector)
     assert np.linalg.norm(unit) == pytest.approx(1.0) if vector.any() else not unit.any()
     assert np.abs(unit * np.linalg.norm(vector) - vector).max() < 1e-9
+
+
+@given(quaternions)
+def test_unit_vectors_are_along_the_last_axis(q):
+    units = rot.unit_vectors(q.reshape(2, 3, 4) * np.arange(1.0, 7.0).reshape(2, 3, 1))
+    assert np.abs(units - q.reshape(2, 3, 4)).max() < 1e-12

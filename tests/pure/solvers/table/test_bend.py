@@ -192,3 +192,23 @@ def test_no_frames_give_no_poses():
     found, error = many(TABLES["finger"], np.zeros(0, complex))
     assert found.shape == (0, 3)
     assert error.shape == (0,)
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+def test_whatever_the_lookup_of_one_frame_finds_is_a_pose_within_limits_that_meets_the_goal(name):
+    """Of goals all over the plane, on both sides of where the coupling ends and of the farthest reach."""
+    chain, table = CHAINS[name], TABLES[name]
+    rng = np.random.default_rng(4)
+    low, high = chain.limits.T
+    poses = coupled(chain, rng.uniform(low[0], high[0], 1500), rng.uniform(low[1], high[1], 1500))
+    ends = np.concatenate([low + rng.uniform(size=(500, 3)) * (high - low), poses])
+    goals = tip(table.linkage.links, ends) + 0.0005 * rng.normal(size=(len(ends), 2)) @ [1, 1j]
+    found = [table.scalar.read(goal.real, goal.imag) for goal in goals]
+    read = np.array([row is not None for row in found])
+    assert read.mean() > 0.3
+    flexions = np.array([row for row in found if row is not None])
+    angles, error = flexions[:, :3], flexions[:, 3]
+    assert (angles >= low - 1e-12).all() and (angles <= high + 1e-12).all()
+    np.testing.assert_allclose(angles[:, 2], coupled(chain, *angles[:, :2].T)[:, 2], atol=1e-6)
+    missed = np.abs(tip(table.linkage.links, angles) - goals[read])
+    np.testing.assert_allclose(missed, error, atol=2e-7)
