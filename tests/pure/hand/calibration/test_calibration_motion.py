@@ -352,3 +352,20 @@ def test_radii_that_come_from_a_hands_size_follow_it_and_so_do_their_measurement
     np.testing.assert_array_equal(found.radii[2], radii[2])
     for row, measurement in enumerate(found.measurements):
         assert measurement.value == pytest.approx(1000 * found.radii[row, 1])
+
+
+def test_a_bone_is_off_by_one_if_it_is_by_its_share_of_the_mean_ones_length():
+    problem = small().problem
+    steps = np.zeros((15, problem.prior.matrix.shape[1]))
+    steps[np.arange(15), np.arange(15) + LENGTHS.start] = BONE_SPREAD * problem.mean_hand.phalanges.ravel()
+    np.testing.assert_allclose(np.linalg.norm(steps @ problem.prior.matrix.T, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_markers_of_a_fit_that_has_not_begun_are_where_they_were(side):
+    truth = someone(side)
+    sit = on_someone(truth, BACK, seed=3)
+    proportions, at = measure_proportions(side, BACK, moving(truth, sit, 30))
+    fit = prepare_fit(proportions, at, BACK, moving(truth, sit, 30), MeasuredHand(proportions, {}).model)
+    for before, found in zip(at, fit.problem.markers.fitted_spots(side, fit.state.parameters), strict=True):
+        np.testing.assert_allclose(found.offset, before.offset, atol=1e-9)
