@@ -102,7 +102,7 @@ def test_tooltips_are_short_sentences_without_a_full_stop_at_their_end() -> None
         if tooltip is None:
             continue
         begins = bool(tooltip) and not tooltip[0].islower()
-        if not begins or tooltip.endswith(".") or "  " in tooltip or len(tooltip) > LONGEST:
+        if not begins or tooltip.endswith(".") or "  " in tooltip or "\n" in tooltip or len(tooltip) > LONGEST:
             wrong.append(f"{where}: {tooltip}")
     assert not wrong
 
