@@ -89,6 +89,7 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
     for hand in made.hands:
         wrists, forearms = on_frames(armature, made, hand.side)
         root = hand.pose.root
+        assert hand.forearm is not None
         along = (root[:, :3, 3] - hand.forearm.elbow) / np.linalg.norm(
             root[:, :3, 3] - hand.forearm.elbow, axis=-1, keepdims=True
         )
