@@ -1,5 +1,6 @@
 """What is taken from a capture of the forearm on which a hand hangs."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -32,16 +33,18 @@ def walked() -> tuple[Take, Floats]:
     return replace(made, hands=(replace(hand, pose=replace(hand.pose, root=roots), labels=("Anna:RIFT",)),)), elbow
 
 
-def seen(made: Take, smoothing: str = "off", recipe: Recipe | None = None, **points: Floats) -> Forearm | None:
-    """The forearm where the capture has markers with these labels, `Anna_RELB` for Anna:RELB."""
-    names = tuple(name.replace("_", ":") for name in points)
+def seen(
+    made: Take, points: Mapping[str, Floats], smoothing: str = "off", recipe: Recipe | None = None
+) -> Forearm | None:
+    """The forearm where the capture has markers with these labels."""
+    names = tuple(points)
     positions = np.stack([np.broadcast_to(path, (FRAMES, 3)) for path in points.values()], axis=1)
     shown = Markers(names, made.times, positions, "a.c3d", made.markers.rate, "m", "C3D")
     return captured_forearm(recipe or made.recipe, shown, made.hands[0], SMOOTHINGS[smoothing]())
 
 
-def elbow_of(made: Take, **points: Floats) -> Floats | None:
-    forearm = seen(made, **points)
+def elbow_of(made: Take, points: Mapping[str, Floats]) -> Floats | None:
+    forearm = seen(made, points)
     return None if forearm is None else forearm.elbow
 
 
@@ -49,7 +52,7 @@ def test_the_elbow_of_a_gap_goes_along_with_the_wrist() -> None:
     made, elbow = walked()
     shown = elbow.copy()
     shown[[0, 7, 8, 19]] = np.nan
-    assert elbow_of(made, Anna_RELB=shown) == pytest.approx(elbow)
+    assert elbow_of(made, {"Anna:RELB": shown}) == pytest.approx(elbow)
 
 
 def test_an_elbow_that_is_another_performers_or_hardly_seen_or_no_end_of_a_forearm_is_none() -> None:
@@ -57,10 +60,10 @@ def test_an_elbow_that_is_another_performers_or_hardly_seen_or_no_end_of_a_forea
     rare, stretched = elbow.copy(), elbow.copy()
     rare[1:] = np.nan
     stretched[10:] = elbow[9]
-    assert elbow_of(made, Ben_RELB=elbow) is None
-    assert elbow_of(made, Ben_RELB=np.array([3.0, 2.0, 1.0]), Anna_RELB=elbow) == pytest.approx(elbow)
-    assert elbow_of(made, Anna_RELB=rare) is None and elbow_of(made, Anna_RELB=stretched) is None
-    assert elbow_of(made, Anna_RIFT=elbow) is None
+    assert elbow_of(made, {"Ben:RELB": elbow}) is None
+    assert elbow_of(made, {"Ben:RELB": np.array([3.0, 2.0, 1.0]), "Anna:RELB": elbow}) == pytest.approx(elbow)
+    assert elbow_of(made, {"Anna:RELB": rare}) is None and elbow_of(made, {"Anna:RELB": stretched}) is None
+    assert elbow_of(made, {"Anna:RIFT": elbow}) is None
 
 
 def test_a_body_that_jumps_for_a_frame_bends_no_wrist_unless_outliers_are_kept() -> None:
@@ -76,7 +79,7 @@ def test_a_body_that_jumps_for_a_frame_bends_no_wrist_unless_outliers_are_kept()
     made = replace(made, hands=(replace(hand, pose=replace(hand.pose, root=roots)),))
     cleaning = replace(made.recipe.cleaning, spikes=False)
     for recipe, degrees in ((made.recipe, 0.0), (replace(made.recipe, cleaning=cleaning), 100.0)):
-        forearm = seen(made, recipe=recipe, Anna_RELB=shown)
+        forearm = seen(made, {"Anna:RELB": shown}, recipe=recipe)
         assert forearm is not None
         along = rot.unit_vectors(forearm.wrist - forearm.elbow)
         bends = np.rad2deg(np.arccos(np.clip(np.einsum("fi,fi->f", along, roots[:, :3, 1]), -1.0, 1.0)))
@@ -87,7 +90,7 @@ def test_a_body_that_jumps_for_a_frame_bends_no_wrist_unless_outliers_are_kept()
 def test_an_elbow_that_shakes_is_smoothed_over_the_whole_take_where_markers_are(smoothing: str, less: float) -> None:
     made, elbow = walked()
     shaken = elbow + np.random.default_rng(5).normal(0.0, 0.004, elbow.shape)
-    forearm = seen(made, smoothing, Anna_RELB=shaken)
+    forearm = seen(made, {"Anna:RELB": shaken}, smoothing)
     assert forearm is not None
     assert np.std(forearm.elbow - elbow) < less * np.std(shaken - elbow)
     assert np.abs(forearm.elbow - elbow).max() < 0.02
@@ -95,14 +98,14 @@ def test_an_elbow_that_shakes_is_smoothed_over_the_whole_take_where_markers_are(
 
 def test_the_trunk_is_seen_by_the_shoulders_else_by_the_hips_and_only_on_both_sides() -> None:
     made, elbow = walked()
-    points = {"Anna_RELB": elbow, "Anna_RSHO": elbow + [0.0, 0.0, 0.3], "Anna_RASI": elbow - [0.0, 0.0, 0.3]}
+    points = {"Anna:RELB": elbow, "Anna:RSHO": elbow + [0.0, 0.0, 0.3], "Anna:RASI": elbow - [0.0, 0.0, 0.3]}
     across = np.array([0.4, 0.0, 0.0])
-    both = points | {"Anna_LSHO": points["Anna_RSHO"] + across, "Anna_LASI": points["Anna_RASI"] + across}
-    shoulders, neither = seen(made, **both), seen(made, **points)
-    del both["Anna_LSHO"]
-    hips = seen(made, **both)
+    both = points | {"Anna:LSHO": points["Anna:RSHO"] + across, "Anna:LASI": points["Anna:RASI"] + across}
+    shoulders, neither = seen(made, both), seen(made, points)
+    del both["Anna:LSHO"]
+    hips = seen(made, both)
     assert shoulders is not None and hips is not None and neither is not None
-    assert shoulders.trunk == pytest.approx(points["Anna_RSHO"]) and hips.trunk == pytest.approx(points["Anna_RASI"])
+    assert shoulders.trunk == pytest.approx(points["Anna:RSHO"]) and hips.trunk == pytest.approx(points["Anna:RASI"])
     assert neither.trunk is None
 
 

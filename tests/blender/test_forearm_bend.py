@@ -51,8 +51,8 @@ def typed(turn: float = 0.0) -> Take:
             roots[frame, :3, :3] = forearm @ np.array(bend)
             roots[frame, :3, 3] = elbows[frame] + forearm @ [0.0, 0.25, 0.0]
         roots[:, :3] = whole @ roots[:, :3]
-        forearm = Forearm(elbows @ whole.T, roots[:, :3, 3])
-        hands.append(replace(hand, pose=replace(hand.pose, root=roots), forearm=forearm))
+        captured = Forearm(elbows @ whole.T, roots[:, :3, 3])
+        hands.append(replace(hand, pose=replace(hand.pose, root=roots), forearm=captured))
     return replace(made, hands=tuple(hands))
 
 
