@@ -33,7 +33,7 @@ def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
 ) -> None:
     told = play("posing_drag_more")
     words = {"index-finger-tip": "Index Finger Tip", JOINT: "Middle Finger Middle Joint"}
-    words |= {KNUCKLE: "Middle finger's knuckle", "wrist": "Palm"}
+    words |= {KNUCKLE: "Middle Finger Knuckle", "wrist": "Palm"}
     for joint, texts in told["header"].items():
         *meanwhile, after = texts
         assert after is None and len(meanwhile) >= 2
