@@ -172,6 +172,9 @@ def _command(arguments: list[str]) -> int:
 def register() -> None:
     """Register classes, properties, menus, handlers, overlays, the tool and the shell command."""
     for cls in defined("CLASSES"):
+        if issubclass(cls, bpy.types.Operator):
+            # Of a docstring, Blender shows line breaks and indents as well.
+            cls.bl_description = " ".join((cls.__doc__ or "").split())
         bpy.utils.register_class(cls)
     for owner, name, prop in defined("PROPERTIES"):
         setattr(owner, name, prop)

@@ -21,7 +21,7 @@ from .saved_poses import saved_poses
 if TYPE_CHECKING:
     from bpy.types import Context
 
-POSE_ITEMS = [(pose.name, pose.label, pose.about) for pose in POSES.values()]
+POSE_ITEMS = [(pose.name, pose.label, pose.about.removesuffix(".")) for pose in POSES.values()]
 
 
 class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):

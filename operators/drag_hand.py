@@ -46,16 +46,16 @@ PINCH_RADIUS = 12.0
 
 
 def point_label(joint: str) -> str:
-    """Return what a dragged joint is called: "Index finger's tip"."""
+    """Return what a dragged joint is called: "Index Finger Tip"."""
     digit = digit_of(joint)
     if digit is None:
         return "Palm"
     part = (
-        "knuckle"
+        "Knuckle"
         if joint in KNUCKLES
-        else ("first joint", "middle joint", "last joint", "tip")[CHAIN_JOINTS[digit].index(joint)]
+        else ("First Joint", "Middle Joint", "Last Joint", "Tip")[CHAIN_JOINTS[digit].index(joint)]
     )
-    return f"{digit_label(digit).capitalize()}'s {part}"
+    return f"{digit_label(digit).title()} {part}"
 
 
 class KNUCKLE_OT_drag_hand(bpy.types.Operator):
@@ -71,7 +71,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     joint: EnumProperty(
         name="Point",
         description="What is dragged",
-        items=[(joint, point_label(joint), f"The {joint}") for joint in DRAGGABLE],
+        items=[(joint, point_label(joint), f"The {point_label(joint).lower()}") for joint in DRAGGABLE],
         options={"SKIP_SAVE"},
     )
     goal: FloatVectorProperty(

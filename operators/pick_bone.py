@@ -31,7 +31,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
     bl_label = "Pick Bone"
     bl_options = {"REGISTER", "UNDO", "INTERNAL"}
 
-    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options={"SKIP_SAVE"})
     what: StringProperty(
         name="What", description="The joint whose bone is picked, or the digit whose chain is", options={"SKIP_SAVE"}
     )

@@ -1,5 +1,6 @@
 """What operators tell the person: in the status bar, the Info editor and the terminal that Blender was started from."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..errors import printable
@@ -7,7 +8,15 @@ from ..errors import printable
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import WmReportItems
 
+NAMED = re.compile(r"\w*_|[^:]*\.\w+\b[^:]*: ")
+"""How a message begins with the name of a file or of a recipe's setting."""
+
 
 def tell(operator: Any, kind: "WmReportItems", message: str) -> None:
     """Report a message, which may quote a file or a packet: Blender passes it on to its terminal as it is."""
-    operator.report({kind}, printable(message))
+    operator.report({kind}, printable(sentence(message)))
+
+
+def sentence(message: str) -> str:
+    """Return a message with a large first letter, as Blender's reports have; names keep their own."""
+    return message if NAMED.match(message) else f"{message[:1].upper()}{message[1:]}"

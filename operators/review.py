@@ -120,7 +120,7 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
     bl_idname = "knuckle.show_problem"
     bl_label = "Show Problem"
 
-    problem: StringProperty(options={"SKIP_SAVE"})
+    problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
     def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
         """Return the one that was clicked."""
@@ -133,7 +133,7 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
     bl_idname = "knuckle.mark_seen"
     bl_label = "Mark as Seen"
 
-    problem: StringProperty(options={"SKIP_SAVE"})
+    problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Change the mark."""

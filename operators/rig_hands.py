@@ -136,8 +136,8 @@ class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
     bl_idname = "knuckle.flip_digit"
     bl_label = "Flip Curl"
 
-    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
-    digit: EnumProperty(items=DIGIT_ITEMS, options={"SKIP_SAVE"})
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    digit: EnumProperty(name="Digit", description="Which digit", items=DIGIT_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
         """Rotate the curl plane by 180 degrees."""
@@ -171,7 +171,7 @@ class KNUCKLE_OT_save_mapping(_Correction, bpy.types.Operator):
     bl_idname = "knuckle.save_mapping"
     bl_label = "Save Mapping"
 
-    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
         """Store the mapping as the user's own."""
@@ -220,7 +220,7 @@ class KNUCKLE_OT_export_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
-    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
         """Write the mapping of the requested side. The armature is not changed."""
@@ -236,8 +236,13 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
     bl_idname = "knuckle.select_bones"
     bl_label = "Select Bones"
 
-    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
-    digit: EnumProperty(items=[("ALL", "All", "The whole hand"), *DIGIT_ITEMS], options={"SKIP_SAVE"})
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    digit: EnumProperty(
+        name="Digit",
+        description="Digit, or the whole hand",
+        items=[("ALL", "All", "The whole hand"), *DIGIT_ITEMS],
+        options={"SKIP_SAVE"},
+    )
 
     def change(self, armature: "Object") -> None:
         """Select the bones and make the armature the active object."""

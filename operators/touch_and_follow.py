@@ -34,7 +34,7 @@ CASE_WORDS = {
 }
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
-    *((f"{digit}-tip", digit_label(digit).capitalize(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
+    *((f"{digit}-tip", digit_label(digit).title(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
 ]
 
 

@@ -7,10 +7,11 @@ import bpy
 from ..errors import KnuckleError
 from ..operators.algebra_overlay_settings import MAX_STEPS
 from ..operators.posed_hands import chosen_hand
+from ..operators.reports import sentence
 from ..rig.posing.algebra import PARTS
 from . import algebra_overlay
 from .detection_refresh import detected_hands
-from .text_format import paragraph, sentence
+from .text_format import paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

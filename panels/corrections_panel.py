@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
+from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.corrected_take import composed_of, waiting_of
 from ..rig.keys.corrections.resolved_take import is_unsolved
-from .text_format import paragraph, sentence
+from .text_format import paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -45,7 +46,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
             layout.operator("knuckle.clear_corrections", icon="X")
             return
         if shown is None:
-            paragraph(layout, context, "No take yet.")
+            paragraph(layout, context, "No take yet")
             return
         made = context.scene.knuckle_correction
         row = layout.row(align=True)

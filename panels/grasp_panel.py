@@ -53,7 +53,7 @@ def _selected(layout: "UILayout", context: "Context") -> None:
     if len(there) == 1:
         layout.label(text=f"Selected: {there[0].name}", icon="RESTRICT_SELECT_OFF")
     else:
-        paragraph(layout, context, "Select one object together with the armature, or choose it here.", "INFO")
+        paragraph(layout, context, "Select one object together with the armature, or choose it here", "INFO")
 
 
 CLASSES = (KNUCKLE_PT_grasp,)

@@ -26,7 +26,7 @@ class KNUCKLE_PT_keys(bpy.types.Panel):
         """Draw the settings, the operators and what was done."""
         layout, armature = self.layout, keyed_armature(context)
         if armature is None or played_action(armature) is None:
-            paragraph(layout, context, "No keys yet.")
+            paragraph(layout, context, "No keys yet")
             return
         chosen = context.scene.knuckle
         column = layout.column(align=True)

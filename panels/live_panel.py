@@ -11,10 +11,11 @@ from ..operators.live import page_url
 from ..operators.live_loop import LiveRun
 from ..operators.online_access import is_on_this_computer, limits
 from ..operators.reading_properties import CAMERA_PROPERTIES
+from ..operators.reports import sentence
 from ..operators.session import SESSION
 from ..operators.take_folder import folder_of
 from ..pipeline.live.take_buffer import MAX_FRAMES
-from .text_format import pair, paragraph, sentence
+from .text_format import pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -103,7 +104,7 @@ def _state(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         layout.operator("wm.url_open", text=f"Open {url}", icon="URL").url = url
     senders = run.receiver.senders
     if senders.other:
-        paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored.", "ERROR")
+        paragraph(layout, context, f"{senders.other} sends as well: {senders.ignored} packets were ignored", "ERROR")
         layout.operator("knuckle.live_follow_sender", text=f"Follow {senders.other}").sender = senders.other
     for problem in [*run.rigs.problems.values(), *run.session.problems.values(), *run.rigs.strains()]:
         paragraph(layout, context, sentence(problem), "ERROR")
@@ -193,13 +194,13 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
             telling = recorder.problem or f"Recording {recorder.path.stem}"
             paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
             if run is not None and run.session.take is not None and run.session.take.full:
-                paragraph(layout, context, f"Only {MAX_FRAMES} frames are keyed, the raw take has all.", "ERROR")
+                paragraph(layout, context, f"Only {MAX_FRAMES} frames are keyed, the raw take has all", "ERROR")
         if chosen.takes:
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)
             row.column().operator("knuckle.live_forget_take", text="", icon="REMOVE")
             if 0 <= chosen.take < len(chosen.takes) and not Path(chosen.takes[chosen.take].filepath).exists():
-                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} does not exist.", "ERROR")
+                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} does not exist", "ERROR")
         column = layout.column()
         column.enabled = recorder is None
         column.prop(chosen, "take_name")

@@ -8,9 +8,10 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_label
 from ..operators.pin_properties import has_target, pin_of, pins_on
 from ..operators.posed_hands import in_pose_mode, sides_of
+from ..operators.reports import sentence
 from ..rig.posing.posable_cache import posable_hand
 from .detection_refresh import detected_hands
-from .text_format import DIGIT_NAMES, paragraph, sentence
+from .text_format import DIGIT_NAMES, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout

@@ -74,7 +74,7 @@ class KNUCKLE_PT_result(bpy.types.Panel):
         armature = result_armature(context)
         report = report_of(armature)
         if report is None:
-            paragraph(layout, context, "No take yet.")
+            paragraph(layout, context, "No take yet")
             return
         for side in SIDES:
             if side in report.get("hands", {}):

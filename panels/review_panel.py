@@ -33,7 +33,7 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         """Draw the steps through the problems, the current one, and a list."""
         layout, armature = self.layout, result_armature(context)
         if report_of(armature) is None:
-            paragraph(layout, context, "No take yet.")
+            paragraph(layout, context, "No take yet")
             return
         column = layout.column()
         column.prop(context.scene.knuckle_review, "show_errors")
@@ -41,7 +41,7 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         layout.operator("knuckle.export_report_page", icon="URL")
         problems, seen = problems_of(armature), seen_problems(armature)
         if not problems:
-            paragraph(layout, context, "No problems were found.")
+            paragraph(layout, context, "No problems were found")
             return
         current = current_problem(context, problems)
         row = layout.row(align=True)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
+from ..operators.reports import sentence
 from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.armature_hands import FoundHand
 from ..rig.detection import LEAST_SIDE_CONFIDENCE
 from .detection_refresh import detected_hands
-from .text_format import DIGIT_NAMES, MIN_CONFIDENCE, pair, paragraph, sentence
+from .text_format import DIGIT_NAMES, MIN_CONFIDENCE, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout
@@ -85,7 +86,7 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
     if hand.problem:
         paragraph(body, context, sentence(hand.problem), "ERROR")
     if found is None:
-        paragraph(body, context, "Pick the bone of the wrist, and the first bone of each digit that bends.")
+        paragraph(body, context, "Pick the bone of the wrist, and the first bone of each digit that bends")
     else:
         _how_found(body, context, found)
     column = body.column(align=True)
@@ -116,7 +117,7 @@ def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None
         paragraph(
             layout,
             context,
-            f"It is not certain that this is a {found.side} hand. If it is not, use Swap Left/Right.",
+            f"It is not certain that this is a {found.side} hand. If it is not, use Swap Left/Right",
             "INFO",
         )
     for doubt in found.doubts:

@@ -41,7 +41,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         row.operator("knuckle.capture_armature", text="", icon="IMPORT")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
         if shown is None:
-            paragraph(layout, context, "Or drop a file on the view.")
+            paragraph(layout, context, "Or drop a file on the view")
             return
         about = shown[markers_object.CAPTURE_PROPERTY]
         if armature_name(chosen.capture) is None:
@@ -205,7 +205,7 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
     if chosen.rig == "ARMATURE":
         layout.prop(chosen, "armature")
         if chosen.armature and (library := library_of(chosen.armature)):
-            paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
+            paragraph(layout, context, f"Linked from {library}: solving makes a library override of it", "INFO")
         if chosen.drive in ("wrist", "arm"):
             layout.operator_menu_enum("knuckle.align_capture", "method", icon="ORIENTATION_GLOBAL")
         layout.prop(chosen, "keep")
@@ -221,7 +221,7 @@ def _target(layout: "UILayout", context: "Context", chosen: Any) -> None:
     if chosen.rig_file:
         _stored(layout, "Recipe's Target", Path(chosen.rig_file).name, "rig_file")
         if chosen.rig == "NEW":
-            paragraph(layout, context, "Append its armature and choose it, or clear the target.", "ERROR")
+            paragraph(layout, context, "Append its armature and choose it, or clear the target", "ERROR")
     if chosen.corrections:
         _stored(layout, "Corrections", "of a recipe", "corrections")
 

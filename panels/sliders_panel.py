@@ -8,13 +8,14 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
 from ..operators.pose_sliders import forget_values_of_others, setting
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
+from ..operators.reports import sentence
 from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, SliderKind, Sliders
 from ..rig import detection_cache
 from ..rig.posing.posable_cache import posable_hand
 from ..rig.posing.rig_hand import RigHand
 from .detection_refresh import detected_hands
-from .text_format import DIGIT_NAMES, paragraph, sentence
+from .text_format import DIGIT_NAMES, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -30,11 +30,6 @@ def paragraph(
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
 
 
-def sentence(words: str) -> str:
-    """Format an error message as a sentence."""
-    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '?')) else '.'}"
-
-
 def pair(layout: "UILayout", name: str, value: str) -> None:
     """Draw a name on the left and a value on the right."""
     row = layout.row()

@@ -7,12 +7,11 @@ from numpy.typing import NDArray
 
 from ..capture.markers import Markers
 from ..errors import MarkerMapError, RecipeError, RigError
-from ..hand import mirror
 from ..hand import rotations as rot
 from ..hand.joints import Side
-from ..hand.marker_sets import side_in_name
 from ..hand.similarity import factor_and_rotation
 from .capture_transform import CaptureTransform, transform_of
+from .captured_forearm import elbow_columns, recorded_as
 from .recipe import Recipe
 from .rig_constraints import Frames, Rig
 from .take import SolvedHand
@@ -21,12 +20,6 @@ Floats = NDArray[np.float64]
 
 LEVER = 0.1
 """m, how far from the wrist the points are by which rotations are weighed against distances."""
-ELBOW_WORDS = ("elb", "forearm", "fore_arm", "lowerarm", "lower_arm")
-"""What a marker at the elbow is called; a forearm's joint is where it begins."""
-LEAST_SEEN = 0.8
-"""Share of frames in which an elbow is seen that wrists bend against."""
-MOST_STRETCH = 1.3
-"""By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
 
 
 def aligned(captured: Mapping[Side, Floats], character: Mapping[Side, Floats]) -> Floats:
@@ -110,57 +103,13 @@ def first_seen(hand: SolvedHand) -> int:
     return int((~hand.predicted[:, 0]).argmax())
 
 
-def elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
-    """Return where the elbow (F, 3) of a solved hand was recorded, mirrored if the recipe says so.
-
-    Where it is not seen it is, from the wrist, between where it was before and after. None if the capture does not show
-    it in most frames, or shows no forearm of one length.
-    """
-    side, signs = _recorded_as(recipe, hand)
-    columns = _elbow_columns(markers, hand, side)
-    seen: NDArray[np.bool_] = np.asarray(np.isfinite(markers.positions[:, columns]).all(axis=-1))
-    if not columns or seen.mean(axis=0).max() < LEAST_SEEN:
-        return None
-    best = int(seen.sum(axis=0).argmax())
-    rows, known = np.arange(len(seen)), np.flatnonzero(seen[:, best])
-    points, wrist = markers.positions[known, columns[best]] * signs, hand.pose.root
-    local = np.einsum("fji,fj->fi", wrist[known, :3, :3], points - wrist[known, :3, 3])
-    shortest, longest = np.percentile(np.linalg.norm(local, axis=-1), [5, 95])
-    if longest > MOST_STRETCH * shortest:
-        return None
-    between = np.stack([np.interp(rows, known, axis) for axis in local.T], axis=-1)
-    path: Floats = np.einsum("fij,fj->fi", wrist[:, :3, :3], between) + wrist[:, :3, 3]
-    path[known] = points
-    return path
-
-
-def resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
-    """Return where the back of a hand would point (F, 3) if it rested on its forearm, mirrored if the recipe says so.
-
-    Armatures tell it: their elbow's rotation is that of the hand's bone at rest on the forearm. None for others.
-    """
-    side, signs = _recorded_as(recipe, hand)
-    elbow = next((name for name in markers.names if name.endswith(f"{side}:elbow")), None)
-    wrist = elbow and f"{elbow.removesuffix('elbow')}wrist"
-    if markers.rotations is None or elbow is None or wrist not in markers.names:
-        return None
-    resting, moved = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in (elbow, wrist))
-    back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
-    return back[..., 0] * signs if np.isfinite(back).all() else None
-
-
-def _recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:
-    """Return the performer's side of a solved hand, and the signs by which points of the capture are mirrored."""
-    return (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
-
-
 def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
     """Return where the elbow (3,) was recorded, mirrored if the recipe says so, in the first frame of a hand.
 
     Raises MarkerMapError if the capture has no marker there, or it is not seen.
     """
-    side, signs = _recorded_as(recipe, hand)
-    for column in _elbow_columns(markers, hand, side):
+    side, signs = recorded_as(recipe, hand)
+    for column in elbow_columns(markers, hand, side):
         point = markers.positions[first_seen(hand), column]
         if np.isfinite(point).all():
             elbow: Floats = signs * point
@@ -169,19 +118,3 @@ def _elbow(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats:
         f"{markers.source}: no marker at the {side} elbow is seen, expected one whose label says elbow or forearm: "
         "align by another method"
     )
-
-
-def _elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
-    """Return the columns of markers at an elbow of the hand's performer: not those of another subject."""
-    subjects = {label.rpartition(":")[0] for label in hand.labels}
-    named = {column: label.rpartition(":")[0] for column, label in enumerate(markers.names) if _is_elbow(label, side)}
-    own = [column for column, subject in named.items() if subject in subjects]
-    return own or [column for column, subject in named.items() if "" in (subject, *subjects)]
-
-
-def _is_elbow(label: str, side: Side) -> bool:
-    """Whether a label means the elbow of a side, such as LeftForeArm, elbow.L or LELB."""
-    text = label.lower()
-    found = next((text.find(word) for word in ELBOW_WORDS if word in text), -1)
-    before = text[max(found - 1, 0) : max(found, 0)]
-    return found >= 0 and (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side

@@ -15,8 +15,9 @@ from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
 from ..hand.plausibility import implausible_lengths
 from . import assignment
-from .alignment import align, check_align, elbow_path, resting_back
+from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
+from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction
 from .corrections.correction_json import from_list
@@ -97,7 +98,7 @@ class SolveJob:
         methods = SolveMethods(solver, smoothing, recipe.angles)
         source = SolveSource(recipe, raw, assigned, performer, methods)
         solved, waiting = yield from part_of(0.2, 0.8, "", _solve_hands(source, markers, smoothed, corrections))
-        recipe, solved = self._place(recipe, solved, markers)
+        recipe, solved = self._place(recipe, solved, markers, smoothing)
         solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         frames = [_solved_frames(hand, history) for hand in solved]
@@ -126,15 +127,20 @@ class SolveJob:
             keyed.append((yield from part_of(begin, end, "", work)))
         return keyed
 
-    def _place(self, recipe: Recipe, solved: list[SolvedHand], markers: Markers) -> tuple[Recipe, list[SolvedHand]]:
-        """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found."""
+    def _place(
+        self, recipe: Recipe, solved: list[SolvedHand], markers: Markers, smoothing: solvers.Smoothing
+    ) -> tuple[Recipe, list[SolvedHand]]:
+        """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found.
+
+        Hands that are not placed get the forearms that the capture shows.
+        """
         if recipe.mirror:
             solved = [_mirror_hand(hand) for hand in reversed(solved)]
         if recipe.align != "off":
             recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
         if recipe.transform != NO_TRANSFORM:
             return recipe, [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
-        return recipe, [_with_forearm(hand, recipe, markers) for hand in solved]
+        return recipe, [replace(hand, forearm=captured_forearm(recipe, markers, hand, smoothing)) for hand in solved]
 
 
 def _solve_hands(
@@ -160,12 +166,6 @@ def _mirror_hand(solved: SolvedHand) -> SolvedHand:
         smoothed_targets=mirror.targets(solved.smoothed_targets),
         pose=mirror.pose(solved.pose, hand),
     )
-
-
-def _with_forearm(solved: SolvedHand, recipe: Recipe, markers: Markers) -> SolvedHand:
-    """Add what the capture shows of the forearm."""
-    elbow = elbow_path(recipe, markers, solved)
-    return replace(solved, elbow=elbow, resting_back=resting_back(recipe, markers, solved))
 
 
 def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..capture.markers import Markers
 from ..hand.flesh import Flesh
+from ..hand.forearm import Forearm
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
@@ -47,11 +48,9 @@ class SolvedHand:
     """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
-    elbow: Floats | None = None
-    """(F, 3) m, where the elbow was recorded, mirrored as the pose is. None if the capture does not show it, and if the
-    performer was placed: hands of a placed capture point where they pointed."""
-    resting_back: Floats | None = None
-    """(F, 3) where the back of the hand would point if it rested on the forearm; None if that is not known."""
+    forearm: Forearm | None = None
+    """The performer's, mirrored as the pose is. None if the capture does not show it, and if the performer was placed:
+    hands of a placed capture point where they pointed."""
 
     @property
     def keyed(self) -> Pose:

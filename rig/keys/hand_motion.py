@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
+from ...hand.forearm import Forearm
 from ...hand.joints import DIGITS, JOINT_INDEX, JOINTS, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -18,7 +19,7 @@ from ..intermediate_bones import bones_between
 from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
-from .forearm_bend import Forearm, against_forearms, carried_forearm, seen_forearm
+from .forearm_bend import against_forearms, carried_forearm
 from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
 from .played_action import playing_no_action
 from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
@@ -53,23 +54,20 @@ class KeyedHand:
     """The arm on which the hand hangs, whether it is keyed or not; None for a lone hand."""
     strains: list[WristStrain] = field(default_factory=list)
     """What the keys ask of the wrist and the arm, in pieces, added as the motion is computed."""
-    elbow: Floats | None = None
-    """(F, 3) m, where the performer's elbow was in the world; None if it was not captured."""
-    back: Floats | None = None
-    """(F, 3) where the back of the hand would point if it rested on that forearm; None if that is unknown."""
+    captured: Forearm | None = None
+    """The performer's forearm; None if it was not captured."""
 
     @property
     def bends_with_forearm(self) -> bool:
         """Whether the wrist bends against the character's forearm as it did against the performer's."""
         placed = self.arm is not None or bool(self.binding.location_keyed[WRIST])
         carried = self.wrist and self.above is not None and not placed
-        return carried and seen_forearm(self.elbow, self.pose.root)
+        return carried and self.captured is not None and self.captured.is_seen
 
     def select(self, rows: slice) -> "KeyedHand":
         """Return the hand with some of its frames."""
         pose = Pose(self.pose.hand, self.pose.root[rows], self.pose.angles[rows])
-        elbow, back = (None if of is None else of[rows] for of in (self.elbow, self.back))
-        return replace(self, pose=pose, elbow=elbow, back=back)
+        return replace(self, pose=pose, captured=self.captured.select(rows) if self.captured else None)
 
     @property
     def joints(self) -> tuple[int, ...]:
@@ -214,7 +212,8 @@ class HandMover:
         arm, forearm = self.keyed.arm, self.keyed.forearm
         above = (arm.upper,) if arm else forearm.chain if forearm else ()
         followed = self.keyed.above.evaluated_bones if self.keyed.above and self.keyed.wrist else ()
-        return [*self._outside.values(), *between, *above, *followed]
+        trunk = (self.keyed.above.bones.upper,) if self.keyed.above and self.keyed.bends_with_forearm else ()
+        return [*self._outside.values(), *between, *above, *followed, *trunk]
 
     @property
     def is_carried(self) -> bool:
@@ -228,16 +227,16 @@ class HandMover:
 
     def captured_forearm(self, rows: slice) -> Forearm:
         """Return the performer's forearm in some of the frames."""
-        elbow, back = self.keyed.elbow, self.keyed.back
-        assert elbow is not None, "bends_with_forearm has seen it"
-        return Forearm(elbow[rows], self.keyed.pose.root[rows, :3, 3], None if back is None else back[rows])
+        assert self.keyed.captured is not None, "bends_with_forearm has seen it"
+        return self.keyed.captured.select(rows)
 
     def carried_forearm(self, world: Floats, rests: Mapping[str, Floats]) -> Forearm:
         """Return the character's forearm, before keys move its arm; of a single frame if nothing moves it."""
         above = self.keyed.above
         assert above is not None, "bends_with_forearm has seen it"
         bone = above.wrist if above.follows else self._outside[WRIST]
-        return carried_forearm(above, self._back, world.reshape(-1, 4, 4), rests[bone].reshape(-1, 4, 4))
+        wrist, shoulder = (rests[name].reshape(-1, 4, 4) for name in (bone, above.bones.upper))
+        return carried_forearm(above, self._back, world.reshape(-1, 4, 4), wrist, shoulder)
 
     def values(
         self, armature: "Object", pose: Pose, world: Floats, rests: Mapping[str, Floats]

@@ -104,7 +104,7 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
-    return KeyedHand(binding, solved.keyed.hand, solved.keyed, elbow=solved.elbow, back=solved.resting_back)
+    return KeyedHand(binding, solved.keyed.hand, solved.keyed, captured=solved.forearm)
 
 
 def write_take(

@@ -87,6 +87,10 @@ class LiveSmoothing:
         """See Smoothing."""
         return replace(self, bridge=min(self.bridge, gap_limit)).smooth_take(targets)
 
+    def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
+        """See Smoothing. They stay as they are: a filter that does not know their noise yet overshoots."""
+        return positions
+
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
         return smooth_angles_live(hand, targets, pose, noise)[0]

@@ -14,7 +14,7 @@ from ..settings import check, setting
 from ..skin_markers import SkinPoses, SkinSolver
 from .angle_smoother import smooth_angles
 from .live_smoother import LiveSmoothing
-from .take_smoother import SmoothedTargets, smooth
+from .take_smoother import SmoothedTargets, smooth, smooth_whole_paths
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +24,10 @@ class Smoothing(Protocol):
 
     def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """Smooth the targets of a whole take; gaps are filled for at most gap_limit s."""
+        ...
+
+    def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
+        """Smooth positions (F, P, 3) of points, all known, that are no targets."""
         ...
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
@@ -43,6 +47,10 @@ class NoSmoothing:
         """See Smoothing."""
         none = np.zeros(targets.weights.shape, bool)
         return SmoothedTargets(targets, none, none, np.zeros((1, 2, len(targets.sites))))
+
+    def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
+        """See Smoothing."""
+        return positions
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
@@ -70,6 +78,10 @@ class WholeTakeSmoothing:
     def smooth_targets(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         return smooth(hand, targets, gap_limit, self.calm)
+
+    def smooth_paths(self, times: Floats, positions: Floats) -> Floats:
+        """See Smoothing."""
+        return smooth_whole_paths(times, positions, self.calm)
 
     def smooth_pose(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""

@@ -57,7 +57,7 @@ class Table:
             "recorded": "Tables of a recorded range of motion",
         },
     )
-    precision: float = setting(1.0, "Lu's tables: millimetres and degrees between entries", least=0.05, most=10.0)
+    precision: float = setting(1.0, "Lu's tables: millimeters and degrees between entries", least=0.05, most=10.0)
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
     sweeps: int = sweeps_setting()
 

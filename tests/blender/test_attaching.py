@@ -115,7 +115,7 @@ def test_what_is_let_go_of_stays_where_it_was(hand: Object) -> None:
     np.testing.assert_allclose(place(thing), there, atol=1e-6)
     move(hand, "wrist")
     np.testing.assert_allclose(place(thing), there, atol=1e-6)
-    with pytest.raises(RuntimeError, match="nothing is attached to the right hand"):
+    with pytest.raises(RuntimeError, match="Nothing is attached to the right hand"):
         bpy.ops.knuckle.release_object()
 
 

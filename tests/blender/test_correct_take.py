@@ -76,7 +76,7 @@ def test_a_pose_is_kept_and_each_change_of_it_is_seen(armature):
     change("MUTE", one), change("LOCK", one)
     selected.factor = 1.0
     assert kept(armature)[0].factor == 0.5, "it is locked"
-    with pytest.raises(RuntimeError, match="correction 'Index' is locked, unlock it to change it"):
+    with pytest.raises(RuntimeError, match="Correction 'Index' is locked, unlock it to change it"):
         change("DELETE", one)
     change("LOCK", one), change("DELETE", one)
     assert kept(armature) == () and keys(armature) == before and composed_of(armature) is None
@@ -131,34 +131,34 @@ def test_a_stretch_of_another_solve_and_what_is_missing(armature):
     assert bpy.ops.knuckle.take_from(action=first.name, first=4, last=8, blend=1) == {"FINISHED"}
     (one,) = kept(armature)
     assert one.kind == "motion" and one.change.source == first.name
-    for action, sentence in (("None", "there is no action 'None'"), (first.name, "has keys from frame 1 to 40")):
+    for action, sentence in (("None", "There is no action 'None'"), (first.name, "has keys from frame 1 to 40")):
         with pytest.raises(RuntimeError, match=sentence):
             bpy.ops.knuckle.take_from(action=action, first=4, last=8, later=100)
     empty = bpy.data.actions.new("Empty")
-    with pytest.raises(RuntimeError, match="action 'Empty' keys none of these digits"):
+    with pytest.raises(RuntimeError, match="Action 'Empty' keys none of these digits"):
         bpy.ops.knuckle.take_from(action=empty.name)
     bpy.data.actions.remove(first)
     assert bpy.ops.knuckle.change_correction(correction=one.id, what="MUTE") == {"FINISHED"}
 
 
 def test_bad_input_is_told_and_changes_nothing(armature):
-    with pytest.raises(RuntimeError, match="the hand is posed on frame 20 as the take has it: pose it first"):
+    with pytest.raises(RuntimeError, match="The hand is posed on frame 20 as the take has it: pose it first"):
         bpy.ops.knuckle.correct_pose()
     bpy.context.scene.frame_set(90)
-    with pytest.raises(RuntimeError, match="frame 90 is not in the take of armature 'Rig', which has 1 to 40"):
+    with pytest.raises(RuntimeError, match="Frame 90 is not in the take of armature 'Rig', which has 1 to 40"):
         bpy.ops.knuckle.correct_pose()
-    with pytest.raises(RuntimeError, match="there is no left hand in the take"):
+    with pytest.raises(RuntimeError, match="There is no left hand in the take"):
         bpy.ops.knuckle.snap_to_pose(side="left")
-    with pytest.raises(RuntimeError, match="the last frame is 3, before the first, 5"):
+    with pytest.raises(RuntimeError, match="The last frame is 3, before the first, 5"):
         bpy.ops.knuckle.snap_to_pose(first=5, last=3)
     base = base_of(armature)
     assert base is not None
     base[CORRECTIONS_PROPERTY] = '[{"id": 3}]'
-    with pytest.raises(RuntimeError, match="corrections of the take 'clap', correction 1: kind is None"):
+    with pytest.raises(RuntimeError, match="Corrections of the take 'clap', correction 1: kind is None"):
         bpy.ops.knuckle.snap_to_pose()
     del base[CORRECTIONS_PROPERTY]
     next(iter(base.layers[0].strips[0].channelbags)).fcurves[8].keyframe_points[3].co[1] = float("nan")
-    with pytest.raises(RuntimeError, match=r"armature 'Rig': key 4 of .* is not a number, delete it first"):
+    with pytest.raises(RuntimeError, match=r"Armature 'Rig': key 4 of .* is not a number, delete it first"):
         bpy.ops.knuckle.snap_to_pose(first=1, last=20)
     assert composed_of(armature) is None and kept(armature) == ()
 

@@ -8,10 +8,9 @@ import pytest
 from mathutils import Matrix, Quaternion, Vector
 from numpy.typing import NDArray
 
-from knuckle.capture import Markers
+from knuckle.hand.forearm import Forearm
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import Side
-from knuckle.pipeline.alignment import elbow_path
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
@@ -52,7 +51,8 @@ def typed(turn: float = 0.0) -> Take:
             roots[frame, :3, :3] = forearm @ np.array(bend)
             roots[frame, :3, 3] = elbows[frame] + forearm @ [0.0, 0.25, 0.0]
         roots[:, :3] = whole @ roots[:, :3]
-        hands.append(replace(hand, pose=replace(hand.pose, root=roots), elbow=elbows @ whole.T))
+        captured = Forearm(elbows @ whole.T, roots[:, :3, 3])
+        hands.append(replace(hand, pose=replace(hand.pose, root=roots), forearm=captured))
     return replace(made, hands=tuple(hands))
 
 
@@ -89,7 +89,10 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
     for hand in made.hands:
         wrists, forearms = on_frames(armature, made, hand.side)
         root = hand.pose.root
-        along = (root[:, :3, 3] - hand.elbow) / np.linalg.norm(root[:, :3, 3] - hand.elbow, axis=-1, keepdims=True)
+        assert hand.forearm is not None
+        along = (root[:, :3, 3] - hand.forearm.elbow) / np.linalg.norm(
+            root[:, :3, 3] - hand.forearm.elbow, axis=-1, keepdims=True
+        )
         captured = np.einsum("fji,fj->fi", root[:, :3, :3], along)
         seen = np.einsum("fji,fj->fi", wrists[:, :3, :3], forearms)
         assert np.arccos(np.clip((captured * seen).sum(axis=-1), -1.0, 1.0)).max() < EXACT, hand.side
@@ -100,7 +103,12 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
 def test_some_frames_are_keyed_as_in_the_whole() -> None:
     armature, made = rig_with_arms("MakeHuman"), typed()
     backs = np.tile([0.0, 0.0, 1.0], (FRAMES, 1))
-    hands = [replace(hand, back=backs) for hand in bind_hands(armature, made)]
+    hands = [
+        replace(hand, captured=replace(hand.captured, back=backs))
+        for hand in bind_hands(armature, made)
+        if hand.captured is not None
+    ]
+    assert len(hands) == 2
     frames, some = np.arange(1.0, FRAMES + 1), slice(2, 5)
     (whole,) = motion_of_hands(armature, hands, frames)
     (part,) = motion_of_hands(armature, [hand.select(some) for hand in hands], frames[some])
@@ -170,6 +178,26 @@ def test_where_the_performer_faced_changes_nothing() -> None:
     assert np.abs(seen[0] - seen[1]).max() < 1e-4
 
 
+def test_an_arm_that_reaches_ahead_turns_the_other_hand_only_where_no_shoulder_is_seen() -> None:
+    seen: dict[bool, list[Floats]] = {False: [], True: []}
+    for shoulders, reaching in ((False, False), (False, True), (True, False), (True, True)):
+        armature, made = rig_with_arms("MakeHuman"), typed()
+        hands = []
+        for hand in made.hands:
+            assert hand.forearm is not None
+            outwards = 1.0 if hand.side == "left" else -1.0
+            ahead = np.array([0.0, -0.3, 0.2]) if reaching and hand.side == "left" else np.zeros(3)
+            trunk = np.tile([0.2 * outwards, 0.1, 1.4], (FRAMES, 1)) if shoulders else None
+            forearm = replace(hand.forearm, elbow=hand.forearm.elbow + ahead, wrist=hand.forearm.wrist + ahead)
+            hands.append(replace(hand, forearm=replace(forearm, trunk=trunk)))
+        made = replace(made, hands=tuple(hands))
+        key(armature, made)
+        seen[shoulders].append(on_frames(armature, made, "right")[0])
+        bpy.data.objects.remove(armature)
+    assert np.abs(np.subtract(*seen[True])).max() < 1e-4
+    assert np.abs(np.subtract(*seen[False])).max() > 0.1
+
+
 def test_a_performer_with_the_characters_arms_keeps_the_captured_directions() -> None:
     armature = rig_with_arms("MakeHuman")
     made, hands = typed(), []
@@ -177,7 +205,8 @@ def test_a_performer_with_the_characters_arms_keeps_the_captured_directions() ->
         at_rest, forearms = on_frames(armature, made, hand.side)
         root = hand.pose.root.copy()
         root[:, :3, 3] = at_rest[:, :3, 3]
-        hands.append(replace(hand, pose=replace(hand.pose, root=root), elbow=root[:, :3, 3] - 0.25 * forearms))
+        forearm = Forearm(root[:, :3, 3] - 0.25 * forearms, root[:, :3, 3])
+        hands.append(replace(hand, pose=replace(hand.pose, root=root), forearm=forearm))
     made = replace(made, hands=tuple(hands))
     key(armature, made)
     for hand in made.hands:
@@ -190,45 +219,9 @@ def test_no_wrist_is_told_to_bend_farther_than_a_persons() -> None:
         armature = rig_with_arms("MakeHuman")
         made = typed(1.5)
         if not elbows:
-            made = replace(made, hands=tuple(replace(hand, elbow=None) for hand in made.hands))
+            made = replace(made, hands=tuple(replace(hand, forearm=None) for hand in made.hands))
         write_take(made, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
         warnings = report_of(armature)["warnings"]
         assert any("at the wrist" in text or "about the forearm" in text for text in warnings) == told, warnings
         bpy.data.objects.remove(armature)
         bpy.data.actions.remove(bpy.data.actions["clap"])
-
-
-def walked() -> tuple[Take, Floats]:
-    """A right hand that walks by 1.5 m, and where its elbow (F, 3) is."""
-    made = take(("right",), frames=20)
-    (hand,) = made.hands
-    roots = hand.pose.root.copy()
-    roots[:, :3, 3] = np.linspace([0.0, 0.0, 1.0], [1.5, 0.3, 1.0], 20)
-    elbow = roots[:, :3, 3] - 0.25 * roots[:, :3, 1]
-    return replace(made, hands=(replace(hand, pose=replace(hand.pose, root=roots), labels=("Anna:RIFT",)),)), elbow
-
-
-def with_elbows(made: Take, **elbows: Floats) -> Floats | None:
-    """The elbow's path where the capture has markers of these subjects."""
-    names = tuple(f"{subject}:RELB" for subject in elbows)
-    positions = np.stack([np.broadcast_to(points, (len(made.times), 3)) for points in elbows.values()], axis=1)
-    shown = Markers(names, made.times, positions, "a.c3d", made.markers.rate, "m", "C3D")
-    return elbow_path(made.recipe, shown, made.hands[0])
-
-
-def test_the_elbow_of_a_gap_goes_along_with_the_wrist() -> None:
-    made, elbow = walked()
-    shown = elbow.copy()
-    shown[[0, 7, 8, 19]] = np.nan
-    assert with_elbows(made, Anna=shown) == pytest.approx(elbow)
-
-
-def test_an_elbow_that_is_another_performers_or_hardly_seen_or_no_end_of_a_forearm_is_none() -> None:
-    made, elbow = walked()
-    rare, stretched = elbow.copy(), elbow.copy()
-    rare[1:] = np.nan
-    stretched[10:] = elbow[9]
-    assert with_elbows(made, Ben=elbow) is None
-    assert with_elbows(made, Ben=np.array([3.0, 2.0, 1.0]), Anna=elbow) == pytest.approx(elbow)
-    assert with_elbows(made, Anna=rare) is None and with_elbows(made, Anna=stretched) is None
-    assert elbow_path(made.recipe, made.markers, made.hands[0]) is None

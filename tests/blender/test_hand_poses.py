@@ -375,7 +375,7 @@ def test_the_operators_say_what_they_cannot_do_and_do_the_rest() -> None:
     armature = opened("Knuckle's own")
     with pytest.raises(RuntimeError, match="has no left hand"):
         bpy.ops.knuckle.apply_hand_pose(pose="fist", side="left")
-    with pytest.raises(RuntimeError, match="no bone of a hand is selected"):
+    with pytest.raises(RuntimeError, match="No bone of a hand is selected"):
         bpy.ops.knuckle.apply_hand_pose(pose="fist", side="SELECTED")
     bpy.ops.object.mode_set(mode="POSE")
     bone: Any = armature.pose.bones["thumb-phalanx-distal"]

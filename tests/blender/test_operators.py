@@ -61,7 +61,7 @@ def test_a_damaged_placement_of_a_capture_is_told_before_its_markers_are_shown()
     scene = bpy.context.scene
     scene.knuckle.transform = "\n}"
     before = everything(scene)
-    with pytest.raises(RuntimeError, match="the transform of this scene"):
+    with pytest.raises(RuntimeError, match="The transform of this scene"):
         bpy.ops.knuckle.import_capture(filepath=TAP)
     assert everything(scene) == before and not scene.knuckle.capture
 

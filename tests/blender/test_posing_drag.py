@@ -209,7 +209,7 @@ def test_grab_points_are_where_bones_are_and_hidden_ones_have_none(armature: bpy
 def test_what_cannot_be_dragged_is_told_in_a_sentence(armature: bpy.types.Object) -> None:
     with pytest.raises(RuntimeError, match="no left hand"):
         drags.knuckle.drag_hand(side="left", joint="wrist", goal=(0, 0, 0))
-    with pytest.raises(RuntimeError, match="no armature 'Gone'"):
+    with pytest.raises(RuntimeError, match="No armature 'Gone'"):
         drags.knuckle.drag_hand(armature="Gone", side="right", joint="wrist", goal=(0, 0, 0))
     armature.data.pose_position = "REST"
     with pytest.raises(RuntimeError, match="at rest"):

@@ -97,7 +97,7 @@ def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: T
     hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
     bpy.context.scene.knuckle.result = hand
     action = hand.animation_data.action
-    with pytest.raises(RuntimeError, match="there is no action 'x'"):
+    with pytest.raises(RuntimeError, match="There is no action 'x'"):
         bpy.ops.knuckle.export_report_page(filepath=str(path), other="x")
     kept = dict(action)
     for damage, told in (

@@ -232,7 +232,7 @@ def test_a_preset_with_bones_that_are_kept_for_the_other_hand_is_refused(tmp_pat
     write_preset(path, mirrored_mapping(own_mapping(find_hand(armature, "left"))))
     bpy.ops.knuckle.save_mapping(side="left")
     before = kept(armature)
-    with pytest.raises(RuntimeError, match="bone 'wrist' is wrist of the left hand, detect again before this mapping"):
+    with pytest.raises(RuntimeError, match="Bone 'wrist' is wrist of the left hand, detect again before this mapping"):
         bpy.ops.knuckle.import_mapping(filepath=str(path))
     assert kept(armature) == before
     bpy.ops.knuckle.detect_again()
@@ -316,7 +316,7 @@ def test_a_bone_of_the_other_hand_is_not_picked_as_well(shared: Path) -> None:
     armature, truth = RIGS["MakeHuman for games"]()
     chosen(armature)
     bone = truth["right"]["thumb-phalanx-distal"]
-    with pytest.raises(RuntimeError, match=f"bone '{bone}' is thumb-phalanx-distal of the right hand, pick another"):
+    with pytest.raises(RuntimeError, match=f"Bone '{bone}' is thumb-phalanx-distal of the right hand, pick another"):
         bpy.ops.knuckle.pick_bone(side="left", what="thumb-phalanx-distal", bone=bone)
     assert kept(armature) == [None, None]
     for side in SIDES:

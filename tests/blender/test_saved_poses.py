@@ -105,7 +105,7 @@ def test_a_saved_pose_is_not_replaced_unless_asked_and_can_be_removed() -> None:
     save("Mine")
     before = pose_path("Mine").read_bytes()
     bpy.ops.knuckle.apply_hand_pose(pose="fist")
-    with pytest.raises(RuntimeError, match="there is a saved pose 'Mine' already"):
+    with pytest.raises(RuntimeError, match="There is a saved pose 'Mine' already"):
         save("Mine")
     assert pose_path("Mine").read_bytes() == before
     assert save("Mine", replace=True) == {"FINISHED"}
@@ -118,7 +118,7 @@ def test_a_saved_pose_is_not_replaced_unless_asked_and_can_be_removed() -> None:
 def test_names_are_kept_and_files_stay_in_their_folder(name: str, folder: Path) -> None:
     posed_own_hand()
     if not name.strip():
-        with pytest.raises(RuntimeError, match="the pose has no name"):
+        with pytest.raises(RuntimeError, match="The pose has no name"):
             save(name)
         return
     save(name)
@@ -129,7 +129,7 @@ def test_names_are_kept_and_files_stay_in_their_folder(name: str, folder: Path) 
 def test_an_unknown_saved_pose_says_which_there_are() -> None:
     posed_own_hand()
     save("Mine")
-    with pytest.raises(RuntimeError, match="there is no saved pose 'Yours', only Mine"):
+    with pytest.raises(RuntimeError, match="There is no saved pose 'Yours', only Mine"):
         bpy.ops.knuckle.apply_hand_pose(saved="Yours")
 
 

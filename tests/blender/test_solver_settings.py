@@ -151,7 +151,7 @@ def test_a_solver_that_only_a_later_version_has_is_told_of_and_can_be_replaced()
     assert chosen.solver == ""
     with pytest.raises(RecipeError, match="solver is '', expected one of fabrik"):
         recipe_of(bpy.context.scene)
-    with pytest.raises(RuntimeError, match="solver is ''"):
+    with pytest.raises(RuntimeError, match="Solver is ''"):
         bpy.ops.knuckle.solve()
     chosen.solver = "fabrik"
     assert recipe_of(bpy.context.scene).solver == "fabrik"

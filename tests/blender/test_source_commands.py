@@ -51,7 +51,7 @@ def test_the_source_is_not_keyed(extension: None) -> None:
     bpy.ops.knuckle.capture_armature()
     settings = bpy.context.scene.knuckle
     settings.rig, settings.armature = "ARMATURE", armature
-    with pytest.raises(RuntimeError, match="armature 'Rig' is the capture's source, choose another as the target"):
+    with pytest.raises(RuntimeError, match="Armature 'Rig' is the capture's source, choose another as the target"):
         bpy.ops.knuckle.solve()
     assert armature.animation_data.action == action
 

@@ -32,8 +32,8 @@ def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
     play: Callable[[str], dict[str, Any]],
 ) -> None:
     told = play("posing_drag_more")
-    words = {"index-finger-tip": "Index finger's tip", JOINT: "Middle finger's middle joint"}
-    words |= {KNUCKLE: "Middle finger's knuckle", "wrist": "Palm"}
+    words = {"index-finger-tip": "Index Finger Tip", JOINT: "Middle Finger Middle Joint"}
+    words |= {KNUCKLE: "Middle Finger Knuckle", "wrist": "Palm"}
     for joint, texts in told["header"].items():
         *meanwhile, after = texts
         assert after is None and len(meanwhile) >= 2

@@ -1,0 +1,147 @@
+"""What a capture shows of the forearm on which a hand hangs."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..capture.cleaning import Cleaning, clean
+from ..capture.markers import Markers
+from ..hand import mirror
+from ..hand import rotations as rot
+from ..hand.forearm import Forearm
+from ..hand.joints import SIDES, Side
+from ..hand.marker_sets import side_in_name
+from ..solvers import Smoothing
+from .recipe import Recipe
+from .take import SolvedHand
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+ELBOW_WORDS = ("elb", "fore_?arm", "lower_?arm")
+"""What a marker at the elbow is called; a forearm's joint is where it begins."""
+TRUNK_WORDS = (
+    ("shldr", "up(per)?_?arm", r"(?<!fore)(?<!fore_)(?<!lower)(?<!lower_)arm$"),
+    ("shoulder", "sho$", "clav", "collar"),
+    ("up(per)?_?leg", "thigh", "asi$", "hip(?!s)"),
+)
+"""The same of markers on both sides of the trunk, the best first: shoulders, collar bones, hips."""
+LEAST_SEEN = 0.8
+"""Share of frames in which a point of the arm is seen that is used."""
+MOST_STRETCH = 1.3
+"""By which a forearm may be longer at times than at others: markers on the skin of an elbow slide."""
+BACK_LENGTH = 0.1
+"""m from the wrist of the point by which the back of a resting hand is cleaned: half a hand."""
+
+
+def captured_forearm(recipe: Recipe, markers: Markers, hand: SolvedHand, smoothing: Smoothing) -> Forearm | None:
+    """Return the forearm on which a solved hand was recorded, mirrored if the recipe says so.
+
+    Seen from the wrist it is cleaned and smoothed as the markers of the hand are: where it leaves its path for a frame
+    or two, or is not seen, it is between where it was before and after. None if the capture does not show the elbow in
+    most frames, or shows no forearm of one length.
+    """
+    root, elbow = hand.pose.root, _elbow_path(recipe, markers, hand)
+    if elbow is None:
+        return None
+    back = _resting_back(recipe, markers, hand)
+    paths = elbow[:, None] if back is None else np.stack([elbow, BACK_LENGTH * back], axis=1)
+    if len(paths) > 1:
+        paths = smoothing.smooth_paths(markers.times, _cleaned(markers, paths, recipe.cleaning))
+    world = np.einsum("fij,fpj->fpi", root[:, :3, :3], paths)
+    wrist = root[:, :3, 3]
+    backs = None if back is None else rot.unit_vectors(world[:, 1])
+    return Forearm(world[:, 0] + wrist, wrist, backs, _trunk_path(recipe, markers, hand))
+
+
+def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
+    """Return where the elbow (F, 3) was recorded, in the frame of the wrist; see captured_forearm."""
+    side, signs = recorded_as(recipe, hand)
+    column = _best_seen(markers, elbow_columns(markers, hand, side))
+    if column is None:
+        return None
+    rotations, wrist = hand.pose.root[:, :3, :3], hand.pose.root[:, :3, 3]
+    local = np.einsum("fji,fj->fi", rotations, markers.positions[:, column] * signs - wrist)
+    lengths = np.linalg.norm(local, axis=-1)
+    shortest, longest = np.nanpercentile(lengths, [5, 95])
+    return None if longest > MOST_STRETCH * shortest else _between(local)
+
+
+def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
+    """Return where the back of a hand would point (F, 3) if it rested on its forearm, in the frame of the wrist.
+
+    Armatures tell it: their elbow's rotation is that of the hand's bone at rest on the forearm. None for others.
+    """
+    side, signs = recorded_as(recipe, hand)
+    elbow = next((name for name in markers.names if name.endswith(f"{side}:elbow")), None)
+    wrist = elbow and f"{elbow.removesuffix('elbow')}wrist"
+    if markers.rotations is None or elbow is None or wrist not in markers.names:
+        return None
+    resting, moved = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in (elbow, wrist))
+    back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
+    if not np.isfinite(back).all():
+        return None
+    local: Floats = np.einsum("fji,fj->fi", hand.pose.root[:, :3, :3], back[..., 0] * signs)
+    return local
+
+
+def _trunk_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
+    """Return where a point of the trunk (F, 3) was recorded on the side of a hand; None unless both sides have one."""
+    side, signs = recorded_as(recipe, hand)
+    for words in TRUNK_WORDS:
+        columns = {each: _best_seen(markers, _columns(markers, hand, words, each)) for each in SIDES}
+        column = columns[side]
+        if column is not None and all(found is not None for found in columns.values()):
+            return _between(markers.positions[:, column] * signs)
+    return None
+
+
+def _cleaned(markers: Markers, paths: Floats, cleaning: Cleaning) -> Floats:
+    """Return paths (F, P, 3) cleaned as a capture's markers are."""
+    names = tuple(map(str, range(paths.shape[1])))
+    cleaned = clean(Markers(names, markers.times, paths, markers.source, markers.rate, "m"), cleaning).positions
+    return np.stack([_between(cleaned[:, column]) for column in range(len(names))], axis=1)
+
+
+def _between(path: Floats) -> Floats:
+    """Return a path (F, 3) of which some points are known: the others are between those before and after."""
+    known = np.flatnonzero(np.isfinite(path).all(axis=-1))
+    return np.stack([np.interp(np.arange(len(path)), known, axis) for axis in path[known].T], axis=-1)
+
+
+def _best_seen(markers: Markers, columns: Sequence[int]) -> int | None:
+    """Return the marker that is seen in the most frames, None if that is not most of all frames."""
+    seen = {column: float(np.isfinite(markers.positions[:, column]).all(axis=-1).mean()) for column in columns}
+    best = max(seen, key=lambda column: seen[column], default=None)
+    return None if best is None or seen[best] < LEAST_SEEN else best
+
+
+def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]:
+    """Return the performer's side of a solved hand, and the signs by which points of the capture are mirrored."""
+    return (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
+
+
+def elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
+    """Return the columns of markers at an elbow of the hand's performer: not those of another subject."""
+    return _columns(markers, hand, ELBOW_WORDS, side)
+
+
+def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Side) -> list[int]:
+    """Return the columns of markers of the hand's performer that are called by one of some words, the best first."""
+    subjects = {label.rpartition(":")[0] for label in hand.labels}
+    named = [column for word in words for column, label in enumerate(markers.names) if _is_called(label, word, side)]
+    subject = {column: markers.names[column].rpartition(":")[0] for column in dict.fromkeys(named)}
+    own = [column for column in subject if subject[column] in subjects]
+    return own or [column for column in subject if "" in (subject[column], *subjects)]
+
+
+def _is_called(label: str, word: str, side: Side) -> bool:
+    """Whether a label means a place on a side, such as LeftForeArm, elbow.L or LELB."""
+    text = label.lower()
+    found = re.search(word, text)
+    if found is None:
+        return False
+    before = text[max(found.start() - 1, 0) : found.start()]
+    return (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side
