@@ -52,6 +52,7 @@ def test_targets_move_with_their_rotations_and_velocities():
     )
     found = similarity.targets(asked, MATRIX)
     np.testing.assert_allclose(found.positions, there(vectors[0]), atol=1e-12)
+    assert found.velocities is not None and found.angular_velocities is not None
     np.testing.assert_allclose(found.velocities, there(vectors[1]) - SHIFT, atol=1e-12)
     np.testing.assert_allclose(found.angular_velocities, vectors[2] @ ROTATION.T, atol=1e-12)
     assert found.rotations is not None

@@ -279,4 +279,4 @@ def test_a_hand_of_another_size_is_solved_as_this_one(side):
             start, all_angles(hand), to(hand, goals), preferences=Preferences(0.01, (tie,), limits)
         )
         found.append(solve(problem).pose.angles)
-    np.testing.assert_allclose(*found, atol=1e-6)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)

@@ -288,8 +288,8 @@ def test_the_spread_of_a_knuckles_distance_is_that_of_drawn_ones():
     shared = SharedParameters(1.0, places, np.zeros((5, 4)), np.zeros((5, 3)), np.zeros(5), np.zeros((0, 3)))
     drawn = 1000 * np.linalg.norm(places + uncertain * rng.normal(size=(20000, 5, 3)), axis=-1)
     found = _knuckle_measurements(shared, spread, 7)
-    np.testing.assert_allclose([each.spread for each in found], drawn.std(axis=0), rtol=0.03)
-    np.testing.assert_allclose([each.value for each in found], drawn.mean(axis=0), rtol=0.01)
+    np.testing.assert_allclose([each.spread or 0.0 for each in found], drawn.std(axis=0), rtol=0.03)
+    np.testing.assert_allclose([each.value or 0.0 for each in found], drawn.mean(axis=0), rtol=0.01)
 
 
 def test_digits_that_are_kept_as_they_were_have_no_new_measurements():
