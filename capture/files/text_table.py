@@ -78,6 +78,8 @@ class Table:
     """Columns that are not numbers, such as a timecode; NaN in the result."""
     may_omit_cells: bool = True
     """True if blank cells at the end of a row may be omitted."""
+    lines_before: int = 0
+    """How many lines of the file come before these."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
         """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.
@@ -96,7 +98,7 @@ class Table:
             except CaptureError:
                 if not may_be_truncated:
                     raise
-                warnings = (f"the last line ({index + 1}) is cut off and was left out",)
+                warnings = (f"the last line ({self.lines_before + index + 1}) is cut off and was left out",)
         if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))
@@ -129,7 +131,9 @@ class Table:
         return cells
 
     def _wrong_width(self, index: int, columns: int) -> CaptureError:
-        return CaptureError(f"{self.source}, line {index + 1}: {columns} columns, {self.required_by} need {self.width}")
+        return CaptureError(
+            f"{self.source}, line {self.lines_before + index + 1}: {columns} columns, {self.required_by} need {self.width}"
+        )
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")
@@ -139,7 +143,7 @@ class Table:
             return float(text)
         except ValueError:
             raise CaptureError(
-                f"{self.source}, line {index + 1}, column {column + 1}: {quoted(text)}, expected a number or a blank"
+                f"{self.source}, line {self.lines_before + index + 1}, column {column + 1}: {quoted(text)}, expected a number or a blank"
             ) from None
 
 
