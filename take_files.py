@@ -5,15 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import api
-from .files import json_bytes, written_whole
+from .files import json_bytes, temporary_folder, written_whole
+from .hand.generators import Progress, Steps, part_of
 from .pipeline.evidence.angle_curves import AngleCurves
-from .pipeline.evidence.conditions import Outcome
+from .pipeline.evidence.conditions import Condition, Outcome, outcomes
+from .pipeline.job import SolveJob
+from .pipeline.pieces.joined_take import JoinedTake
+from .pipeline.pieces.long_solve import LongSolve, opened_as_long
+from .pipeline.recipe import Recipe
 from .pipeline.report_page.content import ReviewedTake
 from .pipeline.report_page.page import page
 from .pipeline.take import Take
@@ -37,17 +42,67 @@ class TakeFiles:
     """The file that is open in Blender's module, with the keyed take."""
 
 
+class Content(Protocol):
+    """What the files of a take hold."""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """The report, JSON-ready."""
+        ...
+
+    @property
+    def html(self) -> str:
+        """The report page."""
+        ...
+
+    def write_joints(self, path: Path) -> None:
+        """Write the joints as .npz."""
+        ...
+
+    def write_evidence(self, path: Path) -> None:
+        """Write the evidence as .npz."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeContent:
-    """What the files of a take hold."""
+    """What the files of a take that was solved at once hold; see Content."""
 
     take: Take
     report: Mapping[str, Any]
     html: str = ""
-    """The report page."""
+
+    def write_joints(self, path: Path) -> None:
+        """See Content."""
+        write_arrays(path, api.joints(self.take))
+
+    def write_evidence(self, path: Path) -> None:
+        """See Content."""
+        write_arrays(path, self.take.evidence.arrays())
 
 
-def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callable[[], None] = lambda: None) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class LongContent:
+    """What the files of a take that was solved in pieces hold; see Content."""
+
+    joined: JoinedTake
+    html: str = ""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """See Content."""
+        return self.joined.report
+
+    def write_joints(self, path: Path) -> None:
+        """See Content."""
+        self.joined.write_joints(path)
+
+    def write_evidence(self, path: Path) -> None:
+        """See Content."""
+        self.joined.write_evidence(path)
+
+
+def write_files(files: TakeFiles, content: Content, before_replacing: Callable[[], None] = lambda: None) -> None:
     """Write the files of a take, all or none.
 
     before_replacing: called when all are written, before the first replaces an older file of its name.
@@ -56,9 +111,9 @@ def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callab
     """
     with ExitStack() as stack:
         if files.joints is not None:
-            write_arrays(stack.enter_context(written_whole(files.joints)), api.joints(content.take))
+            content.write_joints(stack.enter_context(written_whole(files.joints)))
         if files.evidence is not None:
-            write_arrays(stack.enter_context(written_whole(files.evidence)), content.take.evidence.arrays())
+            content.write_evidence(stack.enter_context(written_whole(files.evidence)))
         if files.html is not None:
             stack.enter_context(written_whole(files.html)).write_text(content.html, encoding="utf-8")
         if files.report is not None:
@@ -68,6 +123,70 @@ def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callab
 
             blend_file.write(stack.enter_context(written_whole(files.blend)), files.blend)
         before_replacing()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenTake:
+    """A take that was solved and written without Blender."""
+
+    report: Mapping[str, Any]
+    judged: tuple[Outcome, ...]
+    """What it was judged by."""
+    reviewed: ReviewedTake | None = None
+    """What a report page shows of it, if that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteChoices:
+    """How a take is solved and written."""
+
+    name: str
+    """What its report page calls it."""
+    processes: int = 1
+    """Worker processes for a long take."""
+    conditions: tuple[Condition, ...] = ()
+    review: bool = False
+    """Whether to return what a report page shows."""
+    before_replacing: Callable[[], None] = lambda: None
+    """See write_files."""
+
+
+def solve_to_files(recipe: Recipe, files: TakeFiles, choices: WriteChoices) -> Steps[WrittenTake]:
+    """Solve a take and write its files, all but the .blend file, all or none; a long one in pieces.
+
+    Raises KnuckleError.
+    """
+    capture = opened_as_long(recipe)
+    if capture is not None:
+        beside = next(path for path in (files.joints, files.evidence, files.report, files.html) if path is not None)
+        with temporary_folder(beside) as folder:
+            long = LongSolve(recipe, capture, folder, choices.processes)
+            if (yield from part_of(0.0, 0.95, "", long.steps())) and long.joined is not None:
+                return (yield from part_of(0.95, 1.0, "", _write_long(long.joined, files, choices)))
+    job = SolveJob(recipe, reader=api.reader(recipe))
+    yield from part_of(0.0, 0.95, "", job.steps())
+    assert job.take is not None
+    yield Progress(0.95, "Writing")
+    judged = outcomes(choices.conditions, job.take.evidence, job.take.problems)
+    shown = reviewed(job.take, choices.name) if choices.review or files.html is not None else None
+    html = page([shown], outcomes=judged) if files.html is not None and shown is not None else ""
+    write_files(files, TakeContent(job.take, job.take.report, html), choices.before_replacing)
+    return WrittenTake(job.take.report, judged, shown)
+
+
+def _write_long(joined: JoinedTake, files: TakeFiles, choices: WriteChoices) -> Steps[WrittenTake]:
+    """Write the files of a take that was solved in pieces. Its evidence is read where it is asked for alone."""
+    yield Progress(0.0, "Writing")
+    review = choices.review or files.html is not None
+    evidence = joined.judged() if review or choices.conditions else None
+    judged, shown, html = (), None, ""
+    if evidence is not None:
+        judged = outcomes(choices.conditions, evidence, joined.problems)
+        frames = (1.0, float(len(evidence.times)))
+        shown = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames) if review else None
+        html = page([shown], outcomes=judged) if files.html is not None and shown is not None else ""
+    write_files(files, LongContent(joined, html), choices.before_replacing)
+    return WrittenTake(joined.report, judged, shown)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -35,6 +35,11 @@ class LongCapture:
         """The file's name."""
         return self.reader.source
 
+    def select(self, frames: slice) -> "LongCapture":
+        """Return the same capture over a slice of the frames."""
+        clock = replace(self.clock, frames=self.clock.frames[frames], times=self.clock.times[frames])
+        return replace(self, clock=clock)
+
     def markers(self, frames: NDArray[np.intp]) -> Markers:
         """Read some frames (N,), which increase. Raises CaptureError if they are damaged."""
         rows, head = self.clock.frames[frames], self.reader.head

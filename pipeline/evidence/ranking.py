@@ -4,7 +4,7 @@ A frame's severity is how many times a measure exceeds its threshold. A threshol
 plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,12 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 def rank(evidence: Evidence) -> tuple[Problem, ...]:
     """Return the problems of a take, the worst first."""
     found = [problem for hand in evidence.hands for problem in _problems(hand, evidence.times)]
-    return tuple(sorted(found, key=lambda problem: (-problem.severity, problem.first, problem.side)))
+    return worst_first(found)
+
+
+def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems by their severity, the worst first."""
+    return tuple(sorted(problems, key=lambda problem: (-problem.severity, problem.first, problem.side)))
 
 
 def severities(hand: HandEvidence) -> Floats:
