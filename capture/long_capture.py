@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..errors import CaptureError
 from .markers import Markers
 from .recording import places_of
-from .row_reader import RowReader
+from .row_reader import MAX_FRAMES, RowReader
 from .timestamps import Timestamps, clean_timestamps
 
 GUESSED_ON = 400
@@ -67,6 +67,8 @@ def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: 
     head = reader.head
     if not head.names or not reader.frames:
         raise CaptureError(f"{reader.source}: no {'frames' if head.names else 'markers'} found, expected at least one")
+    if reader.frames > MAX_FRAMES:
+        raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
     shown = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
     positions = np.concatenate([reader.read(row, row + 1).positions for row in shown.tolist()])
     places = places_of(replace(head, positions=positions), reader.source, unit, up)

@@ -45,6 +45,8 @@ class PieceContext:
 
     seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
     """(G,) of each hand, whether a digit is ever seen in the whole take."""
+    measured_labels: frozenset[str] | None = None
+    """Of markers that are measured anywhere in the whole take; None if this is the whole take."""
     states: Mapping[Side, Any] = field(default_factory=dict)
     """Of each hand's solver, before the first frame; of hands without one, the solver begins anew."""
     hand_on_at: float = np.inf

@@ -53,6 +53,7 @@ class SolveJob:
         rig: Rig | None = None,
         markers: Markers | None = None,
         reader: assignment.Reader = assignment.read_file,
+        *,
         prepared: Prepared | None = None,
         piece: PieceContext = WHOLE_TAKE,
     ) -> None:
@@ -86,7 +87,7 @@ class SolveJob:
         if prepared is None and len(raw.times) > MOST_MEASURED:
             stretches = select_frames(raw, measured_frames(len(raw.times)))
             prepared = yield from part_of(0.1, 0.1, "", prepare(recipe, stretches))
-            piece = PieceContext(prepared.seen_digits)
+            piece = PieceContext(prepared.seen_digits, prepared.measured_labels)
         assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
         cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
         self.cleaned, markers = cleaned, cleaned.markers
@@ -119,7 +120,7 @@ class SolveJob:
         recipe, solved = self._place(recipe, solved, markers, smoothing)
         solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        frames = [_solved_frames(hand, history) for hand in solved]
+        frames = [_solved_frames(hand, history, piece.measured_labels) for hand in solved]
         evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
         self.solved_frames = tuple(frames)
         by_hand = list(zip(solved, frames, strict=True))
@@ -200,11 +201,19 @@ def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
     )
 
 
-def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from."""
+def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozenset[str] | None) -> SolvedFrames:
+    """Return what the evidence of a hand is computed from; measured: see PieceContext."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     return SolvedFrames(
-        solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt, solved.flesh
+        solved.targets,
+        solved.pose,
+        solved.keyed,
+        solved.measured,
+        solved.predicted,
+        corrected,
+        doubt,
+        solved.flesh,
+        None if measured is None else np.array([label in measured for label in solved.labels]),
     )
 
 

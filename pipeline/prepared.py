@@ -38,6 +38,8 @@ class Prepared:
     performer: Performer
     seen_digits: Mapping[Side, Bools]
     """(G,) of each hand, whether a digit is ever seen."""
+    measured_labels: frozenset[str]
+    """Of markers that are ever measured."""
 
 
 def measured_frames(frames: int) -> Ints:
@@ -70,8 +72,10 @@ def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:
     yield Progress(0.2, "Measuring the performer")
     performer, assigned = measure_performer(recipe, cleaned.markers, assigned)
     seen = {}
-    for side, measured in performer.hands.items():
-        positions = positions_of(cleaned.markers, measured.spots)
-        hand, targets = assign(measured.model, measured.spots, cleaned.markers.times, positions)
+    for side, worn in performer.hands.items():
+        positions = positions_of(cleaned.markers, worn.spots)
+        hand, targets = assign(worn.model, worn.spots, cleaned.markers.times, positions)
         seen[side] = np.any(visible_digits(hand, targets), axis=0)
-    return Prepared(assigned, performer, seen)
+    measured = (cleaned.markers.seen & ~cleaned.markers.predicted).any(axis=0)
+    labels = frozenset(label for label, known in zip(raw.names, measured, strict=True) if known)
+    return Prepared(assigned, performer, seen, labels)

@@ -98,7 +98,7 @@ class Table:
             except CaptureError:
                 if not may_be_truncated:
                     raise
-                warnings = (f"the last line ({self.lines_before + index + 1}) is cut off and was left out",)
+                warnings = (f"the last line ({self._line(index)}) is cut off and was left out",)
         if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))
@@ -131,9 +131,12 @@ class Table:
         return cells
 
     def _wrong_width(self, index: int, columns: int) -> CaptureError:
-        return CaptureError(
-            f"{self.source}, line {self.lines_before + index + 1}: {columns} columns, {self.required_by} need {self.width}"
-        )
+        need = f"{self.required_by} need {self.width}"
+        return CaptureError(f"{self.source}, line {self._line(index)}: {columns} columns, {need}")
+
+    def _line(self, index: int) -> int:
+        """The number of a line in the file, from 1."""
+        return self.lines_before + index + 1
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")
@@ -143,7 +146,7 @@ class Table:
             return float(text)
         except ValueError:
             raise CaptureError(
-                f"{self.source}, line {self.lines_before + index + 1}, column {column + 1}: {quoted(text)}, expected a number or a blank"
+                f"{self.source}, line {self._line(index)}, column {column + 1}: {quoted(text)}, expected a number or a blank"
             ) from None
 
 

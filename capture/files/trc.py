@@ -17,14 +17,12 @@ from ...errors import CaptureError
 from ..marker_labels import duplicate_warning, unique
 from ..markers import Floats
 from ..recording import Recording
-from ..row_reader import OpenFile, RowReader
+from ..row_reader import MAX_FRAMES, OpenFile, RowReader
 from .text_table import MAX_LINE_LENGTH, Table, count_warnings, is_blank, parse_number, text_lines
 
 HEAD_BYTES = 1 << 22
 """What is read for the header: some hundred thousand labels."""
-MAX_ROWS = 20_000_000
-"""Two days at 120 Hz; a row that is read on demand takes 16 bytes."""
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
 
 
 def sniff(head: bytes) -> bool:
@@ -97,27 +95,26 @@ def _head(lines: list[str], source: str) -> _Head:
 
 
 def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
-    """Find the rows of a TRC file; None for one that must be read at once: in UTF-16, or lines that CR alone ends.
+    """Find the rows of a TRC file; None for one that must be read at once, since CR alone ends its lines.
 
     Raises CaptureError, naming the line.
     """
     with opened() as file:
         start = file.read(HEAD_BYTES)
-    if start[:2] in UTF16 or b"\n" not in start:
+    if b"\n" not in start:
         return None
     # The head's last line may be cut off.
-    lines = text_lines(start[: start.rindex(b"\n")], source)
-    if len(lines) != start.count(b"\n"):
+    lines = text_lines(start[: start.rindex(b"\n") + 1], source)
+    if len(lines) != start.count(b"\n") + 1:
         return None
     head = _head(lines, source)
     with opened() as file:
         found = _find_rows(file, head)
     notes: tuple[str, ...] = ()
     rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
-    if rows.frames:
-        # The last row may be cut off, which its table tells.
-        last = rows.rows(rows.frames - 1, rows.frames, may_be_cut=True)
-        _, notes = last.numbers()
+    if rows.frames > 1:
+        # The last row may be cut off, which a table that ends with it tells.
+        _, notes = rows.table(rows.frames - 2, rows.frames, ends=True).numbers()
     frames = rows.frames - len(notes)
     return replace(rows, head=head.recording(frames, notes), frames=frames)
 
@@ -140,14 +137,16 @@ def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
     """Find all rows. Raises CaptureError if there are too many, or one is too long."""
     starts, numbers, times, offset = array("q"), array("i"), array("d"), 0
     for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_LENGTH + 1), b"")):
+        if len(line) > MAX_LINE_LENGTH and not line.strip(b"\0"):
+            break  # file systems leave zeros after a power failure
         if len(line) > MAX_LINE_LENGTH:
             raise CaptureError(f"{head.source}, line {number + 1}: {len(line)} characters, expected those of one frame")
         if number >= head.first and line.strip(b"\t ,;\0\r\n"):
             starts.append(offset)
             numbers.append(number)
             times.append(_time(line))
-        if len(starts) > MAX_ROWS:
-            raise CaptureError(f"{head.source}: has over {MAX_ROWS} rows, expected a take of that many frames at most")
+        if len(starts) > MAX_FRAMES:
+            raise CaptureError(f"{head.source}: has over {MAX_FRAMES} rows, expected a take of that many at most")
         offset += len(line)
     arrays = (np.array(starts, np.int64), np.array(numbers, np.int32), offset, np.array(times))
     return _Rows(*arrays)
@@ -170,22 +169,20 @@ class TrcRows(RowReader):
     layout: _Head
     found: _Rows
 
-    def rows(self, start: int, stop: int, *, may_be_cut: bool = False) -> Table:
-        """Return the table of some rows; may_be_cut: they are the last, of a file that may end too early."""
+    def table(self, start: int, stop: int, *, ends: bool = False) -> Table:
+        """Return the table of some rows; ends: the file ends with them, perhaps too early."""
         end = self.found.end if stop >= len(self.found.starts) else int(self.found.starts[stop])
         begin = int(self.found.starts[start])
         with self.opened() as file:
             file.seek(begin)
             lines = text_lines(file.read(end - begin), self.source)
-        # A table takes a file's last line for one that may be cut off unless a line break ends it, and its first never.
-        before = [*lines[:1], *lines] if may_be_cut else [*lines, ""]
-        return self.layout.table(before, 0, int(self.found.numbers[start]) - may_be_cut)
+        return self.layout.table(lines if ends else [*lines, ""], 0, int(self.found.numbers[start]))
 
     def read(self, start: int, stop: int) -> Recording:
         """See RowReader."""
         if start >= stop:
             return self.head
-        numbers, _ = self.rows(start, stop).numbers()
+        numbers, _ = self.table(start, stop).numbers()
         if len(numbers) != stop - start:
             raise CaptureError(f"{self.source}: the file was changed while it was read")
         return replace(self.head, positions=self.layout.positions(numbers))

@@ -7,7 +7,7 @@ from ..recipe import Recipe
 
 PIECE_FRAMES = 8000
 """Frames of a piece that are kept: half a GB for two hands with skin markers."""
-SETTLING_S = 15.0
+SETTLING_S = 18.0
 """s that a piece is solved beyond its ends where a frame's pose follows from all frames: until its start is forgotten
 to 1e-9, measured on a glove with skin markers; errors fall by a factor of e in 0.6 s."""
 CONTEXT_S = 3.0

@@ -86,7 +86,8 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     Raises KnuckleError if its frames are damaged, or if it cannot be solved.
     """
     times = np.append(long.capture.clock.times, np.inf)
-    context = PieceContext(long.prepared.seen_digits, states, float(times[piece.next_begin]))
+    seen, measured = long.prepared.seen_digits, long.prepared.measured_labels
+    context = PieceContext(seen, measured, states, float(times[piece.next_begin]))
     markers = long.capture.markers(np.arange(piece.begin, piece.end))
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
     run_to_end(job.steps())
