@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import time
 import zlib
@@ -49,7 +50,10 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def delete_temporary(folder: Path, age: float = 0.0) -> None:
-    """Delete temporary files and folders of a folder that are at least `age` s old; by default all, of running writers, too."""
+    """Delete temporary files and folders in a folder that are at least `age` s old.
+
+    By default all are deleted, of running writers, too.
+    """
     # Names of this module alone: a person's files may begin with the prefix, too.
     for path in folder.glob(f"{TEMPORARY_PREFIX}[0-9]*-{'[0-9a-f]' * 8}*"):
         with suppress(OSError):
@@ -66,8 +70,7 @@ def temporary_folder(beside: Path) -> Iterator[Path]:
 
     Raises FileError if it cannot be made.
     """
-    name = f"{TEMPORARY_PREFIX}{os.getpid()}-{zlib.crc32(os.fsencode(beside.stem)):08x}.parts"
-    folder = beside.with_name(name).resolve()
+    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(4)}.parts").resolve()
     try:
         delete_temporary(folder.parent, STALE_SECONDS)
         folder.mkdir()

@@ -126,67 +126,78 @@ def write_files(files: TakeFiles, content: Content, before_replacing: Callable[[
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WrittenTake:
-    """A take that was solved and written without Blender."""
+class SolvedContent:
+    """A take that was solved without Blender, at once or in pieces."""
 
-    report: Mapping[str, Any]
+    content: Content
     judged: tuple[Outcome, ...]
     """What it was judged by."""
-    reviewed: ReviewedTake | None = None
+    reviewed: ReviewedTake | None
     """What a report page shows of it, if that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class WriteChoices:
-    """How a take is solved and written."""
+class SolveChoices:
+    """How a take is solved and judged."""
 
     name: str
     """What its report page calls it."""
     processes: int = 1
     """Worker processes for a long take."""
     conditions: tuple[Condition, ...] = ()
+    html: bool = False
+    """Whether a report page is made."""
     review: bool = False
-    """Whether to return what a report page shows."""
-    before_replacing: Callable[[], None] = lambda: None
-    """See write_files."""
+    """Whether what a page shows is returned; of a long take, its evidence is then read into memory."""
 
 
-def solve_to_files(recipe: Recipe, files: TakeFiles, choices: WriteChoices) -> Steps[WrittenTake]:
+def solve_to_files(recipe: Recipe, files: TakeFiles, choices: SolveChoices) -> Steps[SolvedContent]:
     """Solve a take and write its files, all but the .blend file, all or none; a long one in pieces.
+
+    Raises KnuckleError.
+    """
+    beside = next(path for path in (files.joints, files.evidence, files.report, files.html) if path is not None)
+    with ExitStack() as held:
+        solved = yield from part_of(0.0, 0.95, "", solve_content(recipe, choices, beside, held))
+        yield Progress(0.95, "Writing")
+        write_files(files, solved.content)
+    return solved
+
+
+def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: ExitStack) -> Steps[SolvedContent]:
+    """Solve a take; a long one in pieces, in a folder beside a path, which lasts until `held` ends.
 
     Raises KnuckleError.
     """
     capture = opened_as_long(recipe)
     if capture is not None:
-        beside = next(path for path in (files.joints, files.evidence, files.report, files.html) if path is not None)
-        with temporary_folder(beside) as folder:
-            long = LongSolve(recipe, capture, folder, choices.processes)
-            if (yield from part_of(0.0, 0.95, "", long.steps())) and long.joined is not None:
-                return (yield from part_of(0.95, 1.0, "", _write_long(long.joined, files, choices)))
+        folder = held.enter_context(temporary_folder(beside))
+        long = LongSolve(recipe, capture, folder, choices.processes)
+        if (yield from long.steps()) and long.joined is not None:
+            return _long_content(long.joined, choices)
     job = SolveJob(recipe, reader=api.reader(recipe))
-    yield from part_of(0.0, 0.95, "", job.steps())
+    yield from job.steps()
     assert job.take is not None
-    yield Progress(0.95, "Writing")
     judged = outcomes(choices.conditions, job.take.evidence, job.take.problems)
-    shown = reviewed(job.take, choices.name) if choices.review or files.html is not None else None
-    html = page([shown], outcomes=judged) if files.html is not None and shown is not None else ""
-    write_files(files, TakeContent(job.take, job.take.report, html), choices.before_replacing)
-    return WrittenTake(job.take.report, judged, shown)
+    shown = reviewed(job.take, choices.name) if choices.review or choices.html else None
+    return SolvedContent(TakeContent(job.take, job.take.report, _page(shown, choices, judged)), judged, shown)
 
 
-def _write_long(joined: JoinedTake, files: TakeFiles, choices: WriteChoices) -> Steps[WrittenTake]:
-    """Write the files of a take that was solved in pieces. Its evidence is read where it is asked for alone."""
-    yield Progress(0.0, "Writing")
-    review = choices.review or files.html is not None
-    evidence = joined.judged() if review or choices.conditions else None
-    judged, shown, html = (), None, ""
-    if evidence is not None:
-        judged = outcomes(choices.conditions, evidence, joined.problems)
-        frames = (1.0, float(len(evidence.times)))
-        shown = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames) if review else None
-        html = page([shown], outcomes=judged) if files.html is not None and shown is not None else ""
-    write_files(files, LongContent(joined, html), choices.before_replacing)
-    return WrittenTake(joined.report, judged, shown)
+def _long_content(joined: JoinedTake, choices: SolveChoices) -> SolvedContent:
+    """Return a take that was solved in pieces. Its evidence is read where it is asked for alone."""
+    if not (choices.review or choices.html or choices.conditions):
+        return SolvedContent(LongContent(joined), (), None)
+    evidence = joined.judged()
+    judged = outcomes(choices.conditions, evidence, joined.problems)
+    if not (choices.review or choices.html):
+        return SolvedContent(LongContent(joined), judged, None)
+    frames = (1.0, float(len(evidence.times)))
+    shown = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames)
+    return SolvedContent(LongContent(joined, _page(shown, choices, judged)), judged, shown)
+
+
+def _page(shown: ReviewedTake | None, choices: SolveChoices, judged: Sequence[Outcome]) -> str:
+    return page([shown], outcomes=judged) if choices.html and shown is not None else ""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

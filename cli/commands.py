@@ -24,9 +24,9 @@ from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
 from ..take_files import (
+    SolveChoices,
     TakeContent,
     TakeFiles,
-    WriteChoices,
     page_of_open_take,
     solve_to_files,
     with_keying,
@@ -202,11 +202,11 @@ def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple
     if recipe.rig != "default":
         raise FileError(f"{options.out}: holds the performer's joints, expected a .blend file to key {recipe.rig} in")
     files = TakeFiles(options.out, options.evidence, options.html, options.report)
-    choices = WriteChoices(options.out.stem, usual_processes(), conditions)
+    choices = SolveChoices(options.out.stem, usual_processes(), conditions, html=options.html is not None)
     with exiting_on_signals(), progress_bar() as update_progress:
-        written = shown(solve_to_files(recipe, files, choices), update_progress)
+        solved = shown(solve_to_files(recipe, files, choices), update_progress)
         update_progress(1.0, "Done")
-    return dict(written.report), written.judged
+    return dict(solved.content.report), solved.judged
 
 
 def _solve_blend(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:

@@ -83,20 +83,14 @@ class SolveJob:
         self.labelled, raw = labels, labels.markers
         seconds = {"read": time.perf_counter() - started}
         yield Progress(0.1, "Cleaning")
-        prepared, piece = self.prepared, self.piece
-        if prepared is None and len(raw.times) > MOST_MEASURED:
-            stretches = select_frames(raw, measured_frames(len(raw.times)))
-            prepared = yield from part_of(0.1, 0.1, "", prepare(recipe, stretches))
-            piece = PieceContext(prepared.seen_digits, prepared.measured_labels)
+        prepared, piece = yield from part_of(0.1, 0.1, "", self._of_whole_take(raw))
         assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
         cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
         self.cleaned, markers = cleaned, cleaned.markers
         history = MarkerHistory.of(raw, markers, labels.swapped, labels.doubt)
         yield Progress(0.15, "Measuring the performer")
-        if prepared is None:
-            performer, assigned = assignment.measure_performer(recipe, markers, assigned)
-        else:
-            performer = prepared.performer
+        found = (prepared.performer, assigned) if prepared is not None else None
+        performer, assigned = found or assignment.measure_performer(recipe, markers, assigned)
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
         if recipe.align != "off":
@@ -120,17 +114,22 @@ class SolveJob:
         recipe, solved = self._place(recipe, solved, markers, smoothing)
         solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        frames = [_solved_frames(hand, history, piece.measured_labels) for hand in solved]
-        evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
-        self.solved_frames = tuple(frames)
-        by_hand = list(zip(solved, frames, strict=True))
-        report = _report(recipe, markers, assigned, raw.rate, by_hand, rig_hands, seconds)
+        self.solved_frames = tuple(_solved_frames(hand, history, piece.measured_labels) for hand in solved)
+        evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
+        by_hand = list(zip(solved, self.solved_frames, strict=True))
+        report = _report((raw.rate, markers), assigned, by_hand, replace(rig_hands, recipe=recipe), seconds)
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
-        report["warnings"] += [
-            f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting
-        ]
+        waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
+        report["warnings"] += waits
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
+
+    def _of_whole_take(self, raw: Markers) -> Steps[tuple[Prepared | None, PieceContext]]:
+        """Return what holds for the whole take: found on stretches of a long one, not yet known of a short one."""
+        if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
+            return self.prepared, self.piece
+        prepared = yield from prepare(self.recipe, select_frames(raw, measured_frames(len(raw.times))))
+        return prepared, PieceContext(prepared.seen_digits, prepared.measured_labels)
 
     def _to_keyed_hands(
         self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
@@ -218,15 +217,14 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozens
 
 
 def _report(
-    recipe: Recipe,
-    markers: Markers,
+    rates: tuple[float, Markers],
     assigned: assignment.Assignment,
-    recorded_rate: float,
     solved: list[tuple[SolvedHand, SolvedFrames]],
     rig_hands: RigHands,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the report of a take, JSON-ready; recorded_rate: Hz, of the capture."""
+    """Return the report of a take, JSON-ready; rates: Hz, of the capture, and the markers at the solved frames."""
+    (recorded_rate, markers), recipe = rates, rig_hands.recipe
     figures = {hand.side: hand_report(HandFigures.of(frames, hand.labels)) for hand, frames in solved}
     for hand, _ in solved:
         if hand.retargeted is not None:

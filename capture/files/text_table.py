@@ -145,9 +145,8 @@ class Table:
         try:
             return float(text)
         except ValueError:
-            raise CaptureError(
-                f"{self.source}, line {self._line(index)}, column {column + 1}: {quoted(text)}, expected a number or a blank"
-            ) from None
+            where = f"{self.source}, line {self._line(index)}, column {column + 1}"
+            raise CaptureError(f"{where}: {quoted(text)}, expected a number or a blank") from None
 
 
 def parse_number(text: str) -> float | None:

@@ -24,7 +24,6 @@ HEAD_BYTES = 1 << 22
 """What is read for the header: some hundred thousand labels."""
 
 
-
 def sniff(head: bytes) -> bool:
     """True if the file starts with PathFileType, or its header names DataRate and NumMarkers."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:2000].lower()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def joined_take(
 def _signs(pieces: Sequence[HandOfPiece]) -> list[Floats]:
     """Return a factor (J, 1) for each piece: of q and -q the one nearer to the last rotation of the piece before."""
     found = [np.ones((len(pieces[0].rotations[0]), 1))]
-    for before, after in zip(pieces, pieces[1:], strict=False):
+    for before, after in pairwise(pieces):
         last = found[-1] * before.rotations[1]
         found.append(np.where((last * after.rotations[0]).sum(axis=1, keepdims=True) < 0, -1.0, 1.0))
     return found

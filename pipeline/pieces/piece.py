@@ -1,6 +1,7 @@
-"""How a long take is cut: into pieces that are kept, each solved with frames before and after that overlap the others."""
+"""How a long take is cut: into pieces that are kept, each solved with frames before and after it as well."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..prepared import Prepared
 from ..recipe import Recipe
@@ -42,5 +43,5 @@ def cut(frames: int, overlap: int, length: int = PIECE_FRAMES) -> tuple[Piece, .
     begins = [max(0, first - overlap) for first in ends[:-1]]
     return tuple(
         Piece(number, first, stop, begins[number], min(frames, stop + overlap), (*begins, frames)[number + 1])
-        for number, (first, stop) in enumerate(zip(ends[:-1], ends[1:], strict=True))
+        for number, (first, stop) in enumerate(pairwise(ends))
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from knuckle.pipeline.pieces.long_solve import LongSolve, opened_as_long
 from knuckle.pipeline.pieces.piece import cut
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
-from knuckle.take_files import TakeFiles, WriteChoices, solve_to_files
+from knuckle.take_files import SolveChoices, TakeFiles, solve_to_files
 
 from ..capture.files import samples
 
@@ -146,7 +147,7 @@ def test_pieces_cover_a_take_once_and_overlap(frames: int) -> None:
     pieces = cut(frames, 20, 100)
     kept = [row for each in pieces for row in range(each.first, each.stop)]
     assert kept == list(range(frames))
-    for before, after in zip(pieces, pieces[1:], strict=False):
+    for before, after in pairwise(pieces):
         assert before.next_begin == after.begin == max(0, after.first - 20)
         assert before.end == min(frames, before.stop + 20)
 
@@ -157,9 +158,9 @@ def test_a_long_take_is_written_as_a_short_one_and_leaves_nothing_else(
     path = written_take(tmp_path / "take.c3d", ("right",))
     suffixes = ("npz", "e.npz", "html", "json")
     files = [TakeFiles(*(tmp_path / f"{kind}.{suffix}" for suffix in suffixes)) for kind in "ab"]
-    run_to_end(solve_to_files(Recipe(str(path)), files[0], WriteChoices("take")))
+    run_to_end(solve_to_files(Recipe(str(path)), files[0], SolveChoices("take", html=True)))
     monkeypatch.setattr("knuckle.take_files.opened_as_long", lambda recipe: opened_as_long(recipe, longer_than=0))
-    run_to_end(solve_to_files(Recipe(str(path)), files[1], WriteChoices("take", review=True)))
+    run_to_end(solve_to_files(Recipe(str(path)), files[1], SolveChoices("take", html=True)))
     for short, long in ((files[0].joints, files[1].joints), (files[0].evidence, files[1].evidence)):
         assert short is not None and long is not None
         with np.load(short) as ours, np.load(long) as theirs:
