@@ -4,7 +4,8 @@
     python tools/long_take.py take.trc --frames 100000
 
 The recording is played forwards and backwards at a changing speed, turned and moved about, so that no two stretches
-are the same; markers are lost now and then. The same seed gives the same take; a shorter one is the beginning of a longer.
+are the same; markers are lost now and then. The same seed gives the same take; a shorter one is the beginning of
+a longer.
 """
 
 import argparse

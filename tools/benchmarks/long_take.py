@@ -1,4 +1,4 @@
-"""What a long take costs a frame: processor time and memory of `knuckle solve TAKE --out JOINTS.npz` at several lengths.
+"""What a long take costs: processor time and memory of `knuckle solve TAKE --out JOINTS.npz` at several lengths.
 
     python tools/benchmarks/long_take.py --frames 1000 10000 100000 [--markers-on joints] [--suffix .trc]
     python tools/benchmarks/long_take.py --stages 10000
@@ -112,7 +112,7 @@ def run_command(frames: int, markers_on: str, suffix: str) -> Run:
         raise SystemExit(f"{take}: the command ended with {process.returncode}")
     seconds, after = time.perf_counter() - started, os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
-    pieces = json.loads(told.read_text())["pieces"] if "pieces" in json.loads(told.read_text()) else {}
+    pieces = json.loads(told.read_text()).get("pieces", {})
     count, difference = pieces.get("count", 0), pieces.get("greatest_difference", 0.0)
     out.unlink()
     cores = len(os.sched_getaffinity(0))

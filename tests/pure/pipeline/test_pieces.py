@@ -91,10 +91,9 @@ def assert_same(found: dict[str, Any], take: Take, tolerance: float = 1e-9) -> N
     assert told == {key: value for key, value in take.report.items() if key != "seconds"}
 
 
-@pytest.mark.parametrize("solver", ["fabrik", "table"])
-def test_in_pieces_is_at_once(solver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_pieces_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(piece, "CONTEXT_S", 0.5)
-    recipe = Recipe(str(written_take(tmp_path / "take.c3d")), solver=solver)
+    recipe = Recipe(str(written_take(tmp_path / "take.c3d")))
     found = in_pieces(recipe, tmp_path / "out.npz")
     assert found["report"]["pieces"]["count"] == 4
     assert_same(found, api.solve(recipe))
