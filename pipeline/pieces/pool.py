@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
-from multiprocessing import get_context
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...hand.joints import Side
 from .piece import Piece
 from .solve_piece import LongTake, PieceResult, solve_piece
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 PACKAGE = "knuckle"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -58,7 +60,7 @@ class _Pool:
 
     in_order = False
 
-    def __init__(self, executor: ProcessPoolExecutor) -> None:
+    def __init__(self, executor: "ProcessPoolExecutor") -> None:
         self._executor = executor
 
     def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
@@ -86,6 +88,10 @@ def workers_of(long: LongTake, processes: int) -> Iterator[Workers]:
     if processes == 1:
         yield OwnProcess(long)
         return
+    # Every start of the command would wait for them.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
