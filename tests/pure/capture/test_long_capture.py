@@ -94,6 +94,7 @@ def test_more_frames_than_a_take_has_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [("mac.trc", trc().replace(b"\n", b"\r")), ("table.csv", b"time,a.x,a.y,a.z\n0,1,2,3\n1,2,3,4\n")],
+    ids=["mac", "table"],
 )
 def test_what_cannot_be_read_in_parts_is_read_at_once(name: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / name
