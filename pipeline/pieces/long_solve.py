@@ -26,8 +26,9 @@ from .piece import PIECE_FRAMES, Piece, cut, overlap_s
 from .pool import Workers, workers_of
 from .solve_piece import LongTake, PieceResult
 
-SAME_POSE = 1e-6
-"""rad and m, difference of two pieces in a frame from which the later one is solved again."""
+SAME_POSE, SAME_SMOOTHED_POSE = 1e-6, 0.02
+"""rad and m, difference of two pieces in a frame from which the later one is solved again, without and with smoothing:
+each piece estimates the noise of its own markers."""
 TICK = 0.5
 """s between two reports of progress."""
 
@@ -70,8 +71,9 @@ class LongSolve:
         pieces = cut(len(self.capture), int(np.ceil(over * self.capture.clock.rate)), self.length)
         recipe = replace(self.recipe, start=None, end=None)
         long = LongTake(recipe, self.capture, prepared, Parts(self.folder, len(pieces)))
+        same = SAME_POSE if self.recipe.smoothing == "off" else SAME_SMOOTHED_POSE
         with workers_of(long, min(self.processes, len(pieces))) as workers:
-            results, again = yield from part_of(0.1, 0.95, "", _solve_all(workers, pieces))
+            results, again = yield from part_of(0.1, 0.95, "", _solve_all(workers, pieces, same))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         yield Progress(0.95, "Judging the take")
         joins = Joins(len(pieces), over, again, max(map(_difference, results, results[1:]), default=0.0))
@@ -79,8 +81,8 @@ class LongSolve:
         return True
 
 
-def _solve_all(workers: Workers, pieces: Sequence[Piece]) -> Steps[tuple[list[PieceResult], int]]:
-    """Solve all pieces; return the results in order, and how many pieces were solved again."""
+def _solve_all(workers: Workers, pieces: Sequence[Piece], same: float) -> Steps[tuple[list[PieceResult], int]]:
+    """Solve all pieces; return the results in order, and how many pieces were solved again: see SAME_POSE."""
     results: dict[int, PieceResult] = {}
     waiting: set[Future[PieceResult]] = set()
     doing = f"Solving {len(pieces)} pieces"
@@ -93,7 +95,7 @@ def _solve_all(workers: Workers, pieces: Sequence[Piece]) -> Steps[tuple[list[Pi
     yield from _collected(waiting, results, len(pieces), doing)
     again = 0
     for number in range(1, len(pieces) if not workers.in_order else 0):
-        if _difference(results[number - 1], results[number]) > SAME_POSE:
+        if _difference(results[number - 1], results[number]) > same:
             again += 1
             waiting.add(workers.submit(pieces[number], results[number - 1].states))
             yield from _collected(waiting, results, len(pieces), "Solving a piece again")
