@@ -1,8 +1,8 @@
 """What a long take costs: processor time and memory of `knuckle solve TAKE --out JOINTS.npz` at several lengths.
 
-    python tools/benchmarks/long_take.py --frames 1000 10000 100000 [--markers-on joints] [--suffix .trc]
-    python tools/benchmarks/long_take.py --stages 10000
-    python tools/benchmarks/long_take.py --write
+    python tools/benchmarks/long_takes.py --frames 1000 10000 100000 [--markers-on joints] [--suffix .trc]
+    python tools/benchmarks/long_takes.py --stages 10000
+    python tools/benchmarks/long_takes.py --write
 
 Takes are made of ../shared/data/captures/two_hands_glove.c3d (tools/long_take.py). Each run is kept in
 build/long-bench/runs.json; --write fills docs/reference/long-takes.md from there and draws its plot.
@@ -35,7 +35,7 @@ RUNS, STAGES = FOLDER / "runs.json", FOLDER / "stages.json"
 PAGE = ROOT / "docs" / "reference" / "long-takes.md"
 PICTURE = ROOT / "docs" / "pictures" / "long-takes.svg"
 COMMAND = "import sys; from knuckle.cli.main import main; sys.exit(main())"
-TICK = 0.2
+TICK = 0.5
 """s between two looks at the memory."""
 KINDS = {"skin": "skin: all markers fitted", "joints": "joints: FABRIK alone"}
 
