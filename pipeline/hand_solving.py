@@ -76,7 +76,7 @@ def solve_hand(
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
     poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
-    starts = sorted({*range(0, len(targets), FRAMES_PER_STEP), min(kept, len(targets) - 1)})
+    starts = sorted({*range(0, len(targets), FRAMES_PER_STEP), *({kept} if kept < len(targets) else ())})
     for start, stop in zip(starts, [*starts[1:], len(targets)], strict=True):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == kept:

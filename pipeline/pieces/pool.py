@@ -1,6 +1,8 @@
 """Worker processes for the pieces of a take: as many as there are cores, each with one thread of its own."""
 
 import os
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -75,6 +77,18 @@ _long: LongTake | None = None
 def _begin(long: LongTake) -> None:
     global _long  # noqa: PLW0603 - a worker process has one take, which is sent once
     _long = long
+    # Ctrl-C at a terminal reaches all processes; the command ends its workers itself, and they end if it is killed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_command, daemon=True).start()
+
+
+def _end_with_the_command() -> None:
+    from multiprocessing import parent_process
+
+    command = parent_process()
+    if command is not None:
+        command.join()
+        os._exit(1)
 
 
 def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
@@ -90,13 +104,18 @@ def workers_of(long: LongTake, processes: int) -> Iterator[Workers]:
         return
     # Every start of the command would wait for them.
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
     try:
         yield _Pool(executor)
+    except BaseException:
+        # What they are at is of no use any more, and may take minutes.
+        for worker in active_children():
+            worker.terminate()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
         for name, value in before.items():
