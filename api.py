@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .capture import Markers
@@ -13,10 +12,9 @@ from .errors import KnuckleError, RecipeError
 from .files import expect_writable
 from .hand.generators import run_to_end
 from .hand.joints import SIDES
-from .hand.kinematics import joint_frames
-from .hand.rotations import continuous, from_matrix
 from .pipeline.assignment import Reader, read_file
 from .pipeline.job import SolveJob
+from .pipeline.joint_arrays import joint_arrays
 from .pipeline.recipe import Recipe
 from .pipeline.rig_constraints import Rig
 from .pipeline.take import SolvedHand, Take
@@ -120,17 +118,7 @@ def joints(take: Take) -> dict[str, NDArray[Any]]:
         world, whose signs do not flip between frames; `left_predicted` (F, 25); `left_angles` (F, 26) in radians;
         `left_angle_names` (26,).
     """
-    arrays: dict[str, NDArray[Any]] = {"times": take.times}
-    for solved in take.hands:
-        frames = joint_frames(solved.hand, solved.pose)
-        arrays |= {
-            f"{solved.side}_positions": frames[..., :3, 3],
-            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
-            f"{solved.side}_predicted": solved.predicted,
-            f"{solved.side}_angles": solved.pose.angles,
-            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
-        }
-    return arrays
+    return joint_arrays(take)
 
 
 def key(take: Take, out: str | Path) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import secrets
+import shutil
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -48,12 +50,36 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def delete_temporary(folder: Path, age: float = 0.0) -> None:
-    """Delete temporary files of a folder that are at least `age` s old; by default all, of running writers, too."""
-    # The names of written_whole alone: a person's files may begin with the prefix, too.
+    """Delete temporary files and folders in a folder that are at least `age` s old.
+
+    By default all are deleted, of running writers, too.
+    """
+    # Names of this module alone: a person's files may begin with the prefix, too.
     for path in folder.glob(f"{TEMPORARY_PREFIX}[0-9]*-{'[0-9a-f]' * 8}*"):
         with suppress(OSError):
             if age == 0.0 or time.time() - path.stat().st_mtime > age:
-                path.unlink()
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+
+
+@contextmanager
+def temporary_folder(beside: Path) -> Iterator[Path]:
+    """Yield an empty folder beside a file that is to be written, on the same disk; it is deleted at the end.
+
+    Raises FileError if it cannot be made.
+    """
+    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(4)}.parts").resolve()
+    try:
+        delete_temporary(folder.parent, STALE_SECONDS)
+        folder.mkdir()
+    except OSError as error:
+        raise FileError(f"{beside}: no folder can be made beside it ({error.strerror})") from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _flush_to_disk(path: Path, flags: int) -> None:

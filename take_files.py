@@ -5,15 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import api
-from .files import json_bytes, written_whole
+from .files import json_bytes, temporary_folder, written_whole
+from .hand.generators import Progress, Steps, part_of
 from .pipeline.evidence.angle_curves import AngleCurves
-from .pipeline.evidence.conditions import Outcome
+from .pipeline.evidence.conditions import Condition, Outcome, outcomes
+from .pipeline.job import SolveJob
+from .pipeline.pieces.joined_take import JoinedTake
+from .pipeline.pieces.long_solve import LongSolve, opened_as_long
+from .pipeline.recipe import Recipe
 from .pipeline.report_page.content import ReviewedTake
 from .pipeline.report_page.page import page
 from .pipeline.take import Take
@@ -37,17 +42,67 @@ class TakeFiles:
     """The file that is open in Blender's module, with the keyed take."""
 
 
+class Content(Protocol):
+    """What the files of a take hold."""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """The report, JSON-ready."""
+        ...
+
+    @property
+    def html(self) -> str:
+        """The report page."""
+        ...
+
+    def write_joints(self, path: Path) -> None:
+        """Write the joints as .npz."""
+        ...
+
+    def write_evidence(self, path: Path) -> None:
+        """Write the evidence as .npz."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TakeContent:
-    """What the files of a take hold."""
+    """What the files of a take that was solved at once hold; see Content."""
 
     take: Take
     report: Mapping[str, Any]
     html: str = ""
-    """The report page."""
+
+    def write_joints(self, path: Path) -> None:
+        """See Content."""
+        write_arrays(path, api.joints(self.take))
+
+    def write_evidence(self, path: Path) -> None:
+        """See Content."""
+        write_arrays(path, self.take.evidence.arrays())
 
 
-def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callable[[], None] = lambda: None) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class LongContent:
+    """What the files of a take that was solved in pieces hold; see Content."""
+
+    joined: JoinedTake
+    html: str = ""
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """See Content."""
+        return self.joined.report
+
+    def write_joints(self, path: Path) -> None:
+        """See Content."""
+        self.joined.write_joints(path)
+
+    def write_evidence(self, path: Path) -> None:
+        """See Content."""
+        self.joined.write_evidence(path)
+
+
+def write_files(files: TakeFiles, content: Content, before_replacing: Callable[[], None] = lambda: None) -> None:
     """Write the files of a take, all or none.
 
     before_replacing: called when all are written, before the first replaces an older file of its name.
@@ -56,9 +111,9 @@ def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callab
     """
     with ExitStack() as stack:
         if files.joints is not None:
-            write_arrays(stack.enter_context(written_whole(files.joints)), api.joints(content.take))
+            content.write_joints(stack.enter_context(written_whole(files.joints)))
         if files.evidence is not None:
-            write_arrays(stack.enter_context(written_whole(files.evidence)), content.take.evidence.arrays())
+            content.write_evidence(stack.enter_context(written_whole(files.evidence)))
         if files.html is not None:
             stack.enter_context(written_whole(files.html)).write_text(content.html, encoding="utf-8")
         if files.report is not None:
@@ -68,6 +123,81 @@ def write_files(files: TakeFiles, content: TakeContent, before_replacing: Callab
 
             blend_file.write(stack.enter_context(written_whole(files.blend)), files.blend)
         before_replacing()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedContent:
+    """A take that was solved without Blender, at once or in pieces."""
+
+    content: Content
+    judged: tuple[Outcome, ...]
+    """What it was judged by."""
+    reviewed: ReviewedTake | None
+    """What a report page shows of it, if that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolveChoices:
+    """How a take is solved and judged."""
+
+    name: str
+    """What its report page calls it."""
+    processes: int = 1
+    """Worker processes for a long take."""
+    conditions: tuple[Condition, ...] = ()
+    html: bool = False
+    """Whether a report page is made."""
+    review: bool = False
+    """Whether what a page shows is returned; of a long take, its evidence is then read into memory."""
+
+
+def solve_to_files(recipe: Recipe, files: TakeFiles, choices: SolveChoices) -> Steps[SolvedContent]:
+    """Solve a take and write its files, all but the .blend file, all or none; a long one in pieces.
+
+    Raises KnuckleError.
+    """
+    beside = next(path for path in (files.joints, files.evidence, files.report, files.html) if path is not None)
+    with ExitStack() as held:
+        solved = yield from part_of(0.0, 0.95, "", solve_content(recipe, choices, beside, held))
+        yield Progress(0.95, "Writing")
+        write_files(files, solved.content)
+    return solved
+
+
+def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: ExitStack) -> Steps[SolvedContent]:
+    """Solve a take; a long one in pieces, in a folder beside a path, which lasts until `held` ends.
+
+    Raises KnuckleError.
+    """
+    capture = opened_as_long(recipe)
+    if capture is not None:
+        folder = held.enter_context(temporary_folder(beside))
+        long = LongSolve(recipe, capture, folder, choices.processes)
+        if (yield from long.steps()) and long.joined is not None:
+            return _long_content(long.joined, choices)
+    job = SolveJob(recipe, reader=api.reader(recipe))
+    yield from job.steps()
+    assert job.take is not None
+    judged = outcomes(choices.conditions, job.take.evidence, job.take.problems)
+    shown = reviewed(job.take, choices.name) if choices.review or choices.html else None
+    return SolvedContent(TakeContent(job.take, job.take.report, _page(shown, choices, judged)), judged, shown)
+
+
+def _long_content(joined: JoinedTake, choices: SolveChoices) -> SolvedContent:
+    """Return a take that was solved in pieces. Its evidence is read where it is asked for alone."""
+    if not (choices.review or choices.html or choices.conditions):
+        return SolvedContent(LongContent(joined), (), None)
+    evidence = joined.judged()
+    judged = outcomes(choices.conditions, evidence, joined.problems)
+    if not (choices.review or choices.html):
+        return SolvedContent(LongContent(joined), judged, None)
+    frames = (1.0, float(len(evidence.times)))
+    shown = ReviewedTake(choices.name, joined.report, evidence, joined.curves(), frames)
+    return SolvedContent(LongContent(joined, _page(shown, choices, judged)), judged, shown)
+
+
+def _page(shown: ReviewedTake | None, choices: SolveChoices, judged: Sequence[Outcome]) -> str:
+    return page([shown], outcomes=judged) if choices.html and shown is not None else ""
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -1,6 +1,7 @@
 """Recordings and live devices, read into `Markers` and frames."""
 
-from .formats import read
+from .formats import open_long, read
+from .long_capture import LongCapture
 from .markers import Markers
 
-__all__ = ["Markers", "read"]
+__all__ = ["LongCapture", "Markers", "open_long", "read"]

@@ -49,10 +49,7 @@ class Cleaning:
 def clean(markers: Markers, settings: Cleaning) -> Markers:
     """Remove spikes, fill gaps and filter noise, in that order: each step needs the one before it."""
     if settings.spikes:
-        despiked = remove_spikes(markers)
-        count = int(markers.seen.sum() - despiked.seen.sum())
-        warning = f"{count} positions left their marker's path for a frame or two and were removed as spikes"
-        markers = replace(despiked, warnings=(*despiked.warnings, warning) if count else despiked.warnings)
+        markers = remove_spikes(markers)
     if settings.gap_limit > 0:
         markers = fill_gaps(markers, settings.gap_limit)
     if settings.cutoff is not None:

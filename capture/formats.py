@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,9 +22,11 @@ from .files import (
     trc,
     webxr_json,
 )
+from .long_capture import LongCapture, long_capture
 from .marker_labels import quoted
 from .markers import Markers
 from .recording import Recording, to_markers
+from .row_reader import OpenFile, RowReader
 
 HEAD_SIZE = 65536
 """Bytes from the start of a file by which its format is recognised."""
@@ -41,7 +44,9 @@ class FileFormat:
     starts_with: str = ""
     """How a text file of this format starts, for error messages."""
     max_size: int = 256 * 2**20
-    """Bytes; a larger file is refused. An hour of 20 markers at 120 Hz has 250 MB as text."""
+    """Bytes; a larger file is not read at once. An hour of 20 markers at 120 Hz has 250 MB as text."""
+    open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _opened, _source: None
+    """Opens a file of which frames are read a few at a time; None if this one must be read at once."""
 
 
 def _looks_like_json(head: bytes) -> bool:
@@ -72,9 +77,9 @@ def _whole(read_bytes: Callable[[bytes, str], Recording]) -> Callable[[BinaryIO,
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat("C3D", (".c3d",), c3d.sniff, _whole(c3d.read), max_size=512 * 2**20),
+    FileFormat("C3D", (".c3d",), c3d.sniff, _whole(c3d.read), max_size=512 * 2**20, open_rows=c3d.open_rows),
     FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, _whole(webxr_json.read_pose)),
-    FileFormat("TRC", (".trc",), trc.sniff, _whole(trc.read), "PathFileType"),
+    FileFormat("TRC", (".trc",), trc.sniff, _whole(trc.read), "PathFileType", open_rows=trc.open_rows),
     FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, _whole(qualisys_tsv.read), "NO_OF_FRAMES"),
     FileFormat("Motive CSV", (".csv",), motive_csv.sniff, _whole(motive_csv.read), "Format Version"),
     FileFormat("BVH", (".bvh",), bvh.sniff, _whole(bvh.read), "HIERARCHY"),
@@ -96,14 +101,7 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
     guessed.
     Raises CaptureError if the file cannot be read.
     """
-    path = Path(path)
-    source = path.name or str(path)
-    if not _is_utf8(str(path)):
-        raise CaptureError(f"{source}: the path is not UTF-8 and cannot be kept in a .blend file, rename it")
-    if unit != "auto" and unit not in METRES:
-        raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
-    if up != "auto" and up not in UPS:
-        raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
+    path, source = _checked(path, unit, up)
     with _open(path, source) as file:
         try:
             file_format = _format(file.read(HEAD_SIZE), path, source)
@@ -116,6 +114,33 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
         except OSError as error:
             raise _unreadable(source, error) from None
     return to_markers(recording, source, unit, up, rate)
+
+
+def open_long(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture | None:
+    """Open a capture to read some of its frames at a time, of any size; None if its format is only read at once.
+
+    Arguments and errors are those of `read`.
+    """
+    path, source = _checked(path, unit, up)
+    with _open(path, source) as file:
+        try:
+            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(path.open, "rb"), source)
+            return None if reader is None else long_capture(reader, unit, up, rate)
+        except OSError as error:
+            raise _unreadable(source, error) from None
+
+
+def _checked(path: str | Path, unit: str, up: str) -> tuple[Path, str]:
+    """Return a capture's path and name. Raises CaptureError for a path, a unit or an axis that cannot be."""
+    path = Path(path)
+    source = path.name or str(path)
+    if not _is_utf8(str(path)):
+        raise CaptureError(f"{source}: the path is not UTF-8 and cannot be kept in a .blend file, rename it")
+    if unit != "auto" and unit not in METRES:
+        raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
+    if up != "auto" and up not in UPS:
+        raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
+    return path, source
 
 
 def _is_utf8(path: str) -> bool:

@@ -2,9 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .. import api
 from ..capture.summary import as_text, summary
@@ -16,21 +17,34 @@ from ..pipeline import assignment as assigning
 from ..pipeline import calibration, marker_learning, performer
 from ..pipeline import job as pipeline
 from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
-from ..pipeline.evidence.conditions import outcomes, parse_conditions
+from ..pipeline.evidence.conditions import Condition, Outcome, outcomes, parse_conditions
+from ..pipeline.pieces.pool import usual_processes
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
 from ..solvers import SMOOTHING, SOLVER
-from ..take_files import TakeContent, TakeFiles, page_of_open_take, with_keying, write_files
+from ..take_files import (
+    SolveChoices,
+    TakeContent,
+    TakeFiles,
+    page_of_open_take,
+    solve_to_files,
+    with_keying,
+    write_files,
+)
 from . import farm, poses, review, streams, video
 from . import options as cli_options
-from .output import hands_text, progress_bar, report_text, tip_facts
-from .terminal import TakeFailedError, expect_replaceable, holding_interrupts, say
+from .output import hands_text, progress_bar, report_text, shown, tip_facts
+from .terminal import TakeFailedError, exiting_on_signals, expect_replaceable, holding_interrupts, say
 
 EPILOG = (
     "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage, "
     "3 a take that was saved but meets a condition of --fail-on, or takes of a farm that failed."
 )
+JOINTS_SUFFIX = ".npz"
+"""Of --out, if joints are written instead of a Blender file."""
+Solved = tuple[dict[str, Any], Sequence[Outcome]]
+"""The report of a take, and what it was judged by."""
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
@@ -163,15 +177,40 @@ def _stream(options: argparse.Namespace) -> None:
 
 
 def _solve(options: argparse.Namespace) -> None:
-    suffixes = {"out": ".blend", "report": ".json", "joints": ".npz", "evidence": ".npz", "html": ".html"}
+    out_suffix = JOINTS_SUFFIX if options.out.suffix.lower() == JOINTS_SUFFIX else ".blend"
+    suffixes = {"out": out_suffix, "report": ".json", "joints": ".npz", "evidence": ".npz", "html": ".html"}
     outputs = {name: path for name in suffixes if (path := getattr(options, name)) is not None}
     for name, path in outputs.items():
         expect_writable(path, suffixes[name], unlike=_inputs(options))
-    if "joints" in outputs and options.joints.resolve() == (options.evidence or options.out).resolve():
-        raise FileError(f"{options.joints}: is to hold both joints and evidence, expected a file for each")
+    if out_suffix == JOINTS_SUFFIX and "joints" in outputs:
+        raise FileError(f"{options.out} and {options.joints}: are both to hold the joints, expected one of them")
+    joints = outputs.get("joints", options.out)
+    if options.evidence is not None and joints.resolve() == options.evidence.resolve():
+        raise FileError(f"{joints}: is to hold both joints and evidence, expected a file for each")
     expect_replaceable(outputs.values(), options.force)
     conditions = parse_conditions(options.fail_on) if options.fail_on is not None else ()
     recipe = cli_options.recipe_of(options)
+    solve = _solve_joints if out_suffix == JOINTS_SUFFIX else _solve_blend
+    report, judged = solve(options, recipe, conditions)
+    say(report_text(report, options.out))
+    if failed := [str(outcome) for outcome in judged if outcome.failed]:
+        raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
+
+
+def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:
+    """Solve a take and write its joints. Blender is not needed, and a long take is solved in pieces."""
+    if recipe.rig != "default":
+        raise FileError(f"{options.out}: holds the performer's joints, expected a .blend file to key {recipe.rig} in")
+    files = TakeFiles(options.out, options.evidence, options.html, options.report)
+    choices = SolveChoices(options.out.stem, usual_processes(), conditions, html=options.html is not None)
+    with exiting_on_signals(), progress_bar() as update_progress:
+        solved = shown(solve_to_files(recipe, files, choices), update_progress)
+        update_progress(1.0, "Done")
+    return dict(solved.content.report), solved.judged
+
+
+def _solve_blend(options: argparse.Namespace, recipe: Recipe, conditions: tuple[Condition, ...]) -> Solved:
+    """Solve a take and save the Blender file with its keys."""
     with holding_interrupts():
         api.expect_blender()
     from ..rig import blend_file
@@ -192,9 +231,7 @@ def _solve(options: argparse.Namespace) -> None:
         files = TakeFiles(options.joints, options.evidence, options.html, options.report, options.out)
         write_files(files, TakeContent(take, report, html))
         update_progress(1.0, "Done")
-    say(report_text(report, options.out))
-    if failed := [str(outcome) for outcome in judged if outcome.failed]:
-        raise TakeFailedError(f"the take was saved, and fails: {'; '.join(failed)}")
+    return report, judged
 
 
 def _pose(options: argparse.Namespace) -> None:

@@ -242,7 +242,14 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     add_camera(parser)
     add_animation(parser)
     add_hands(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="OUT.blend|OUT.npz",
+        help="the Blender file to write, or the joints alone as .npz, which needs no Blender and is for takes of any "
+        "length",
+    )
     add_rig(parser)
     parser.add_argument(
         "--drive",

@@ -11,7 +11,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -19,15 +19,25 @@ from uuid import uuid4
 from .. import api
 from ..errors import KnuckleError
 from ..files import FileError, delete_temporary, make_folder, write_json, written_whole
+from ..hand.generators import run_to_end
 from ..pipeline import performer as performers
 from ..pipeline import recipe as recipes
 from ..pipeline.calibration import CalibrationJob
 from ..pipeline.calibration_choices import CalibrationChoices
 from ..pipeline.recipe import Recipe
 from ..pipeline.report_page.page import page
-from ..pipeline.take import Take
 from ..pipeline.versions import knuckle_version
-from ..take_files import TakeContent, TakeFiles, page_of_open_take, reviewed, with_keying, write_files
+from ..take_files import (
+    SolveChoices,
+    SolvedContent,
+    TakeContent,
+    TakeFiles,
+    page_of_open_take,
+    reviewed,
+    solve_content,
+    with_keying,
+    write_files,
+)
 from .output_folder import is_of_run
 from .take_key import take_key
 from .take_orders import TakeOrder
@@ -159,14 +169,20 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
 
 def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
     """Solve a take and write its files; known: the record of those that are there."""
-    started, folder = time.perf_counter(), settings.folder(order)
-    recipe = _recipe(order)
+    started, recipe = time.perf_counter(), _recipe(order)
     if order.performer_file:
         recipe = replace(recipe, performer=recipes.read_json(order.performer_file))
-    take = api.solve(recipe)
-    _end_without_blender()
-    row = row_of(reviewed(take, order.name), order.capture, order.performer or Path(order.performer_file).stem)
-    content = _content(take, recipe, settings, order.name)
+    with ExitStack() as held:
+        return _write_solved(order, settings, (started, key, known), _solved(recipe, settings, order.name, held))
+
+
+def _write_solved(
+    order: TakeOrder, settings: FarmSettings, made: tuple[float, str, TakeRecord | None], solved: SolvedContent
+) -> TakeRow:
+    """Write the files of a solved take; made: when it was begun, its inputs' key, and the record that is there."""
+    folder, (started, key, known) = settings.folder(order), made
+    assert solved.reviewed is not None
+    row = row_of(solved.reviewed, order.capture, order.performer or Path(order.performer_file).stem)
     # Files that were written earlier from the same inputs stay; those of other inputs would be taken for this take's.
     same = known.whole(folder) if known is not None and known.key == key else {}
     others = [name for name in FILE_NAMES.values() if name not in {*settings.file_names, *same}]
@@ -178,7 +194,7 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
 
     files = TakeFiles(**{output: folder / FILE_NAMES[output] for output in settings.outputs})
     with _recorded(folder, key, settings.run) as record:
-        write_files(files, content, forget)
+        write_files(files, solved.content, forget)
         names = tuple(name for name in FILE_NAMES.values() if name in settings.file_names or name in same)
         row = replace(row, files=names, seconds=round(time.perf_counter() - started, 3))
         record.append(row)
@@ -218,11 +234,17 @@ def _recorded(folder: Path, key: str, run: str) -> Iterator[list[TakeRow]]:
         raise FileError(f"{folder}: cannot be written ({error.strerror})") from error
 
 
-def _content(take: Take, recipe: Recipe, settings: FarmSettings, name: str) -> TakeContent:
-    """Return what the files of a take hold; with a .blend file the take is keyed in Blender's module."""
+def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) -> SolvedContent:
+    """Solve a take, with a .blend file also key it in Blender's module; what is on the disk lasts as long as `held`."""
     html = "html" in settings.outputs
+    if "blend" not in settings.outputs and recipe.rig == "default":
+        choices = SolveChoices(name, html=html, review=True)
+        return run_to_end(solve_content(recipe, choices, Path(settings.out, name.rpartition("/")[2]), held))
+    take = api.solve(recipe)
+    shown = reviewed(take, name)
+    _end_without_blender()
     if "blend" not in settings.outputs:
-        return TakeContent(take, take.report, page([reviewed(take, name)]) if html else "")
+        return SolvedContent(TakeContent(take, take.report, page([shown]) if html else ""), (), shown)
     api.expect_blender()
     _end_without_blender()
     from ..rig import blend_file
@@ -230,10 +252,9 @@ def _content(take: Take, recipe: Recipe, settings: FarmSettings, name: str) -> T
     written = blend_file.new_scene_with_take(take, recipe.rig, blend_file.RigChoice.of(recipe))
     report = with_keying(take.report, written)
     if not html:
-        return TakeContent(take, report)
-    if settings.pictures:
-        return TakeContent(take, report, page_of_open_take(written.armatures[0], name))
-    return TakeContent(take, report, page([reviewed(take, name)]))
+        return SolvedContent(TakeContent(take, report), (), shown)
+    made = page_of_open_take(written.armatures[0], name) if settings.pictures else page([shown])
+    return SolvedContent(TakeContent(take, report, made), (), shown)
 
 
 def _end_without_blender() -> None:

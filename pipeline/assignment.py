@@ -78,12 +78,15 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
         markers = run_to_end(read_file(recipe))
     if recipe.start is None and recipe.end is None:
         return markers
-    first, last = (recipe.start or 1) - 1, recipe.end
-    if first >= len(markers.times):
-        raise MarkerMapError(
-            f"{markers.source}: frames from {first + 1} on were asked for, the capture has {len(markers.times)}"
-        )
-    return markers.select(slice(first, last))
+    return markers.select(chosen_frames(recipe, markers.source, len(markers.times)))
+
+
+def chosen_frames(recipe: Recipe, source: str, frames: int) -> slice:
+    """Return the recipe's frames of a capture. Raises MarkerMapError if it ends before the first one."""
+    first = (recipe.start or 1) - 1
+    if first >= frames:
+        raise MarkerMapError(f"{source}: frames from {first + 1} on were asked for, the capture has {frames}")
+    return slice(first, recipe.end)
 
 
 def label_markers(recipe: Recipe, markers: Markers) -> LabelledMarkers:

@@ -1,6 +1,7 @@
 """Solve one hand to its markers, and smooth what was solved."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from ..capture.markers import Markers
 from ..hand.generators import Progress, Steps
 from ..hand.joint_rotations import apply_target_rotations
-from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS
+from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
@@ -38,21 +39,49 @@ class SolveMethods:
     angles: AnglesChoice
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceContext:
+    """What the solve of a piece of a take takes from the whole take and from the piece before."""
+
+    seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
+    """(G,) of each hand, whether a digit is ever seen in the whole take."""
+    measured_labels: frozenset[str] | None = None
+    """Of markers that are measured anywhere in the whole take; None if this is the whole take."""
+    states: Mapping[Side, Any] = field(default_factory=dict)
+    """Of each hand's solver, before the first frame; of hands without one, the solver begins anew."""
+    hand_on_at: float = np.inf
+    """s, before which frame the states are kept for the next piece."""
+    handed_on: dict[Side, Any] = field(default_factory=dict)
+    """Those states, when the hands are solved."""
+
+
+WHOLE_TAKE = PieceContext()
+
+
 def solve_hand(
-    measured: MeasuredHand, markers: Markers, smoothed: SmoothedMarkers, methods: SolveMethods
+    measured: MeasuredHand,
+    markers: Markers,
+    smoothed: SmoothedMarkers,
+    methods: SolveMethods,
+    piece: PieceContext = WHOLE_TAKE,
 ) -> Steps[SolvedHand]:
     """Solve one hand to its smoothed markers, piece by piece."""
     spots, solver = measured.spots, methods.solver
     positions = assignment.positions_of(smoothed.markers, spots)
     rotations = assignment.rotations_of(smoothed.markers, spots)
     hand, targets = assign(measured.model, spots, smoothed.markers.times, positions, rotations)
-    # The frame with the most visible targets is solved first: its state is a better start than the origin.
-    fullest = int((targets.weights > 0).sum(axis=1).argmax())
-    state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
-    poses = []
-    for start in range(0, len(targets), FRAMES_PER_STEP):
+    state = piece.states.get(hand.side)
+    if state is None:
+        # The frame with the most visible targets is solved first: its state is a better start than the origin.
+        fullest = int((targets.weights > 0).sum(axis=1).argmax())
+        state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
+    poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
+    starts = sorted({*range(0, len(targets), FRAMES_PER_STEP), *({kept} if kept < len(targets) else ())})
+    for start, stop in zip(starts, [*starts[1:], len(targets)], strict=True):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
-        pose, state = solver.solve(hand, targets.select(slice(start, start + FRAMES_PER_STEP)), state)
+        if start == kept:
+            piece.handed_on[hand.side] = state
+        pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
@@ -62,7 +91,10 @@ def solve_hand(
         pose = _fit_all_markers(measured, markers, smoothed, methods.smoothing, pose)
     else:
         pose = methods.smoothing.smooth_pose(hand, targets, pose, smoothed.noise[hand.side])
-    pose, guessed = estimate_unseen_fingers(pose, np.any(visible_digits(hand, targets), axis=0))
+    seen_digits = piece.seen_digits.get(hand.side)
+    if seen_digits is None:
+        seen_digits = np.any(visible_digits(hand, targets), axis=0)
+    pose, guessed = estimate_unseen_fingers(pose, seen_digits)
     pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.skin_fit is not None)

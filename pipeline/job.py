@@ -13,13 +13,11 @@ from ..capture.cleaning import resample
 from ..capture.markers import Markers
 from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
-from ..hand.plausibility import implausible_lengths
 from . import assignment
 from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
 from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
-from .corrections.correction import Correction
 from .corrections.correction_json import from_list
 from .corrections.resolving import SolveSource, resolve_ranges
 from .device_frames import to_hand_frames
@@ -27,16 +25,17 @@ from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
 from .evidence.ranking import as_report, rank
-from .hand_solving import SolveMethods, solve_hand
-from .marker_cleaning import clean_markers
+from .hand_solving import WHOLE_TAKE, PieceContext, SolveMethods, solve_hand
+from .labelling import LabelledMarkers
+from .marker_cleaning import CleanedMarkers, clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .performer import Performer
-from .recipe import Recipe, to_dict
-from .report import accuracy_warnings, hand_report, key_rate_note, rate_doubt
+from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare, select_frames
+from .recipe import Recipe
+from .report import HandFigures, ReportedTake, hand_report, take_report
 from .retarget import observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
 from .take import SolvedHand, Take
-from .versions import versions
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -54,13 +53,23 @@ class SolveJob:
         rig: Rig | None = None,
         markers: Markers | None = None,
         reader: assignment.Reader = assignment.read_file,
+        *,
+        prepared: Prepared | None = None,
+        piece: PieceContext = WHOLE_TAKE,
     ) -> None:
         self.recipe = recipe
         self.rig = rig
         self.markers = markers
         """Solved instead of the recipe's capture, if given."""
         self.reader = reader
+        self.prepared = prepared
+        """What was found on the whole take of which these markers are a piece; None for a whole take."""
+        self.piece = piece
         self.take: Take | None = None
+        self.labelled: LabelledMarkers | None = None
+        self.cleaned: CleanedMarkers | None = None
+        self.solved_frames: tuple[SolvedFrames, ...] = ()
+        """What the evidence of each hand was computed from."""
 
     def steps(self) -> Steps[None]:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
@@ -71,15 +80,17 @@ class SolveJob:
         markers = self.markers or (yield from part_of(0.0, 0.05, "", self.reader(recipe)))
         raw = assignment.read(recipe, markers)
         labels = yield from part_of(0.05, 0.05, "", assignment.label_markers_stepwise(recipe, raw))
-        raw = labels.markers
+        self.labelled, raw = labels, labels.markers
         seconds = {"read": time.perf_counter() - started}
         yield Progress(0.1, "Cleaning")
-        assigned = assignment.assign_hands(recipe, raw)
+        prepared, piece = yield from part_of(0.1, 0.1, "", self._of_whole_take(raw))
+        assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
         cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
-        markers = cleaned.markers
+        self.cleaned, markers = cleaned, cleaned.markers
         history = MarkerHistory.of(raw, markers, labels.swapped, labels.doubt)
         yield Progress(0.15, "Measuring the performer")
-        performer, assigned = assignment.measure_performer(recipe, markers, assigned)
+        found = (prepared.performer, assigned) if prepared is not None else None
+        performer, assigned = found or assignment.measure_performer(recipe, markers, assigned)
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
         if recipe.align != "off":
@@ -97,21 +108,28 @@ class SolveJob:
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         methods = SolveMethods(solver, smoothing, recipe.angles)
         source = SolveSource(recipe, raw, assigned, performer, methods)
-        solved, waiting = yield from part_of(0.2, 0.8, "", _solve_hands(source, markers, smoothed, corrections))
+        solved = yield from part_of(0.2, 0.74, "", _solve_hands(source, markers, smoothed, piece))
+        work = resolve_ranges(source, corrections, solved)
+        solved, waiting = yield from part_of(0.74, 0.8, "", work)
         recipe, solved = self._place(recipe, solved, markers, smoothing)
         solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        frames = [_solved_frames(hand, history) for hand in solved]
-        evidence = Evidence(markers.times, tuple(map(measure_hand, frames)))
-        report = _report(recipe, markers, assigned, list(zip(solved, frames, strict=True)), seconds)
+        self.solved_frames = tuple(_solved_frames(hand, history, piece.measured_labels) for hand in solved)
+        evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
+        by_hand = list(zip(solved, self.solved_frames, strict=True))
+        report = _report((raw.rate, markers), assigned, by_hand, replace(rig_hands, recipe=recipe), seconds)
         problems = rank(evidence)
-        report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments}
-        report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
-        report["warnings"] += [
-            f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting
-        ]
-        _add_notes(report, rig_hands, solved)
+        report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
+        waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
+        report["warnings"] += waits
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
+
+    def _of_whole_take(self, raw: Markers) -> Steps[tuple[Prepared | None, PieceContext]]:
+        """Return what holds for the whole take: found on stretches of a long one, not yet known of a short one."""
+        if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
+            return self.prepared, self.piece
+        prepared = yield from prepare(self.recipe, select_frames(raw, measured_frames(len(raw.times))))
+        return prepared, PieceContext(prepared.seen_digits, prepared.measured_labels)
 
     def _to_keyed_hands(
         self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
@@ -144,14 +162,14 @@ class SolveJob:
 
 
 def _solve_hands(
-    source: SolveSource, markers: Markers, smoothed: SmoothedMarkers, corrections: Sequence[Correction]
-) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
-    """Solve all hands, and the ranges of corrections again; return the same as resolve_ranges."""
+    source: SolveSource, markers: Markers, smoothed: SmoothedMarkers, piece: PieceContext
+) -> Steps[list[SolvedHand]]:
+    """Solve all hands."""
     solved, count = [], len(source.performer.hands)
     for number, measured in enumerate(source.performer.hands.values()):
-        work = solve_hand(measured, markers, smoothed, source.methods)
-        solved.append((yield from part_of(0.9 * number / count, 0.9 * (number + 1) / count, "", work)))
-    return (yield from part_of(0.9, 1.0, "", resolve_ranges(source, corrections, solved)))
+        work = solve_hand(measured, markers, smoothed, source.methods, piece)
+        solved.append((yield from part_of(number / count, (number + 1) / count, "", work)))
+    return solved
 
 
 def _mirror_hand(solved: SolvedHand) -> SolvedHand:
@@ -182,23 +200,32 @@ def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
     )
 
 
-def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from."""
+def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozenset[str] | None) -> SolvedFrames:
+    """Return what the evidence of a hand is computed from; measured: see PieceContext."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     return SolvedFrames(
-        solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt, solved.flesh
+        solved.targets,
+        solved.pose,
+        solved.keyed,
+        solved.measured,
+        solved.predicted,
+        corrected,
+        doubt,
+        solved.flesh,
+        None if measured is None else np.array([label in measured for label in solved.labels]),
     )
 
 
 def _report(
-    recipe: Recipe,
-    markers: Markers,
+    rates: tuple[float, Markers],
     assigned: assignment.Assignment,
     solved: list[tuple[SolvedHand, SolvedFrames]],
+    rig_hands: RigHands,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the report of a take, JSON-ready."""
-    figures = {hand.side: hand_report(frames, hand.labels) for hand, frames in solved}
+    """Return the report of a take, JSON-ready; rates: Hz, of the capture, and the markers at the solved frames."""
+    (recorded_rate, markers), recipe = rates, rig_hands.recipe
+    figures = {hand.side: hand_report(HandFigures.of(frames, hand.labels)) for hand, frames in solved}
     for hand, _ in solved:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
@@ -206,35 +233,23 @@ def _report(
             figures[hand.side]["rig"] = retarget_figures(hand.retargeted, directions)
         figures[hand.side]["contacts"] = list(hand.contacts)
         figures[hand.side]["hand_length_mm"] = round(1000 * hand.proportions.size, 1)
-    return {
-        "capture": recipe.capture,
-        "format": markers.format,
-        "frames": len(markers.times),
-        "rate": markers.rate,
-        "solver": recipe.solver,
-        "smoothing": recipe.smoothing,
-        "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
-        "hands": figures,
-        "warnings": [*markers.warnings, *assigned.warnings],
-        "recipe": to_dict(recipe),
-        "versions": versions(),
-        "seconds": {name: round(value, 4) for name, value in seconds.items()},
-    }
-
-
-def _add_notes(report: dict[str, Any], rig_hands: RigHands, solved: list[SolvedHand]) -> None:
-    """Add to a report how many bones the rig limits, and warnings about guessed fingers and doubtful figures."""
     for side, limits in rig_hands.limits.items():
-        report["hands"][rig_hands.driven_side(side)]["limited_bones"] = limits.bones
-    report["warnings"] += [
-        f"no marker on {', '.join(hand.guessed_fingers)} of the {hand.side} hand: guessed from the fingers beside"
-        for hand in solved
-        if hand.guessed_fingers
-    ]
-    doubts = [*(implausible_lengths(hand.proportions) for hand in solved), rate_doubt(report)]
-    report["warnings"] += filter(None, doubts)
-    for side, figures in report["hands"].items():
-        report["warnings"] += accuracy_warnings(side, figures)
+        figures[rig_hands.driven_side(side)]["limited_bones"] = limits.bones
+    return take_report(
+        ReportedTake(
+            recipe,
+            markers.format,
+            markers.rate,
+            recorded_rate,
+            len(markers.times),
+            assigned,
+            figures,
+            markers.warnings,
+            {hand.side: hand.guessed_fingers for hand, _ in solved},
+            [hand.proportions for hand, _ in solved],
+            seconds,
+        )
+    )
 
 
 def run(recipe: Recipe) -> Take:

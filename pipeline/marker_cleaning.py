@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..capture.cleaning import clean
+from ..capture.cleaning import clean, remove_spikes, runs
 from ..capture.fragments import LONGEST, Body, drop_fragments
 from ..capture.markers import Markers
 from ..hand.generators import Steps
@@ -12,22 +13,33 @@ from ..hand.marker_sets import on_palm
 from .assignment import Assignment
 from .recipe import Recipe
 
+Bools = NDArray[np.bool_]
+
 MAX_NAMED_LABELS = 5
 """How many labels a warning names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CleanedMarkers:
-    """Markers after cleaning."""
+    """F frames of M markers after cleaning."""
 
     markers: Markers
-    fragments: dict[str, int]
-    """Label -> how many of its fragments were dropped."""
+    dropped: Bools
+    """(F, M) positions of fragments that were dropped."""
+    spikes: Bools
+    """(F, M) positions that were removed as spikes."""
+
+    def fragments(self, rows: slice = slice(None)) -> dict[str, int]:
+        """Return label -> how many of its fragments were dropped that begin in some of the frames."""
+        columns, starts, _ = runs(self.dropped)
+        inside = np.isin(starts, np.arange(len(self.dropped))[rows])
+        counts = np.bincount(columns[inside], minlength=len(self.markers.names))
+        return {label: count for label, count in zip(self.markers.names, counts.tolist(), strict=True) if count}
 
 
 def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[CleanedMarkers]:
-    """Drop fragments of the hands' markers, if the recipe says so, and clean all markers."""
-    fragments: dict[str, int] = {}
+    """Drop fragments of the hands' markers and spikes of all, if the recipe says so, and clean all markers."""
+    whole = raw
     if recipe.cleaning.fragments:
         bodies = [
             Body(
@@ -36,9 +48,18 @@ def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[C
             )
             for spots in assigned.hands.values()
         ]
-        raw, fragments = yield from drop_fragments(raw, bodies)
-        raw = replace(raw, warnings=(*raw.warnings, *_warnings(fragments)))
-    return CleanedMarkers(clean(raw, recipe.cleaning), fragments)
+        whole, _ = yield from drop_fragments(raw, bodies)
+    despiked = remove_spikes(whole) if recipe.cleaning.spikes else whole
+    masks = raw.seen & ~whole.seen, whole.seen & ~despiked.seen
+    cleaned = CleanedMarkers(clean(despiked, replace(recipe.cleaning, spikes=False)), *masks)
+    warnings = cleaning_warnings(cleaned.fragments(), int(cleaned.spikes.sum()))
+    return replace(cleaned, markers=replace(cleaned.markers, warnings=(*raw.warnings, *warnings)))
+
+
+def cleaning_warnings(fragments: dict[str, int], spikes: int) -> list[str]:
+    """Return a sentence about dropped fragments, by label, and one about spikes, if there are any."""
+    removed = f"{spikes} positions left their marker's path for a frame or two and were removed as spikes"
+    return [*_warnings(fragments), *([removed] if spikes else [])]
 
 
 def _warnings(fragments: dict[str, int]) -> list[str]:

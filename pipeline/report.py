@@ -1,5 +1,7 @@
 """Accuracy of a solved take: the figures of the report, all computed by forward kinematics."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,21 +10,53 @@ from numpy.typing import NDArray
 from ..capture.cleaning import runs
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.model import HandModel
+from ..hand.plausibility import implausible_lengths
+from ..hand.proportions import Proportions
 from ..solvers.solver import limit_excess
+from .assignment import Assignment
 from .evidence.measuring import SolvedFrames, at_limit
+from .recipe import Recipe, to_dict
+from .versions import versions
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 LIMIT_VIOLATION_TOLERANCE = 1e-6
 """rad beyond a limit that count as a violation; less is rounding."""
 
 
-def hand_report(solved: SolvedFrames, labels: tuple[str, ...]) -> dict[str, Any]:
-    """Compute the figures of a hand with markers of these labels (T,). Only measured markers count in the errors."""
-    hand, predicted, errors = solved.pose.hand, solved.predicted, solved.errors
-    joint_of = np.array([hand.sites[site].joint for site in solved.targets.sites])
-    held = at_limit(solved.pose)
+@dataclass(frozen=True, slots=True, eq=False)
+class HandFigures:
+    """What the figures of a hand are computed from: F frames, T targets, J joints, D angles."""
+
+    hand: HandModel
+    sites: Ints
+    """(T,) of the targets."""
+    labels: tuple[str, ...]
+    """(T,)"""
+    errors: Floats
+    """(F, T) mm, distance of each measured marker from the solved hand, NaN for the others."""
+    predicted: Bools
+    """(F, J) where no measured marker determines the joint."""
+    held: Bools
+    """(F, D) where an angle is at one of its limits."""
+    beyond: Bools
+    """(F, D) where an angle is beyond them."""
+
+    @classmethod
+    def of(cls, solved: SolvedFrames, labels: tuple[str, ...]) -> "HandFigures":
+        """Return what the figures of solved frames are computed from."""
+        hand, angles = solved.pose.hand, solved.pose.angles
+        beyond = limit_excess(hand, angles) > LIMIT_VIOLATION_TOLERANCE
+        held = at_limit(solved.pose)
+        return cls(hand, solved.targets.sites, labels, solved.errors, solved.predicted, held, beyond)
+
+
+def hand_report(figures: HandFigures) -> dict[str, Any]:
+    """Compute the figures of a hand. Only measured markers count in the errors."""
+    hand, predicted, errors, held = figures.hand, figures.predicted, figures.errors, figures.held
+    joint_of = np.array([hand.sites[site].joint for site in figures.sites])
     fingers = {}
     for digit in DIGITS:
         joints = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
@@ -34,18 +68,68 @@ def hand_report(solved: SolvedFrames, labels: tuple[str, ...]) -> dict[str, Any]
             "predicted_spans": _spans(predicted[:, joints[3]]),
             "limit_hit_frames": int(held[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
-    sites = [hand.sites[site] for site in solved.targets.sites]
+    sites = [hand.sites[site] for site in figures.sites]
     worn = {
         label: {"joint": hand.joints[site.joint], "offset_m": [round(length, 6) for length in site.offset]}
-        for label, site in zip(labels, sites, strict=False)
+        for label, site in zip(figures.labels, sites, strict=False)
     }
     return {
         "fingers": fingers,
         "markers": worn,
         "palm_error_mm": error_statistics(errors[:, [not _is_digit_joint(hand, joint) for joint in joint_of]]),
-        "limit_violations": int((limit_excess(hand, solved.pose.angles) > LIMIT_VIOLATION_TOLERANCE).sum()),
+        "limit_violations": int(figures.beyond.sum()),
         "predicted_frames": int(predicted.any(1).sum()),
     }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportedTake:
+    """What the report of a take says, besides its problems."""
+
+    recipe: Recipe
+    format: str
+    rate: float
+    """Hz, of the solved frames."""
+    recorded_rate: float
+    """Hz, of the capture."""
+    frames: int
+    assigned: Assignment
+    hands: Mapping[Side, dict[str, Any]]
+    """The figures of each hand."""
+    warnings: Sequence[str]
+    """About reading and cleaning."""
+    guessed_fingers: Mapping[Side, Sequence[str]]
+    proportions: Sequence[Proportions]
+    seconds: Mapping[str, float]
+
+
+def take_report(told: ReportedTake) -> dict[str, Any]:
+    """Return the report of a take, JSON-ready."""
+    recipe = told.recipe
+    report: dict[str, Any] = {
+        "capture": recipe.capture,
+        "format": told.format,
+        "frames": told.frames,
+        "rate": told.rate,
+        "solver": recipe.solver,
+        "smoothing": recipe.smoothing,
+        "marker_set": {"name": told.assigned.set_name, "confidence": round(told.assigned.confidence, 3)},
+        "hands": dict(told.hands),
+        "warnings": [*told.warnings, *told.assigned.warnings],
+        "recipe": to_dict(recipe),
+        "versions": versions(),
+        "seconds": {name: round(value, 4) for name, value in told.seconds.items()},
+    }
+    report["warnings"] += filter(None, [key_rate_note(told.recorded_rate, recipe.fps)])
+    report["warnings"] += [
+        f"no marker on {', '.join(fingers)} of the {side} hand: guessed from the fingers beside"
+        for side, fingers in told.guessed_fingers.items()
+        if fingers
+    ]
+    report["warnings"] += filter(None, [*map(implausible_lengths, told.proportions), rate_doubt(report)])
+    for side, figures in report["hands"].items():
+        report["warnings"] += accuracy_warnings(side, figures)
+    return report
 
 
 USUAL_RATES_HZ = (5.0, 1000.0)

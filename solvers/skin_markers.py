@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..hand.calibration.skin_markers.chain import marker_positions
 from ..hand.calibration.skin_markers.pose_fit import (
+    BATCH_FRAMES,
     PoseModel,
     Poses,
     VisibleMarkers,
@@ -146,7 +147,13 @@ class _FrameEstimates:
     @classmethod
     def linearise(cls, model: PoseModel, poses: Poses, seen: VisibleMarkers) -> "_FrameEstimates":
         """Linearise about some poses."""
-        return cls(model, seen, poses, *without_wrist(model, poses, seen))
+        # In batches: the equations of a frame take twenty times the memory of what is left of them.
+        parts = [slice(start, start + BATCH_FRAMES) for start in range(0, len(poses), BATCH_FRAMES)]
+        found = [without_wrist(model, poses.select(part), seen.select(part)) for part in parts]
+        information = np.concatenate([angles.information for angles, _ in found])
+        gradient = np.concatenate([angles.gradient for angles, _ in found])
+        response = np.concatenate([response for _, response in found])
+        return cls(model, seen, poses, AngleMeasurement(poses.angles, information, gradient), response)
 
     def linearised_at(self, poses: Poses) -> "_FrameEstimates":
         """Return the same markers, linearised about other poses."""

@@ -3,8 +3,10 @@
 Specification: https://www.c3d.org/docs/C3D_User_Guide.pdf. c3d_parameters.py says why no package is used.
 """
 
+import io
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,10 +15,13 @@ from ..conventions import UPS
 from ..marker_labels import duplicate_warning, unique
 from ..markers import Floats
 from ..recording import Recording
+from ..row_reader import OpenFile, RowReader
 from .c3d_parameters import BLOCK, MIPS, C3dParameters, float_values, read_parameters
 
 MAX_HEADER_FRAME = 65535
 """The last frame in the header's 16 bits, where they saturate."""
+MAX_HEAD = 65535 * BLOCK
+"""Bytes before the points at most: the header tells their first block in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +62,28 @@ def sniff(head: bytes) -> bool:
 
 def read(data: bytes, source: str) -> Recording:
     """Read the points of a C3D file. Raises CaptureError if its sections do not fit into the file."""
-    if len(data) < BLOCK:
-        raise CaptureError(f"{source}: {len(data)} bytes, a C3D file has at least a header of {BLOCK}")
-    parameters, processor = read_parameters(data, data[0], source)
-    header = _header(data, processor)
-    layout = _layout(data, header, parameters, source)
-    frames, notes = _frames(data, header, parameters, layout, source)
+    return open_rows(partial(io.BytesIO, data), source).whole()
+
+
+def open_rows(opened: OpenFile, source: str) -> "C3dRows":
+    """Read the sections before the points. Raises CaptureError if they do not fit into the file."""
+    with opened() as file:
+        head = file.read(MAX_HEAD)
+        size = file.seek(0, io.SEEK_END)
+    if size < BLOCK:
+        raise CaptureError(f"{source}: {size} bytes, a C3D file has at least a header of {BLOCK}")
+    parameters, processor = read_parameters(head, head[0], source)
+    header = _header(head, processor)
+    layout = _layout(size, header, parameters, source)
+    frames, notes = _frames(size, header, parameters, layout, source)
     labels, label_notes = _labels(parameters, layout.count)
     rate, rate_notes = _rate(header, parameters)
     screen = parameters.string("POINT", "Y_SCREEN").lower().replace("+", "")
-    return Recording(
+    names = unique(labels)
+    first = Recording(
         format="C3D",
-        names=unique(labels),
-        positions=_positions(data, layout, processor, frames),
+        names=names,
+        positions=np.empty((0, len(names), 3)),
         rate=rate,
         unit_text=parameters.string("POINT", "UNITS"),
         up=screen if screen in UPS else None,
@@ -77,6 +91,28 @@ def read(data: bytes, source: str) -> Recording:
         up_is_defined=screen == "z",
         warnings=notes + label_notes + duplicate_warning(labels) + rate_notes,
     )
+    return C3dRows(source, first, frames, opened, layout, processor)
+
+
+@dataclass(frozen=True, eq=False)
+class C3dRows(RowReader):
+    """The points of an open C3D file."""
+
+    opened: OpenFile
+    layout: _Layout
+    processor: int
+
+    def read(self, start: int, stop: int) -> Recording:
+        """See RowReader."""
+        stride = self.layout.words * self.layout.size
+        with self.opened() as file:
+            file.seek(self.layout.start + start * stride)
+            raw = file.read((stop - start) * stride)
+        if len(raw) < (stop - start) * stride:
+            raise CaptureError(
+                f"{self.source}: the file has become shorter: frame {start + len(raw) // stride + 1} is gone"
+            )
+        return replace(self.head, positions=_positions(raw, self.layout, self.processor))
 
 
 def _header(data: bytes, processor: int) -> _Header:
@@ -85,7 +121,7 @@ def _header(data: bytes, processor: int) -> _Header:
     return _Header(words[1], words[2], words[3], words[4], scale, words[8], rate)
 
 
-def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
+def _layout(size: int, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
     """The layout by the header, with which the data was written; parameters replace what it leaves out."""
     count = header.points or parameters.integer("POINT", "USED") or 0
     if not count:
@@ -95,16 +131,16 @@ def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str
         raise CaptureError(f"{source}: the scale of the points is {scale:g}, expected a number that is not 0")
     block = header.data_block or parameters.integer("POINT", "DATA_START") or 0
     start = (block - 1) * BLOCK
-    if start < BLOCK or start >= len(data):
+    if start < BLOCK or start >= size:
         raise CaptureError(
-            f"{source}: the header puts the points at block {block}, expected 2 to {len(data) // BLOCK}, the last"
+            f"{source}: the header puts the points at block {block}, expected 2 to {size // BLOCK}, the last"
         )
     words = 4 * count + header.analog
     return _Layout(count, words, 4, 1.0, start) if scale < 0 else _Layout(count, words, 2, scale, start)
 
 
 def _frames(
-    data: bytes, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
+    size: int, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
 ) -> tuple[int, tuple[str, ...]]:
     """Number of frames: the largest stated anywhere that fits into the file. Adds a warning if the numbers differ.
 
@@ -124,12 +160,12 @@ def _frames(
             f"{source}: the header counts from frame {header.first} to {header.last}, expected at least one frame"
         )
     stride = layout.words * layout.size
-    frames_in_file = (len(data) - layout.start) // stride
+    frames_in_file = (size - layout.start) // stride
     fitting = [number for number in counts if number <= frames_in_file]
     if not fitting:
         raise CaptureError(
             f"{source}: {min(counts)} frames of {layout.count} points need {min(counts) * stride} bytes, "
-            f"the file holds {len(data) - layout.start} behind its header"
+            f"the file holds {size - layout.start} behind its header"
         )
     frames = max(fitting)
     if len(set(counts)) > 1 and max(counts) < MAX_HEADER_FRAME:
@@ -138,14 +174,13 @@ def _frames(
     return frames, ()
 
 
-def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Floats:
+def _positions(raw: bytes, layout: _Layout, processor: int) -> Floats:
     """(F, M, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
-    raw = data[layout.start : layout.start + frames * layout.words * layout.size]
     if layout.size == 4:
         values = float_values(raw, processor)
     else:
         values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
-    points = values.reshape(frames, layout.words)[:, : 4 * layout.count].reshape(frames, layout.count, 4)
+    points = values.reshape(-1, layout.words)[:, : 4 * layout.count].reshape(-1, layout.count, 4)
     # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is ever exactly there.
     seen = (points[..., 3] >= 0) & (points[..., :3] != 0).any(axis=-1)
     scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale

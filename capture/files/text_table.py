@@ -78,6 +78,8 @@ class Table:
     """Columns that are not numbers, such as a timecode; NaN in the result."""
     may_omit_cells: bool = True
     """True if blank cells at the end of a row may be omitted."""
+    lines_before: int = 0
+    """How many lines of the file come before these."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
         """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.
@@ -96,7 +98,7 @@ class Table:
             except CaptureError:
                 if not may_be_truncated:
                     raise
-                warnings = (f"the last line ({index + 1}) is cut off and was left out",)
+                warnings = (f"the last line ({self._line(index)}) is cut off and was left out",)
         if data_lines and not any(len(self._split(index)) >= self.width for index in data_lines):
             # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong_width(data_lines[0], len(self._split(data_lines[0])))
@@ -129,7 +131,12 @@ class Table:
         return cells
 
     def _wrong_width(self, index: int, columns: int) -> CaptureError:
-        return CaptureError(f"{self.source}, line {index + 1}: {columns} columns, {self.required_by} need {self.width}")
+        need = f"{self.required_by} need {self.width}"
+        return CaptureError(f"{self.source}, line {self._line(index)}: {columns} columns, {need}")
+
+    def _line(self, index: int) -> int:
+        """The number of a line in the file, from 1."""
+        return self.lines_before + index + 1
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")
@@ -138,9 +145,8 @@ class Table:
         try:
             return float(text)
         except ValueError:
-            raise CaptureError(
-                f"{self.source}, line {index + 1}, column {column + 1}: {quoted(text)}, expected a number or a blank"
-            ) from None
+            where = f"{self.source}, line {self._line(index)}, column {column + 1}"
+            raise CaptureError(f"{where}: {quoted(text)}, expected a number or a blank") from None
 
 
 def parse_number(text: str) -> float | None:

@@ -5,10 +5,23 @@ in blank lines, in tabs between labels, and in the reliability of the header's c
 says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
 """
 
+import math
+from array import array
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ...errors import CaptureError
 from ..marker_labels import duplicate_warning, unique
+from ..markers import Floats
 from ..recording import Recording
-from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
+from ..row_reader import MAX_FRAMES, OpenFile, RowReader
+from .text_table import MAX_LINE_LENGTH, Table, count_warnings, is_blank, parse_number, text_lines
+
+HEAD_BYTES = 1 << 22
+"""What is read for the header: some hundred thousand labels."""
 
 
 def sniff(head: bytes) -> bool:
@@ -20,35 +33,162 @@ def sniff(head: bytes) -> bool:
 def read(data: bytes, source: str) -> Recording:
     """Read the markers of a TRC file. Raises CaptureError, naming the line."""
     lines = text_lines(data, source)
+    head = _head(lines, source)
+    numbers, notes = head.table(lines, head.first, 0).numbers()
+    recording = head.recording(len(numbers), notes)
+    return replace(recording, positions=head.positions(numbers), times=numbers[:, 1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the lines before the rows say."""
+
+    source: str
+    labels: list[str]
+    fields: dict[str, str]
+    first: int
+    """Index of the first row's line."""
+    notes: tuple[str, ...]
+
+    def table(self, lines: list[str], first: int, lines_before: int) -> Table:
+        """Return the rows of numbers from a line on."""
+        count = len(self.labels)
+        return Table(self.source, lines, first, "\t", 2 + 3 * count, f"{count} markers", lines_before=lines_before)
+
+    def positions(self, numbers: Floats) -> Floats:
+        """Return positions (F, M, 3) of rows (F, 2 + 3 M)."""
+        return numbers[:, 2:].reshape(len(numbers), len(self.labels), 3)
+
+    def recording(self, frames: int, notes: tuple[str, ...]) -> Recording:
+        """Return the recording of so many frames, without them."""
+        counts = count_warnings(
+            {
+                "frames": (parse_number(self.fields.get("numframes", "")), frames),
+                "markers": (parse_number(self.fields.get("nummarkers", "")), len(self.labels)),
+            }
+        )
+        return Recording(
+            format="TRC",
+            names=unique(self.labels),
+            positions=np.empty((0, len(self.labels), 3)),
+            rate=parse_number(self.fields.get("datarate", "")),
+            unit_text=self.fields.get("units", ""),
+            default_up="y",
+            warnings=notes + counts + self.notes + duplicate_warning(self.labels),
+        )
+
+
+def _head(lines: list[str], source: str) -> _Head:
+    """Read the header. Raises CaptureError, naming the line."""
     fields, next_line = _fields(lines, source)
     labels_line = next((row for row in range(next_line, len(lines)) if lines[row].lower().startswith("frame")), None)
     if labels_line is None:
         raise CaptureError(f"{source}: no line that begins with Frame#, expected the labels of the markers")
-    labels = _labels(lines[labels_line])
     first = _first_row(lines, labels_line + 1)
-    labels, extra = _with_unnamed(labels, lines[first : first + 50])
+    labels, extra = _with_unnamed(_labels(lines[labels_line]), lines[first : first + 50])
     if not labels:
         raise CaptureError(
             f"{source}, line {labels_line + 1}: no labels after Frame# and Time, expected one per marker"
         )
-    width = 2 + 3 * len(labels)
-    numbers, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
-    counts = count_warnings(
-        {
-            "frames": (parse_number(fields.get("numframes", "")), len(numbers)),
-            "markers": (parse_number(fields.get("nummarkers", "")), len(labels)),
-        }
-    )
-    return Recording(
-        format="TRC",
-        names=unique(labels),
-        positions=numbers[:, 2:].reshape(len(numbers), len(labels), 3),
-        times=numbers[:, 1],
-        rate=parse_number(fields.get("datarate", "")),
-        unit_text=fields.get("units", ""),
-        default_up="y",
-        warnings=notes + counts + extra + duplicate_warning(labels),
-    )
+    return _Head(source, labels, fields, first, extra)
+
+
+def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
+    """Find the rows of a TRC file; None for one that must be read at once, since CR alone ends its lines.
+
+    Raises CaptureError, naming the line.
+    """
+    with opened() as file:
+        start = file.read(HEAD_BYTES)
+    if b"\n" not in start:
+        return None
+    # The head's last line may be cut off.
+    lines = text_lines(start[: start.rindex(b"\n") + 1], source)
+    if len(lines) != start.count(b"\n") + 1:
+        return None
+    head = _head(lines, source)
+    with opened() as file:
+        found = _find_rows(file, head)
+    notes: tuple[str, ...] = ()
+    rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
+    if rows.frames > 1:
+        # The last row may be cut off, which a table that ends with it tells.
+        _, notes = rows.table(rows.frames - 2, rows.frames, ends=True).numbers()
+    frames = rows.frames - len(notes)
+    return replace(rows, head=head.recording(frames, notes), frames=frames)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Where R rows are."""
+
+    starts: NDArray[np.int64]
+    """(R,) bytes from the file's beginning."""
+    numbers: NDArray[np.int32]
+    """(R,) which line of the file each is, from 0."""
+    end: int
+    """Bytes until the last one ends."""
+    times: Floats
+    """(R,) s"""
+
+
+def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
+    """Find all rows. Raises CaptureError if there are too many, or one is too long."""
+    starts, numbers, times, offset = array("q"), array("i"), array("d"), 0
+    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_LENGTH + 1), b"")):
+        if len(line) > MAX_LINE_LENGTH and not line.strip(b"\0"):
+            break  # file systems leave zeros after a power failure
+        if len(line) > MAX_LINE_LENGTH:
+            raise CaptureError(f"{head.source}, line {number + 1}: {len(line)} characters, expected those of one frame")
+        if number >= head.first and line.strip(b"\t ,;\0\r\n"):
+            starts.append(offset)
+            numbers.append(number)
+            times.append(_time(line))
+        if len(starts) > MAX_FRAMES:
+            raise CaptureError(f"{head.source}: has over {MAX_FRAMES} rows, expected a take of that many at most")
+        offset += len(line)
+    arrays = (np.array(starts, np.int64), np.array(numbers, np.int32), offset, np.array(times))
+    return _Rows(*arrays)
+
+
+def _time(line: bytes) -> float:
+    """Return the number in a row's second cell; NaN for none."""
+    cells = line.split(b"\t", 2)
+    if len(cells) < 3:
+        cells = line.split(None, 2)
+    found = parse_number(cells[1].decode("latin-1")) if len(cells) > 1 else None
+    return math.nan if found is None else found
+
+
+@dataclass(frozen=True, eq=False)
+class TrcRows(RowReader):
+    """The rows of a TRC file."""
+
+    opened: OpenFile
+    layout: _Head
+    found: _Rows
+
+    def table(self, start: int, stop: int, *, ends: bool = False) -> Table:
+        """Return the table of some rows; ends: the file ends with them, perhaps too early."""
+        end = self.found.end if stop >= len(self.found.starts) else int(self.found.starts[stop])
+        begin = int(self.found.starts[start])
+        with self.opened() as file:
+            file.seek(begin)
+            lines = text_lines(file.read(end - begin), self.source)
+        return self.layout.table(lines if ends else [*lines, ""], 0, int(self.found.numbers[start]))
+
+    def read(self, start: int, stop: int) -> Recording:
+        """See RowReader."""
+        if start >= stop:
+            return self.head
+        numbers, _ = self.table(start, stop).numbers()
+        if len(numbers) != stop - start:
+            raise CaptureError(f"{self.source}: the file was changed while it was read")
+        return replace(self.head, positions=self.layout.positions(numbers))
+
+    def times(self) -> Floats:
+        """See RowReader."""
+        return self.found.times[: self.frames]
 
 
 def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...hand.joints import SIDES, Side
 from ...hand.kinematics import Pose
+from ...hand.model import HandModel
 from .columns import column_starts, highest, lowest
 from .packing import inflated
 
@@ -42,9 +43,13 @@ class AngleCurves:
     @classmethod
     def of(cls, pose: Pose) -> "AngleCurves":
         """Return the curves of a pose, of all angles that have a range."""
-        hand = pose.hand
+        return cls.of_angles(pose.hand, pose.angles)
+
+    @classmethod
+    def of_angles(cls, hand: HandModel, angles: Floats) -> "AngleCurves":
+        """Return the curves of a hand's angles (F, D) in rad, of all that have a range."""
         free = np.flatnonzero(hand.limits[:, 1] > hand.limits[:, 0])
-        degrees, starts = np.degrees(pose.angles[:, free]), column_starts(len(pose), MAX_COLUMNS)
+        degrees, starts = np.degrees(angles[:, free]), column_starts(len(angles), MAX_COLUMNS)
         names = tuple(hand.dof_name(int(dof)) for dof in free)
         return cls(hand.side, names, lowest(degrees, starts), highest(degrees, starts))
 

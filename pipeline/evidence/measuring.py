@@ -52,6 +52,9 @@ class SolvedFrames:
     """(F, T) 0..1, probability that the marker's label is wrong."""
     flesh: Flesh
     """Of the hand that is keyed."""
+    ever_measured: Bools | None = None
+    """(T,) whether a target is measured anywhere in the take of which these frames are a piece; None for a whole
+    take."""
 
     @cached_property
     def errors(self) -> Floats:
@@ -72,7 +75,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     part = part_of_sites(hand, targets.sites)
     is_tip = np.isin([hand.sites[site].joint for site in targets.sites], _TIPS)
     inside = _in_wrist(solved.pose.root, targets.positions)
-    worn = solved.measured.any(axis=0)
+    worn = solved.measured.any(axis=0) if solved.ever_measured is None else solved.ever_measured
     bent = solved.keyed.hand.axis_joint
     values = np.full((len(targets), len(PARTS), len(MEASURES)), np.nan, np.float32)
 

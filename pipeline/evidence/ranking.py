@@ -4,7 +4,7 @@ A frame's severity is how many times a measure exceeds its threshold. A threshol
 plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,12 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 def rank(evidence: Evidence) -> tuple[Problem, ...]:
     """Return the problems of a take, the worst first."""
     found = [problem for hand in evidence.hands for problem in _problems(hand, evidence.times)]
-    return tuple(sorted(found, key=lambda problem: (-problem.severity, problem.first, problem.side)))
+    return worst_first(found)
+
+
+def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems by their severity, the worst first."""
+    return tuple(sorted(problems, key=lambda problem: (-problem.severity, problem.first, problem.side)))
 
 
 def severities(hand: HandEvidence) -> Floats:
@@ -145,27 +150,46 @@ def _problems(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     ).reshape(-1, 3)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
     height = by_part[worst, spans[:, 0]]
-    left = np.ones(len(spans), bool)
+    left, overlaps = np.ones(len(spans), bool), _Overlaps(spans)
     for row in np.argsort(-height, kind="stable"):
         if left[row]:
-            lesser = height <= SIDE_EFFECT * height[row]
-            same = np.flatnonzero(left & _belongs(spans, times[worst], lesser, int(row), times))
+            near = overlaps.of(row)
+            near = near[left[near]]
+            lesser = height[near] <= SIDE_EFFECT * height[row]
+            same = near[_belongs(spans[near], times[worst[near]], lesser, (spans[row], worst[row]), times)]
             left[same] = False
             parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
             first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
             yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), (first, last, int(worst[row])))
 
 
-def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
-    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one of them.
+class _Overlaps:
+    """Which spans (S, 3) of part, first and last overlap one of them: looked up, since a long take has many."""
+
+    def __init__(self, spans: Ints) -> None:
+        self._spans = spans
+        self._order = np.argsort(spans[:, 1], kind="stable")
+        self._firsts = spans[self._order, 1]
+        self._latest = np.maximum.accumulate(spans[self._order, 2])
+
+    def of(self, row: int) -> Ints:
+        """Return those that may overlap a span, itself among them, in their order."""
+        _, first, last = self._spans[row]
+        begin, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
+        found: Ints = np.sort(self._order[begin:end])
+        return found
+
+
+def _belongs(spans: Ints, worst: Floats, lesser: Bools, one: tuple[Ints, np.int64], times: Floats) -> Bools:
+    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one and its worst frame.
 
     Those that overlap it and are as long, or are lesser and worst, at times worst (S,) s, where it begins, ends or is
     worst itself: a fault of one marker shows in other digits where it comes and goes.
     """
-    _, first, last = spans[row]
+    (_, first, last), worst_of_one = one
     common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
-    ends = np.array([times[first], times[last], worst[row]])
+    ends = np.array([times[first], times[last], times[worst_of_one]])
     near = lesser & (np.abs(worst[:, None] - ends) <= JOIN_S).any(axis=1)
     belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
     return belongs

@@ -32,7 +32,7 @@ ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 LAYERS = {
     "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
     "hand": [{"mesh"}, {"calibration"}, {"labelling", "camera"}],
-    "pipeline": [{"corrections", "evidence", "retarget"}, {"contacts"}, {"live", "report_page"}],
+    "pipeline": [{"corrections", "evidence", "retarget"}, {"contacts"}, {"live", "report_page", "pieces"}],
     "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"sources"}, {"posing"}],
 }
 """The folders inside a room, in the order in which they may import each other."""

@@ -141,26 +141,27 @@ def _cross(a: Floats, b: Floats) -> Floats:
 def pose_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
     """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
     count, frames = markers.positions.shape[1:]
-    result = np.zeros((ROOT_DOFS + DOFS, 3, count, frames))
-    result[[0, 1, 2], [0, 1, 2]] = 1.0
-    x, y, z = markers.positions
-    result[4, 0], result[5, 0] = z, -y
-    result[3, 1], result[5, 1] = -z, x
-    result[3, 2], result[4, 2] = y, -x
+    # Most of it is zero: it is laid out as it is multiplied, rather than copied into that order.
+    result = np.zeros((frames, count, 3, ROOT_DOFS + DOFS))
+    result[:, :, [0, 1, 2], [0, 1, 2]] = 1.0
+    x, y, z = markers.positions.swapaxes(1, 2)
+    result[:, :, 0, 4], result[:, :, 0, 5] = z, -y
+    result[:, :, 1, 3], result[:, :, 1, 5] = -z, x
+    result[:, :, 2, 3], result[:, :, 2, 4] = y, -x
     turned, dofs = np.nonzero(TURNED_BY[shape.digits, shape.bones])
     digit, slot = DIGIT_OF_DOF[dofs], SLOT_OF_DOF[dofs]
     arms = markers.positions[:, turned] - markers.bones.joints[JOINT_OF_SLOT[slot], :, digit].swapaxes(0, 1)
     turns = _cross(markers.bones.axes[slot, :, digit].swapaxes(0, 1), arms)
-    result[ROOT_DOFS + dofs, :, turned] = turns.swapaxes(0, 1)
+    result[:, turned, :, ROOT_DOFS + dofs] = turns.transpose(1, 2, 0)
     for end in range(2):
         sliding = markers.digit_markers[
             (shape.bones[markers.digit_markers] + end < SEGMENTS)
             & np.any(shape.slides[markers.digit_markers, end], axis=1)
         ]
         columns = ROOT_DOFS + COLUMNS[shape.digits[sliding], FLEXION[shape.bones[sliding] + end]]
-        slides = np.einsum("ckmf,mc->mkf", markers.rotations[:, :, sliding], shape.slides[sliding, end])
-        result[columns, :, sliding] += slides
-    return result.transpose(3, 2, 1, 0)
+        slides = np.einsum("ckmf,mc->mfk", markers.rotations[:, :, sliding], shape.slides[sliding, end])
+        result[:, sliding, :, columns] += slides
+    return result
 
 
 SIZE, FIRST_JOINTS, ROTATIONS, LENGTHS, MARKERS = 0, 1, 16, 31, 46

@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from knuckle import api
 from knuckle.cli.commands import DEMO_CAPTURE, command_parser
 from knuckle.cli.main import main
 from knuckle.cli.options import recipe_of
@@ -35,6 +37,18 @@ def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
     assert "middle-finger   48" in told, "a line for each digit, its bones first"
     assert "note: the right hand is never still" in told
     assert [path.name for path in tmp_path.iterdir()] == ["me.json"]
+
+
+def test_joints_alone_are_those_of_the_take_and_conditions_hold(tmp_path, capsys):
+    out, report = tmp_path / "take.npz", tmp_path / "take.json"
+    arguments = ["solve", str(DEMO_CAPTURE), "--end", "20", "--out", str(out), "--report", str(report)]
+    assert main([*arguments, "--fail-on", "tip_error_mm.max>0"]) == 3
+    assert "the take was saved, and fails: tip_error_mm.max" in capsys.readouterr().err
+    with np.load(out) as joints:
+        for name, expected in api.joints(api.solve(DEMO_CAPTURE, end=20)).items():
+            np.testing.assert_array_equal(joints[name], expected)
+    assert json.loads(report.read_text())["frames"] == 20
+    assert {path.name for path in tmp_path.iterdir()} == {"take.npz", "take.json"}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +93,9 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         ),
         (["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--set-smoothing", "calm=2"], "smoothing off has no setting"),
         (["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--solver", "table", "--set", "passes=1"], "table has no"),
+        (["solve", str(DEMO_CAPTURE), "--out", "a.npz", "--joints", "b.npz"], "expected one of them"),
+        (["solve", str(DEMO_CAPTURE), "--out", "a.npz", "--evidence", "a.npz"], "both joints and evidence"),
+        (["solve", str(DEMO_CAPTURE), "--out", "a.npz", "--rig", "body.blend"], "expected a .blend file to key"),
     ],
 )
 def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 from knuckle import api
 from knuckle.errors import KnuckleError
+from knuckle.farm import tasks
 from knuckle.farm.output_folder import LOCK
 from knuckle.farm.take_orders import read_orders
 from knuckle.farm.take_rows import RECORD, read_record
@@ -42,13 +43,13 @@ def test_a_take_is_what_solving_it_alone_gives(tmp_path):
 
 def test_what_is_there_is_not_solved_again_but_what_changed_is(tmp_path, monkeypatch):
     solved = []
-    solve = api.solve
+    solve = tasks.solve_content
 
-    def counted(recipe):
+    def counted(recipe, *others):
         solved.append(recipe.capture)
-        return solve(recipe)
+        return solve(recipe, *others)
 
-    monkeypatch.setattr(api, "solve", counted)
+    monkeypatch.setattr(tasks, "solve_content", counted)
     first = solve_bundle(orders_of(tmp_path, 3), settings(tmp_path))
     before = stamps(tmp_path / "out")
     again = solve_bundle(orders_of(tmp_path), settings(tmp_path))
@@ -150,8 +151,10 @@ def test_what_cannot_be_read_is_one_row_and_stops_nobody(tmp_path):
 
 def test_a_bug_is_one_row_and_its_traceback_is_kept(tmp_path, monkeypatch):
     orders = orders_of(tmp_path, 2)
-    solve = api.solve
-    monkeypatch.setattr(api, "solve", lambda recipe: 1 / 0 if "a00" in recipe.capture else solve(recipe))
+    solve = tasks.solve_content
+    monkeypatch.setattr(
+        tasks, "solve_content", lambda recipe, *rest: 1 / 0 if "a00" in recipe.capture else solve(recipe, *rest)
+    )
     bad, good = solve_bundle(orders, settings(tmp_path))
     assert (bad.state, good.state) == ("failed", "solved")
     assert "an error of Knuckle, ZeroDivisionError" in bad.problem

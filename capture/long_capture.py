@@ -1,0 +1,77 @@
+"""A capture whose frames are read a few at a time, where all of them would take more memory than there is."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CaptureError
+from .markers import Markers
+from .recording import places_of
+from .row_reader import MAX_FRAMES, RowReader
+from .timestamps import Timestamps, clean_timestamps
+
+GUESSED_ON = 400
+"""Frames, evenly spaced, on which the unit and the axis that points up are guessed."""
+ROWS_AT_ONCE = 2000
+"""Frames whose positions are read at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class LongCapture:
+    """The same Markers as reading the whole file gives, F frames of M markers, in any part."""
+
+    reader: RowReader
+    clock: Timestamps
+    unit: str
+    up: str
+    warnings: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.clock.times)
+
+    @property
+    def source(self) -> str:
+        """The file's name."""
+        return self.reader.source
+
+    def select(self, frames: slice) -> "LongCapture":
+        """Return the same capture over a slice of the frames."""
+        clock = replace(self.clock, frames=self.clock.frames[frames], times=self.clock.times[frames])
+        return replace(self, clock=clock)
+
+    def markers(self, frames: NDArray[np.intp]) -> Markers:
+        """Read some frames (N,), which increase. Raises CaptureError if they are damaged."""
+        rows, head = self.clock.frames[frames], self.reader.head
+        positions = np.full((len(rows), len(head.names), 3), np.nan)
+        # Rows that follow each other are read at once.
+        for run in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(rows) != 1) + 1):
+            for part in np.split(run, range(ROWS_AT_ONCE, len(run), ROWS_AT_ONCE)):
+                if len(part):
+                    recording = self.reader.read(int(rows[part[0]]), int(rows[part[-1]]) + 1)
+                    positions[part] = places_of(recording, self.source, self.unit, self.up).positions
+        return Markers(
+            names=head.names,
+            times=self.clock.times[frames],
+            positions=positions,
+            source=self.source,
+            rate=self.clock.rate,
+            unit=self.unit,
+            format=head.format,
+            timecode=head.timecode,
+        )
+
+
+def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture:
+    """Return the frames of a file; unit, up and rate as `capture.read` takes them. Raises CaptureError as it does."""
+    head = reader.head
+    if not head.names or not reader.frames:
+        raise CaptureError(f"{reader.source}: no {'frames' if head.names else 'markers'} found, expected at least one")
+    if reader.frames > MAX_FRAMES:
+        raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
+    shown = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
+    positions = np.concatenate([reader.read(row, row + 1).positions for row in shown.tolist()])
+    places = places_of(replace(head, positions=positions), reader.source, unit, up)
+    times, stated = (reader.times(), head.rate) if rate is None else (None, rate)
+    clock = clean_timestamps(times, stated, reader.frames, reader.source)
+    return LongCapture(reader, clock, places.unit, places.up, head.warnings + places.notes + clock.warnings)

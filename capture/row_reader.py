@@ -1,0 +1,38 @@
+"""Recordings that are read a few frames at a time, so that a long take needs no more memory than a short one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from .markers import Floats
+from .recording import Recording
+
+MAX_FRAMES = 20_000_000
+"""Of a file: two days at 120 Hz; where a frame is and its time take 28 bytes."""
+OpenFile = Callable[[], BinaryIO]
+"""Opens the file; each reading opens it anew, so that a reader can be sent to another process."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader(ABC):
+    """A file of F frames."""
+
+    source: str
+    """The file's name, for messages."""
+    head: Recording
+    """What holds for all frames; it has none itself."""
+    frames: int
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> Recording:
+        """Read frames from `start` until before `stop`, both in 0..F. Raises CaptureError if they are damaged."""
+        ...
+
+    def times(self) -> Floats | None:
+        """Return the times of all frames (F,) in s as in the file, NaN where there is none; None if it has none."""
+        return None
+
+    def whole(self) -> Recording:
+        """Read all frames."""
+        return self.read(0, self.frames)

@@ -1,0 +1,1 @@
+"""Long takes, solved in pieces that go from the capture's file to the result's."""

@@ -1,0 +1,99 @@
+"""The report of a take that was solved in pieces: the same figures as of one that is solved at once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...hand.joints import Side
+from ..evidence.evidence import Evidence, HandEvidence
+from ..evidence.ranking import Problem, as_report, rank, worst_first
+from ..marker_cleaning import cleaning_warnings
+from ..report import HandFigures, ReportedTake, hand_report, take_report
+from .solve_piece import FIGURES, HandOfPiece, LongTake, PieceResult
+
+
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """How well pieces fit together."""
+
+    pieces: int
+    overlap_s: float
+    """s that pieces were solved beyond their ends."""
+    solved_again: int
+    """Pieces that had to be solved again, with what the one before left."""
+    greatest: float
+    """Greatest difference of two pieces in a frame where they meet: rad of an angle, m of the wrist."""
+
+
+def joined_report(
+    long: LongTake, results: Sequence[PieceResult], joins: Joins, seconds: Mapping[str, float]
+) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """Return the report of a take, JSON-ready, and its problems, the worst first."""
+    hands = _hands(results)
+    swaps, fragments = Counter[str](), Counter[str]()
+    for result in results:
+        swaps.update(result.swaps)
+        fragments.update(result.fragments)
+    order = {label: fragments[label] for label in long.capture.reader.head.names if fragments[label]}
+    told = ReportedTake(
+        long.recipe,
+        long.capture.reader.head.format,
+        results[0].rate,
+        long.capture.clock.rate,
+        sum(result.frames for result in results),
+        long.prepared.assigned,
+        {side: _figures(long, pieces, results) for side, pieces in hands.items()},
+        [
+            *long.capture.warnings,
+            *_swap_warnings(swaps),
+            *cleaning_warnings(order, sum(result.spikes for result in results)),
+        ],
+        {side: pieces[0].guessed for side, pieces in hands.items()},
+        [pieces[0].proportions for pieces in hands.values()],
+        seconds,
+    )
+    report = take_report(told)
+    problems = _problems(long, tuple(hands))
+    labels = {"by": "names", "swaps": {"mended": swaps["mended"], "doubtful": swaps["doubtful"]}}
+    fitted = {
+        "count": joins.pieces,
+        "overlap_s": joins.overlap_s,
+        "solved_again": joins.solved_again,
+        "greatest_difference": float(f"{joins.greatest:.3g}"),
+    }
+    report |= {"problems": as_report(problems), "labels": labels, "dropped_fragments": order, "pieces": fitted}
+    return report, problems
+
+
+def _hands(results: Sequence[PieceResult]) -> dict[Side, list[HandOfPiece]]:
+    """Return each hand in all pieces."""
+    found: dict[Side, list[HandOfPiece]] = {}
+    for result in results:
+        for hand in result.hands:
+            found.setdefault(hand.side, []).append(hand)
+    return found
+
+
+def _figures(long: LongTake, pieces: Sequence[HandOfPiece], results: Sequence[PieceResult]) -> dict[str, Any]:
+    """Return the figures of a hand."""
+    first, contacts, before = pieces[0], list[dict[str, Any]](), 0
+    arrays = {name: long.parts.joined(f"{first.side}_{name}") for name in FIGURES}
+    for piece, result in zip(pieces, results, strict=True):
+        contacts += [each | {"first": each["first"] + before, "last": each["last"] + before} for each in piece.contacts]
+        before += result.frames
+    figures = hand_report(HandFigures(first.hand, first.sites, first.labels, **arrays))
+    return figures | {"contacts": contacts, "hand_length_mm": round(1000 * first.proportions.size, 1)}
+
+
+def _problems(long: LongTake, sides: Sequence[Side]) -> tuple[Problem, ...]:
+    """Return the problems of a take, the worst first; the evidence of one hand at a time is in memory."""
+    times, found = long.parts.joined("times"), list[Problem]()
+    for side in sides:
+        found += rank(Evidence(times, (HandEvidence(side, long.parts.joined(f"{side}_evidence")),)))
+    return worst_first(found)
+
+
+def _swap_warnings(swaps: Mapping[str, int]) -> list[str]:
+    told = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
+    return [f"{swaps[kind]} swaps of markers {what}" for kind, what in told.items() if swaps[kind]]

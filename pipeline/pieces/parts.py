@@ -1,0 +1,91 @@
+"""Arrays of a long take on the disk: each piece writes its rows, which are then joined, array by array.
+
+No more than one piece's rows of one array is in memory while a file of all of them is written.
+"""
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The rows of N pieces in a folder."""
+
+    folder: Path
+    count: int
+
+    def write(self, piece: int, arrays: Mapping[str, Array]) -> None:
+        """Write the rows of a piece."""
+        for name, rows in arrays.items():
+            np.save(self._path(piece, name), rows, allow_pickle=False)
+
+    def read(self, piece: int, name: str) -> Array:
+        """Read a piece's rows of an array."""
+        rows: Array = np.load(self._path(piece, name), allow_pickle=False)
+        return rows
+
+    def joined(self, name: str) -> Array:
+        """Read all rows of an array."""
+        first = self.read(0, name)
+        counts = [self._shape(piece, name)[0] for piece in range(self.count)]
+        found = np.empty((sum(counts), *first.shape[1:]), first.dtype)
+        at = 0
+        for piece, count in enumerate(counts):
+            found[at : at + count] = self.read(piece, name)
+            at += count
+        return found
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array of all rows."""
+        shapes = [self._shape(piece, name) for piece in range(self.count)]
+        return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+    def rows(self, name: str) -> Iterator[Array]:
+        """Yield the rows of an array, a piece's at a time."""
+        return (self.read(piece, name) for piece in range(self.count))
+
+    def _shape(self, piece: int, name: str) -> tuple[int, ...]:
+        shape: tuple[int, ...] = np.load(self._path(piece, name), mmap_mode="r", allow_pickle=False).shape
+        return shape
+
+    def _path(self, piece: int, name: str) -> Path:
+        return self.folder / f"{piece:06}-{name}.npy"
+
+
+def write_npz(
+    path: Path,
+    parts: Parts,
+    names: Sequence[str],
+    signs: Mapping[str, Sequence[Array]],
+    others: Mapping[str, Array],
+) -> None:
+    """Write arrays of all rows as .npz, not compressed: a million frames take a minute less, and 14 % more room.
+
+    Args:
+        path: the file.
+        parts: the rows.
+        names: the arrays of them that are written.
+        signs: array -> a factor for each piece's rows.
+        others: further arrays, which are not in parts.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name in names:
+            first = parts.read(0, name)
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                head = {"descr": npy.dtype_to_descr(first.dtype), "fortran_order": False, "shape": parts.shape(name)}
+                npy.write_array_header_1_0(member, head)
+                for piece, rows in enumerate(parts.rows(name)):
+                    turned = rows * signs[name][piece] if name in signs else rows
+                    member.write(np.ascontiguousarray(turned).data.cast("B"))
+        for name, array in others.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                npy.write_array(member, np.asanyarray(array), allow_pickle=False)

@@ -1,0 +1,47 @@
+"""How a long take is cut: into pieces that are kept, each solved with frames before and after it as well."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ..prepared import Prepared
+from ..recipe import Recipe
+
+PIECE_FRAMES = 8000
+"""Frames of a piece that are kept: half a GB for two hands with skin markers."""
+SETTLING_S = 18.0
+"""s that a piece is solved beyond its ends where a frame's pose follows from all frames: until its start is forgotten
+to 1e-9, measured on a glove with skin markers; errors fall by a factor of e in 0.6 s."""
+CONTEXT_S = 3.0
+"""s where it follows from its own markers: gaps are filled, and contacts and jerks are those of the whole take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Frames of a capture, from 0; those before `stop` and before `end`."""
+
+    number: int
+    first: int
+    stop: int
+    """Kept."""
+    begin: int
+    end: int
+    """Solved."""
+    next_begin: int
+    """Where the solve of the next piece begins."""
+
+
+def overlap_s(recipe: Recipe, prepared: Prepared) -> float:
+    """Return how far, in s, pieces of a take must overlap."""
+    on_skin = any(hand.skin_fit is not None for hand in prepared.performer.hands.values())
+    return SETTLING_S if on_skin or recipe.smoothing != "off" else CONTEXT_S
+
+
+def cut(frames: int, overlap: int, length: int = PIECE_FRAMES) -> tuple[Piece, ...]:
+    """Return the pieces of a take of equal length, about that of `length` frames."""
+    count = max(1, round(frames / length))
+    ends = [frames * number // count for number in range(count + 1)]
+    begins = [max(0, first - overlap) for first in ends[:-1]]
+    return tuple(
+        Piece(number, first, stop, begins[number], min(frames, stop + overlap), (*begins, frames)[number + 1])
+        for number, (first, stop) in enumerate(pairwise(ends))
+    )

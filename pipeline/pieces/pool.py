@@ -1,0 +1,122 @@
+"""Worker processes for the pieces of a take: as many as there are cores, each with one thread of its own."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...hand.joints import Side
+from .piece import Piece
+from .solve_piece import LongTake, PieceResult, solve_piece
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+PACKAGE = "knuckle"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Workers fill the cores; matrices are small, and threads of BLAS would only wait for each other."""
+
+
+def usual_processes() -> int:
+    """Return how many worker processes there are by default: one for each core, none more inside Blender's program.
+
+    Blender installs the extension under another name, which a process of its own does not find.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if __name__.partition(".")[0] == PACKAGE else 1
+
+
+class Workers(Protocol):
+    """Where pieces are solved."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether a piece is solved before the next one is asked for."""
+        ...
+
+    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
+        """Begin to solve a piece."""
+        ...
+
+
+class OwnProcess:
+    """Solves pieces at once, in this process."""
+
+    in_order = True
+
+    def __init__(self, long: LongTake) -> None:
+        self._long = long
+
+    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
+        """See Workers."""
+        done: Future[PieceResult] = Future()
+        done.set_result(solve_piece(self._long, piece, states))
+        return done
+
+
+class _Pool:
+    """Solves pieces in other processes."""
+
+    in_order = False
+
+    def __init__(self, executor: "ProcessPoolExecutor") -> None:
+        self._executor = executor
+
+    def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
+        """See Workers."""
+        return self._executor.submit(_solve, piece, states)
+
+
+_long: LongTake | None = None
+"""The take of this worker process."""
+
+
+def _begin(long: LongTake) -> None:
+    global _long  # noqa: PLW0603 - a worker process has one take, which is sent once
+    _long = long
+    # Ctrl-C at a terminal reaches all processes; the command ends its workers itself, and they end if it is killed.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_command, daemon=True).start()
+
+
+def _end_with_the_command() -> None:
+    from multiprocessing import parent_process
+
+    command = parent_process()
+    if command is not None:
+        command.join()
+        os._exit(1)
+
+
+def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
+    assert _long is not None
+    return solve_piece(_long, piece, states)
+
+
+@contextmanager
+def workers_of(long: LongTake, processes: int) -> Iterator[Workers]:
+    """Yield workers for a take; its processes end with the block, and what they have not begun is left."""
+    if processes == 1:
+        yield OwnProcess(long)
+        return
+    # Every start of the command would wait for them.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    executor = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (long,))
+    try:
+        yield _Pool(executor)
+    except BaseException:
+        # What they are at is of no use any more, and may take minutes.
+        for worker in active_children():
+            worker.terminate()
+        raise
+    finally:
+        executor.shutdown(cancel_futures=True)
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})

@@ -1,0 +1,147 @@
+"""Solve one piece of a long take, and write its rows: what a worker process does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture import LongCapture
+from ...capture.cleaning import runs
+from ...hand.generators import run_to_end
+from ...hand.joints import Side
+from ...hand.model import HandModel
+from ...hand.proportions import Proportions
+from ..hand_solving import PieceContext
+from ..job import SolveJob
+from ..joint_arrays import joint_arrays, rotations_name
+from ..prepared import Prepared
+from ..recipe import Recipe
+from ..report import HandFigures
+from ..take import SolvedHand
+from .parts import Parts
+from .piece import Piece
+
+Floats = NDArray[np.float64]
+
+FIGURES = ("errors", "predicted", "held", "beyond")
+"""Fields of HandFigures that have a row for each frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LongTake:
+    """What all pieces of a take share; it can be sent to another process."""
+
+    recipe: Recipe
+    """Without a range of frames: the capture has no others."""
+    capture: LongCapture
+    prepared: Prepared
+    parts: Parts
+    """Where rows go."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandOfPiece:
+    """What is left in memory of a hand in a piece."""
+
+    side: Side
+    hand: HandModel
+    proportions: Proportions
+    sites: NDArray[np.int64]
+    """(T,) of the targets."""
+    labels: tuple[str, ...]
+    guessed: tuple[str, ...]
+    contacts: tuple[dict[str, Any], ...]
+    """Those that begin in the frames that are kept, counted from 1 there."""
+    rotations: tuple[Floats, Floats]
+    """(J, 4) of the joints in the first and the last frame that is kept."""
+    around_first: Floats
+    """(2, D + 12) angles and wrist in the last frame before those that are kept, and in the first of them."""
+    around_stop: Floats
+    """(2, D + 12) in the last frame that is kept, and in the one after it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PieceResult:
+    """A piece that is solved, and whose rows are written."""
+
+    piece: Piece
+    frames: int
+    """How many are kept."""
+    rate: float
+    """Hz, of the solved frames."""
+    hands: tuple[HandOfPiece, ...]
+    states: Mapping[Side, Any]
+    """Of the solvers before the first frame of the next piece's solve."""
+    swaps: Mapping[str, int]
+    """As in the report's `labels`."""
+    fragments: Mapping[str, int]
+    spikes: int
+
+
+def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
+    """Solve a piece and write its rows; states: of the solvers where it begins, none where they are not known.
+
+    Raises KnuckleError if its frames are damaged, or if it cannot be solved.
+    """
+    times = np.append(long.capture.clock.times, np.inf)
+    seen, measured = long.prepared.seen_digits, long.prepared.measured_labels
+    context = PieceContext(seen, measured, states, float(times[piece.next_begin]))
+    markers = long.capture.markers(np.arange(piece.begin, piece.end))
+    job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
+    run_to_end(job.steps())
+    take, cleaned, labelled = job.take, job.cleaned, job.labelled
+    assert take is not None and cleaned is not None and labelled is not None
+    first, stop = np.searchsorted(take.times, [times[piece.first], times[piece.stop]]).tolist()
+    rows, recorded = slice(first, stop), slice(piece.first - piece.begin, piece.stop - piece.begin)
+    joints = joint_arrays(take)
+    kept = {name: array[rows] for name, array in joints.items() if not name.endswith("_names")}
+    for hand, evidence, frames in zip(take.hands, take.evidence.hands, job.solved_frames, strict=True):
+        figures = HandFigures.of(frames, hand.labels)
+        kept[f"{hand.side}_evidence"] = evidence.values[rows]
+        kept |= {f"{hand.side}_{name}": getattr(figures, name)[rows] for name in FIGURES}
+    long.parts.write(piece.number, kept)
+    swaps = [_swaps(mask, recorded) for mask in (labelled.swapped, labelled.doubt)]
+    return PieceResult(
+        piece,
+        stop - first,
+        take.markers.rate,
+        tuple(_left_of(hand, rows, joints[rotations_name(hand.side)]) for hand in take.hands),
+        context.handed_on,
+        {"mended": swaps[0], "doubtful": swaps[1]},
+        cleaned.fragments(recorded),
+        int(cleaned.spikes[recorded].sum()),
+    )
+
+
+def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
+    """Return how many swaps begin in some of the frames, by the two columns of each that are marked."""
+    if columns is None:
+        return 0
+    _, starts, _ = runs(columns > 0)
+    return int(np.isin(starts, np.arange(len(columns))[rows]).sum()) // 2
+
+
+def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
+    """Return what is left in memory of a hand of which some frames are kept."""
+    pose = hand.pose
+    poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)
+    inside = np.clip([rows.start - 1, rows.start, rows.stop - 1, rows.stop], 0, len(poses) - 1)
+    contacts = tuple(
+        each | {"first": each["first"] - rows.start, "last": each["last"] - rows.start}
+        for each in hand.contacts
+        if rows.start < each["first"] <= rows.stop
+    )
+    return HandOfPiece(
+        hand.side,
+        hand.hand,
+        hand.proportions,
+        hand.targets.sites,
+        hand.labels,
+        hand.guessed_fingers,
+        contacts,
+        (rotations[inside[1]], rotations[inside[2]]),
+        poses[inside[:2]],
+        poses[inside[2:]],
+    )

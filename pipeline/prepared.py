@@ -1,0 +1,81 @@
+"""What holds for all frames of a take: which markers belong to which hand, and the performer who wears them.
+
+A long take is measured on stretches of frames, evenly spread, so that measuring takes as long as for a short one, and
+so that a take that is solved in pieces is measured as one that is solved at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..capture.markers import Markers
+from ..hand.generators import Progress, Steps, part_of
+from ..hand.joints import Side
+from ..hand.targets import assign
+from ..solvers.smoothing.observability import visible_digits
+from .assignment import Assignment, assign_hands, measure_performer, positions_of
+from .marker_cleaning import CleanedMarkers, clean_markers
+from .performer import Performer
+from .recipe import Recipe
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+
+MOST_MEASURED = 20_000
+"""Frames of a take that is measured on all of them."""
+STRETCHES, STRETCH = 40, 250
+"""How many stretches a longer take is measured on, and the frames of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What holds for all frames of a take."""
+
+    assigned: Assignment
+    """Of the hands that can be solved."""
+    performer: Performer
+    seen_digits: Mapping[Side, Bools]
+    """(G,) of each hand, whether a digit is ever seen."""
+    measured_labels: frozenset[str]
+    """Of markers that are ever measured."""
+
+
+def measured_frames(frames: int) -> Ints:
+    """Return the frames (N,) of a take that its performer is measured on."""
+    if frames <= MOST_MEASURED:
+        return np.arange(frames)
+    starts = np.linspace(0, frames - STRETCH, STRETCHES).astype(int)
+    return (starts[:, None] + np.arange(STRETCH)).reshape(-1)
+
+
+def select_frames(markers: Markers, frames: Ints) -> Markers:
+    """Return the markers in some frames (N,), which increase."""
+    return replace(
+        markers,
+        times=markers.times[frames],
+        positions=markers.positions[frames],
+        predicted=markers.predicted[frames],
+        rotations=None if markers.rotations is None else markers.rotations[frames],
+        pictures=(),
+    )
+
+
+def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:
+    """Find and measure the hands of labelled markers that stand for a whole take.
+
+    Raises MarkerMapError or HandError if there is none.
+    """
+    assigned = assign_hands(recipe, raw)
+    cleaned: CleanedMarkers = yield from part_of(0.0, 0.2, "Cleaning", clean_markers(recipe, raw, assigned))
+    yield Progress(0.2, "Measuring the performer")
+    performer, assigned = measure_performer(recipe, cleaned.markers, assigned)
+    seen = {}
+    for side, worn in performer.hands.items():
+        positions = positions_of(cleaned.markers, worn.spots)
+        hand, targets = assign(worn.model, worn.spots, cleaned.markers.times, positions)
+        seen[side] = np.any(visible_digits(hand, targets), axis=0)
+    measured = (cleaned.markers.seen & ~cleaned.markers.predicted).any(axis=0)
+    labels = frozenset(label for label, known in zip(raw.names, measured, strict=True) if known)
+    return Prepared(assigned, performer, seen, labels)
