@@ -11,6 +11,7 @@ from ..errors import KnuckleError, RigError
 from ..pipeline.corrections.correction import Correction
 from ..pipeline.corrections.correction_json import from_list, to_list
 from ..rig.keys.corrections.corrected_take import clear_corrections
+from ..rig.keys.corrections.own_take import own_take
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
 from .reports import tell
@@ -177,8 +178,9 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         try:
-            for one in armatures_of_take(armature, context.scene):
-                clear_corrections(one)
+            for each in armatures_of_take(armature, context.scene):
+                own_take(each)
+                clear_corrections(each)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}

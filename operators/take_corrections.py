@@ -11,7 +11,9 @@ from bpy.props import FloatProperty, IntProperty, PointerProperty, StringPropert
 from ..errors import KnuckleError, RecipeError, RigError
 from ..pipeline.corrections.correction import Correction, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
+from ..rig.keys.corrections.changed_correction import write_change
 from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
+from ..rig.keys.corrections.own_take import own_take
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
 from ..rig.keys.take_scene import armatures_of_take
@@ -59,11 +61,23 @@ class ShownTake:
         most = (end - start) / 2
         return TimeRange(start, end, min(blend / self.clock.rate, most), min(blend / self.clock.rate, most))
 
+    def write_changed(self, before: Correction, after: Correction) -> None:
+        """Let a correction be another, and show it: the frames that it changes are composed anew if that is enough."""
+        corrections = tuple(after if each is before else each for each in self.corrections)
+        armatures = self.armatures
+        for armature in armatures:
+            own_take(armature)
+        # Until one of them must be composed anew: then all are.
+        if not all(write_change(armature, corrections, before, self.scene) for armature in armatures):
+            self.write(corrections)
+        self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
+
     def write(self, corrections: tuple[Correction, ...], *, posed_at: float | None = None) -> tuple[str, ...]:
         """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take."""
         armatures = self.armatures
         for armature in armatures:
             check_correctable(armature)
+            own_take(armature)
         notes = [note for one in armatures for note in correct_take(one, corrections, self.scene, posed_at=posed_at)]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))
@@ -124,8 +138,7 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
             return
         shown, one = found
         with suppress(KnuckleError):
-            changed = edit(one, shown.clock, value)
-            shown.write(tuple(changed if each is one else each for each in shown.corrections))
+            shown.write_changed(one, edit(one, shown.clock, value))
 
     return make(get=get, set=put, options=set(), **options)
 
@@ -186,29 +199,27 @@ def with_factor_key(one: Correction, time: float, factor: float) -> Correction:
     return replace(one, factor_keys=tuple(sorted(keys.items())))
 
 
+def _frame_count(name: str, description: str, default: int, soft_max: int) -> Any:
+    return IntProperty(
+        name=name,
+        description=description,
+        default=default,
+        min=0,
+        max=10_000,
+        soft_max=soft_max,
+        options=NOT_ANIMATED,  # type: ignore[arg-type]
+    )
+
+
 class KnuckleCorrection(bpy.types.PropertyGroup):
     """The selected correction of the take that is shown, and how new ones are made."""
 
     __annotations__ = {
         "selected": StringProperty(name="Correction", description="The correction that is shown", options=NOT_ANIMATED),  # type: ignore[arg-type]
-        "reach": IntProperty(
-            name="Reach",
-            description="Frames before and after the current one that a new correction changes",
-            default=12,
-            min=0,
-            max=10_000,
-            soft_max=100,
-            options=NOT_ANIMATED,  # type: ignore[arg-type]
+        "reach": _frame_count(
+            "Reach", "Frames before and after the current one that a new correction changes", 12, 100
         ),
-        "blend": IntProperty(
-            name="Blend",
-            description="Frames at each end of its range over which a new correction begins and ends",
-            default=6,
-            min=0,
-            max=10_000,
-            soft_max=50,
-            options=NOT_ANIMATED,  # type: ignore[arg-type]
-        ),
+        "blend": _frame_count("Blend", "Frames at each end of its range over which a new one begins and ends", 6, 50),
         "name": _field(
             StringProperty,
             lambda one, _clock: one.name,

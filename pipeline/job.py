@@ -21,7 +21,7 @@ from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction
 from .corrections.correction_json import from_list
-from .corrections.resolving import SolveSource, resolve_ranges
+from .corrections.resolving import SolveSource, blind_notes, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -108,8 +108,9 @@ class SolveJob:
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments}
         report["warnings"] += filter(None, [key_rate_note(raw.rate, recipe.fps)])
         report["warnings"] += [
-            f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting
+            f"correction '{each.name}' waits: {waiting[each.id]}" for each in corrections if each.id in waiting
         ]
+        report["warnings"] += blind_notes(source, corrections)
         _add_notes(report, rig_hands, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 

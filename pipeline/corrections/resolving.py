@@ -91,6 +91,25 @@ def resolve_ranges(
     return solved, {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
+def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:
+    """Return a sentence about each correction in whose range hidden markers leave none of the hand."""
+    usable = [each for each in corrections if each.is_before_solving and each.counts and not source.waiting(each)]
+    seen, left = source.raw.seen, corrected_markers(source.raw, usable).seen
+    notes = []
+    for each in usable:
+        if not isinstance(each.change, HiddenMarkers):
+            continue
+        worn = [source.raw.names.index(label) for label in source.assigned.hands[source.side(each)]]
+        blind = _inside(source.raw.times, each.range) & seen[:, worn].any(axis=1) & ~left[:, worn].any(axis=1)
+        if blind.any():
+            times = source.raw.times[blind]
+            notes.append(
+                f"correction '{each.name}' leaves no marker of the {each.hand} hand in {blind.sum()} frames of the "
+                f"capture from {times[0]:.2f} to {times[-1]:.2f} s: the hand is guessed there"
+            )
+    return notes
+
+
 def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Markers:
     """Return markers of which some are hidden, and some have each other's labels, in the ranges of corrections."""
     positions, predicted = raw.positions.copy(), raw.predicted.copy()

@@ -19,9 +19,9 @@ from .corrected_take import (
     composed_of,
     correct_take,
     corrections_of,
-    waiting_of,
 )
 from .take_clock import clock_of
+from .waiting import waiting_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
