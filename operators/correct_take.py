@@ -131,9 +131,9 @@ class _Corrects(OnRange):
     def numbered(self, shown: ShownTake, corrections: list[Correction]) -> list[Correction]:
         """Return corrections, of which each has an id of its own."""
         result = list[Correction]()
-        for one in corrections:
+        for correction in corrections:
             taken = ShownTake(shown.armature, shown.base, shown.clock, (*shown.corrections, *result), shown.scene)
-            result.append(replace(one, id=taken.new_id()))
+            result.append(replace(correction, id=taken.new_id()))
         return result
 
 

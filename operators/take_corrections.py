@@ -46,11 +46,11 @@ class ShownTake:
 
     def find(self, of_id: str) -> Correction | None:
         """Return the correction with an id."""
-        return next((one for one in self.corrections if one.id == of_id), None)
+        return next((correction for correction in self.corrections if correction.id == of_id), None)
 
     def new_id(self) -> str:
         """Return an id that no correction has. Raises RigError if there are too many."""
-        used = {one.id for one in self.corrections}
+        used = {correction.id for correction in self.corrections}
         if len(used) >= MOST:
             raise RigError(f"the take has {len(used)} corrections, expected at most {MOST}: delete some")
         return next(name for number in range(1, MOST + 1) if (name := f"c{number}") not in used)
@@ -78,7 +78,11 @@ class ShownTake:
         for armature in armatures:
             check_correctable(armature)
             own_take(armature)
-        notes = [note for one in armatures for note in correct_take(one, corrections, self.scene, posed_at=posed_at)]
+        notes = [
+            note
+            for correction in armatures
+            for note in correct_take(correction, corrections, self.scene, posed_at=posed_at)
+        ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))
 
@@ -115,9 +119,9 @@ def has_take(operator: Any, context: "Context") -> bool:
 def _selected(context: "Context") -> tuple[ShownTake, Correction] | None:
     with suppress(RecipeError):
         shown = shown_take(context)
-        one = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
-        if shown is not None and one is not None:
-            return shown, one
+        correction = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
+        if shown is not None and correction is not None:
+            return shown, correction
     return None
 
 
@@ -136,23 +140,23 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
         found = _selected(bpy.context)
         if found is None or found[1].locked:
             return
-        shown, one = found
+        shown, correction = found
         with suppress(KnuckleError):
-            shown.write_changed(one, edit(one, shown.clock, value))
+            shown.write_changed(correction, edit(correction, shown.clock, value))
 
     return make(get=get, set=put, options=set(), **options)
 
 
-def _with_range(one: Correction, **ends: float) -> Correction:
-    span = replace(one.range, **ends)
-    return replace(one, range=replace(span, start=min(span.start, span.end), end=max(span.start, span.end)))
+def _with_range(correction: Correction, **ends: float) -> Correction:
+    span = replace(correction.range, **ends)
+    return replace(correction, range=replace(span, start=min(span.start, span.end), end=max(span.start, span.end)))
 
 
 def _frame_field(end: str, name: str, description: str) -> Any:
     return _field(
         FloatProperty,
-        lambda one, clock: float(clock.frames(getattr(one.range, end))),
-        lambda one, clock, value: _with_range(one, **{end: float(clock.times(value))}),
+        lambda correction, clock: float(clock.frames(getattr(correction.range, end))),
+        lambda correction, clock, value: _with_range(correction, **{end: float(clock.times(value))}),
         0.0,
         name=name,
         description=description,
@@ -166,8 +170,10 @@ def _frame_field(end: str, name: str, description: str) -> Any:
 def _blend_field(blend: str, name: str, description: str) -> Any:
     return _field(
         FloatProperty,
-        lambda one, clock: getattr(one.range, blend) * clock.rate,
-        lambda one, clock, value: replace(one, range=replace(one.range, **{blend: value / clock.rate})),
+        lambda correction, clock: getattr(correction.range, blend) * clock.rate,
+        lambda correction, clock, value: replace(
+            correction, range=replace(correction.range, **{blend: value / clock.rate})
+        ),
         0.0,
         name=name,
         description=description,
@@ -178,25 +184,25 @@ def _blend_field(blend: str, name: str, description: str) -> Any:
     )
 
 
-def _factor(one: Correction, clock: TakeClock) -> float:
+def _factor(correction: Correction, clock: TakeClock) -> float:
     """Return the factor on the current frame."""
-    if not one.factor_keys:
-        return one.factor
+    if not correction.factor_keys:
+        return correction.factor
     time = float(clock.times(bpy.context.scene.frame_current_final))
-    return float(replace(one, muted=False, range=TimeRange(time, time)).weights([time])[0])
+    return float(replace(correction, muted=False, range=TimeRange(time, time)).weights([time])[0])
 
 
-def _with_factor(one: Correction, clock: TakeClock, value: float) -> Correction:
+def _with_factor(correction: Correction, clock: TakeClock, value: float) -> Correction:
     """Return a correction with another factor; of one with keys, it is keyed on the current frame."""
-    if not one.factor_keys:
-        return replace(one, factor=plain(value))
-    return with_factor_key(one, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
+    if not correction.factor_keys:
+        return replace(correction, factor=plain(value))
+    return with_factor_key(correction, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
 
 
-def with_factor_key(one: Correction, time: float, factor: float) -> Correction:
+def with_factor_key(correction: Correction, time: float, factor: float) -> Correction:
     """Return a correction with a key of its factor at a time, s."""
-    keys = {round(at, 6): value for at, value in one.factor_keys} | {round(time, 6): factor}
-    return replace(one, factor_keys=tuple(sorted(keys.items())))
+    keys = {round(at, 6): value for at, value in correction.factor_keys} | {round(time, 6): factor}
+    return replace(correction, factor_keys=tuple(sorted(keys.items())))
 
 
 def _frame_count(name: str, description: str, default: int, soft_max: int) -> Any:
@@ -222,8 +228,8 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
         "blend": _frame_count("Blend", "Frames at each end of its range over which a new one begins and ends", 6, 50),
         "name": _field(
             StringProperty,
-            lambda one, _clock: one.name,
-            lambda one, _clock, value: replace(one, name=value.strip()[:MAX_TEXT] or one.name),
+            lambda correction, _clock: correction.name,
+            lambda correction, _clock, value: replace(correction, name=value.strip()[:MAX_TEXT] or correction.name),
             "",
             name="Name",
             description="Name of the correction",

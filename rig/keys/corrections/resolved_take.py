@@ -55,7 +55,7 @@ def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
     """Return what corrections do in the solve, without what they are called."""
-    own = tuple(one for one in corrections if one.is_before_solving and not one.muted)
+    own = tuple(correction for correction in corrections if correction.is_before_solving and not correction.muted)
     return [{k: v for k, v in told.items() if k not in ("id", "name", "locked")} for told in to_list(own)]
 
 
@@ -116,7 +116,9 @@ def write_ranges(
         if whole:
             notes.append(f"all keys of the take '{base.name}' are new: it holds contacts, or keeps digits apart")
         notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
-        base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
+        base[SOLVED_WITH_PROPERTY] = encode(
+            tuple(correction for correction in corrections if correction.is_before_solving)
+        )
         report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
             seen = action.get(SEEN_PROPERTY)
@@ -130,8 +132,8 @@ def write_ranges(
 def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
     """Return the frames of a take that are in the ranges of corrections in the solve, as slices that are apart."""
     inside = np.zeros(len(times), bool)
-    for one in corrections:
-        if one.is_before_solving:
-            inside |= (times >= one.range.start - SAME_TIME) & (times <= one.range.end + SAME_TIME)
+    for correction in corrections:
+        if correction.is_before_solving:
+            inside |= (times >= correction.range.start - SAME_TIME) & (times <= correction.range.end + SAME_TIME)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return [slice(int(first), int(stop)) for first, stop in zip(edges[::2], edges[1::2], strict=True)]

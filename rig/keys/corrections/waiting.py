@@ -31,4 +31,8 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[str, ...]:
     """Return a sentence about each correction of a take that has no effect."""
     waiting = waiting_of(base)
-    return tuple(f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting)
+    return tuple(
+        f"correction '{correction.name}' waits: {waiting[correction.id]}"
+        for correction in corrections
+        if correction.id in waiting
+    )
