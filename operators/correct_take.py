@@ -87,7 +87,11 @@ class OnRange:
     def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
         """Open a dialog with the frames, and what else the operator draws."""
         operator: Any = self
-        self.fill_range(context)
+        try:
+            self.fill_range(context)
+        except KnuckleError as error:
+            tell(operator, "ERROR", str(error))
+            return {"CANCELLED"}
         return set(context.window_manager.invoke_props_dialog(operator))
 
     def draw_range(self, layout: "UILayout") -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Edits:
+class TakeEdits:
     """The frames of a take that were edited by hand, and what is solved again anyway."""
 
     frames: NDArray[np.float64]
@@ -45,11 +45,14 @@ class _Edits:
     """First and last frame of the ranges that have corrections in the solve, or had."""
 
     @classmethod
-    def of(cls, shown: ShownTake) -> "_Edits":
-        bases = [check_correctable(armature) for armature in shown.armatures]
+    def of(cls, shown: ShownTake) -> "TakeEdits":
+        """Read them of the take that is shown. Raises KnuckleError for one that cannot be solved again."""
+        frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in shown.armatures])
+        recipe = recipe_of_take(shown.base, ())
+        if recipe.hold_contacts or recipe.keep_apart:
+            return cls(frames, ((-np.inf, np.inf),))
         solved = [each for each in (*shown.corrections, *solved_with(shown.base)) if each.is_before_solving]
         ends = [shown.clock.frames([each.range.start, each.range.end]).tolist() for each in solved]
-        frames = np.concatenate([edited_frames(base) for base in bases])
         return cls(frames, tuple((first, last) for first, last in ends))
 
     def in_words(self, *own: float) -> str:
@@ -106,7 +109,11 @@ class _AddsRange(_SolvesAgain, OnRange):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the frames."""
-        self._edits = _Edits.of(expected_take(context))
+        try:
+            self._edits = TakeEdits.of(expected_take(context))
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
         return self.ask_for_range(context)
 
     def draw_range(self, layout: "UILayout") -> None:
@@ -247,7 +254,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Solve, once it is agreed that a person's work is replaced."""
         try:
-            edits = _Edits.of(expected_take(context)).in_words()
+            edits = TakeEdits.of(expected_take(context)).in_words()
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}

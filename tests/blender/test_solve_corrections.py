@@ -8,6 +8,8 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.operators.solve_corrections import TakeEdits
+from knuckle.operators.take_corrections import expected_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import run
@@ -15,7 +17,7 @@ from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_of
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
-from knuckle.rig.keys.corrections.solved_keys import edited_frames, edits_in
+from knuckle.rig.keys.corrections.solved_keys import edited_frames
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_report import report_of
@@ -162,7 +164,9 @@ def test_keys_that_were_edited_by_hand_are_told_before_they_are_replaced_and_sta
     assert len(edited_frames(base)) == 0
     kept = [edit(armature, frame) for frame in (33, 35, 70)]
     np.testing.assert_allclose(edited_frames(base), [33, 35, 70], atol=0.5)
-    assert edits_in(edited_frames(base), [(30, 50)]).startswith("2 frames from 33 to 3")
+    told = TakeEdits.of(expected_take(bpy.context))
+    assert told.in_words(30, 50).startswith("2 frames from 33 to 3"), "what the dialogue says"
+    assert (told.in_words(40, 50), told.in_words()) == ("", "")
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=2) == {"FINISHED"}
     np.testing.assert_allclose(edited_frames(base), [70], atol=0.5, err_msg="what is replaced is as it was solved")
     edited = bpy.data.actions[f"{base.name} Edited"]
