@@ -45,6 +45,7 @@ def solve(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walking.dropped(screen, walk, GLOVE)
     yield from walking.solved(screen, walk)
     yield from walking.scrolled(screen, 10)
+    walk.marks.clear()
     yield from walk.press("Set Scene Frame Range")
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
@@ -153,8 +154,11 @@ def reduce(screen: "Screen", walk: "walking.Walk") -> "Steps":
     dense = keys(screen)
     yield from walk.press("Reduce Keys")
     yield from screen.wait_until(lambda: keys(screen) < dense and not walking.running(), 60)
+    # The panel grows, and those below it move as the mouse does.
+    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
+    yield 1.0
     screen.move(*walking.beside_hand(screen))
-    yield 1.5  # the panel grows
+    yield 0.5
     walk.picture(*walking.area_box(screen))
     return walk.done(counts=[dense, keys(screen)])
 
@@ -193,6 +197,8 @@ def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Told:
     yield 0.5
     yield from walk.key("Enter", "Return")
     yield from screen.wait_until(lambda: len(kept(screen)) == count and not walking.running(), 60)
+    # What was pressed in the dialogue is gone.
+    del walk.marks[1:]
     screen.move(*screen.view_middle())
     yield 0.7
 
