@@ -61,8 +61,9 @@ def composed_of(armature: "Object | None") -> "Action | None":
 
 def is_alone(action: "Action | None") -> bool:
     """Whether the take of which an action was composed is gone: nothing is left to correct it anew."""
+    holder: Any = action
     return (
-        action is not None and BASE_PROPERTY in action and not isinstance(action.get(BASE_PROPERTY), bpy.types.Action)
+        holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)
     )
 
 

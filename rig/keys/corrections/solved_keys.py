@@ -34,7 +34,7 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
     if part is None or paths is None:
         paths = {curve.data_path for curve in _curves(action)}
     frames, numbers = _numbers(action, paths)
-    if part is not None and PATHS_PROPERTY in action:
+    if part is not None and action.get(PATHS_PROPERTY) is not None:
         known_frames, known = _known(action)
         outside = [_outside(each, part) for each in (frames, known_frames)]
         frames = np.concatenate([frames[~outside[0]], known_frames[outside[1]]])
@@ -124,4 +124,4 @@ def _numbers(action: "Action", paths: set[str]) -> tuple[Floats, Numbers]:
     found, rows = np.unique(_steps(np.concatenate(frames)), return_inverse=True)
     sums = np.bincount(rows, np.concatenate(numbers), len(found)).astype(np.int64)
     # 24 bits of each key: sums stay exact as numbers with a fraction, and fit into a custom property's 32 bits.
-    return found * SAME_FRAME, sums % (1 << 31)
+    return np.asarray(found * SAME_FRAME, float), sums % (1 << 31)

@@ -18,7 +18,7 @@ FIRST, LAST = 50, 150
 def turning(axis: tuple[float, float, float], degrees: Floats) -> Floats:
     """Quaternions (F, 4) wxyz of turns about an axis."""
     unit = np.array(axis) / np.linalg.norm(axis)
-    return Rotation.from_rotvec(np.radians(degrees)[:, None] * unit).as_quat(scalar_first=True)
+    return np.asarray(Rotation.from_rotvec(np.radians(degrees)[:, None] * unit).as_quat(scalar_first=True))
 
 
 def steps(q: Floats) -> Floats:
