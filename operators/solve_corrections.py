@@ -260,7 +260,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
             return {"CANCELLED"}
         if not edits:
             return self.begin(context)
-        message = f"Keys that were edited by hand on {edits} are replaced, and stay in another action."
+        message = f"Keys that were edited by hand on {edits} are replaced, and stay in another action"
         return set(
             context.window_manager.invoke_confirm(
                 self, event, title=self.bl_label, message=message, confirm_text="Solve", icon="WARNING"
