@@ -11,6 +11,7 @@ from ..errors import KnuckleError, RigError
 from ..pipeline.corrections.correction import Correction
 from ..pipeline.corrections.correction_json import from_list, to_list
 from ..rig.keys.corrections.corrected_take import clear_corrections
+from ..rig.keys.corrections.own_take import own_take
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
 from .reports import tell
@@ -65,56 +66,56 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
         return {"FINISHED"}
 
     def _change(self, context: "Context", shown: ShownTake) -> tuple[str, ...]:
-        one = shown.find(self.correction)
-        if one is None:
+        correction = shown.find(self.correction)
+        if correction is None:
             raise RigError("this take does not have that correction any more")
         selected = context.scene.knuckle_correction
         if self.what == "SELECT":
-            selected.selected = one.id
-            _go_to(shown, one)
+            selected.selected = correction.id
+            _go_to(shown, correction)
             return ()
-        if one.locked and self.what != "LOCK":
-            raise RigError(f"correction '{one.name}' is locked, unlock it to change it")
-        return shown.write(CHANGES[self.what](shown, one))
+        if correction.locked and self.what != "LOCK":
+            raise RigError(f"correction '{correction.name}' is locked, unlock it to change it")
+        return shown.write(CHANGES[self.what](shown, correction))
 
 
-def _go_to(shown: ShownTake, one: Correction) -> None:
-    first, last = shown.clock.frames([one.range.start, one.range.end]).tolist()
+def _go_to(shown: ShownTake, correction: Correction) -> None:
+    first, last = shown.clock.frames([correction.range.start, correction.range.end]).tolist()
     if not first <= shown.frame <= last:
         shown.scene.frame_set(round((first + last) / 2))
 
 
-def _with(shown: ShownTake, one: Correction, changed: Correction) -> Corrections:
-    return tuple(changed if each is one else each for each in shown.corrections)
+def _with(shown: ShownTake, correction: Correction, changed: Correction) -> Corrections:
+    return tuple(changed if each is correction else each for each in shown.corrections)
 
 
 def _moved(by: int) -> "Callable[[ShownTake, Correction], Corrections]":
-    def move(shown: ShownTake, one: Correction) -> Corrections:
-        others = [each for each in shown.corrections if each is not one]
-        at = shown.corrections.index(one) + by
-        others.insert(min(max(at, 0), len(others)), one)
+    def move(shown: ShownTake, correction: Correction) -> Corrections:
+        others = [each for each in shown.corrections if each is not correction]
+        at = shown.corrections.index(correction) + by
+        others.insert(min(max(at, 0), len(others)), correction)
         return tuple(others)
 
     return move
 
 
-def _keyed(shown: ShownTake, one: Correction) -> Corrections:
+def _keyed(shown: ShownTake, correction: Correction) -> Corrections:
     factor = bpy.context.scene.knuckle_correction.factor
-    now = factor if one.factor_keys else one.factor
-    return _with(shown, one, with_factor_key(one, float(shown.clock.times(shown.frame)), now))
+    now = factor if correction.factor_keys else correction.factor
+    return _with(shown, correction, with_factor_key(correction, float(shown.clock.times(shown.frame)), now))
 
 
-def _unkeyed(shown: ShownTake, one: Correction) -> Corrections:
-    factor = bpy.context.scene.knuckle_correction.factor if one.factor_keys else one.factor
-    return _with(shown, one, replace(one, factor=factor, factor_keys=()))
+def _unkeyed(shown: ShownTake, correction: Correction) -> Corrections:
+    factor = bpy.context.scene.knuckle_correction.factor if correction.factor_keys else correction.factor
+    return _with(shown, correction, replace(correction, factor=factor, factor_keys=()))
 
 
 CHANGES: "dict[str, Callable[[ShownTake, Correction], Corrections]]" = {
-    "MUTE": lambda shown, one: _with(shown, one, replace(one, muted=not one.muted)),
-    "LOCK": lambda shown, one: _with(shown, one, replace(one, locked=not one.locked)),
+    "MUTE": lambda shown, correction: _with(shown, correction, replace(correction, muted=not correction.muted)),
+    "LOCK": lambda shown, correction: _with(shown, correction, replace(correction, locked=not correction.locked)),
     "UP": _moved(-1),
     "DOWN": _moved(1),
-    "DELETE": lambda shown, one: tuple(each for each in shown.corrections if each is not one),
+    "DELETE": lambda shown, correction: tuple(each for each in shown.corrections if each is not correction),
     "KEY": _keyed,
     "UNKEY": _unkeyed,
 }
@@ -152,9 +153,9 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
     def store(self, context: "Context", data: Any, where: str) -> None:
         """Add the corrections to the take."""
         shown = expected_take(context)
-        for one in from_list(data, where):
-            one_id = shown.new_id() if shown.find(one.id) else one.id
-            shown = replace(shown, corrections=(*shown.corrections, replace(one, id=one_id)))
+        for correction in from_list(data, where):
+            one_id = shown.new_id() if shown.find(correction.id) else correction.id
+            shown = replace(shown, corrections=(*shown.corrections, replace(correction, id=one_id)))
         notes = shown.write(shown.corrections)
         if notes:
             tell(self, "WARNING", "; ".join(notes))
@@ -177,8 +178,9 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         try:
-            for one in armatures_of_take(armature, context.scene):
-                clear_corrections(one)
+            for each in armatures_of_take(armature, context.scene):
+                own_take(each)
+                clear_corrections(each)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}

@@ -87,7 +87,11 @@ class OnRange:
     def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
         """Open a dialog with the frames, and what else the operator draws."""
         operator: Any = self
-        self.fill_range(context)
+        try:
+            self.fill_range(context)
+        except KnuckleError as error:
+            tell(operator, "ERROR", str(error))
+            return {"CANCELLED"}
         return set(context.window_manager.invoke_props_dialog(operator))
 
     def draw_range(self, layout: "UILayout") -> None:
@@ -131,9 +135,9 @@ class _Corrects(OnRange):
     def numbered(self, shown: ShownTake, corrections: list[Correction]) -> list[Correction]:
         """Return corrections, of which each has an id of its own."""
         result = list[Correction]()
-        for one in corrections:
+        for correction in corrections:
             taken = ShownTake(shown.armature, shown.base, shown.clock, (*shown.corrections, *result), shown.scene)
-            result.append(replace(one, id=taken.new_id()))
+            result.append(replace(correction, id=taken.new_id()))
         return result
 
 

@@ -46,6 +46,25 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
     return keys.index(current) if current in keys else None
 
 
+def keep_place(context: "Context", before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]) -> None:
+    """Let Next Problem go on from where it was, in a take whose problems were others before.
+
+    The problem that is shown is then what is left of it, else the one before it that is still there.
+    """
+    current = current_problem(context, before)
+    if current is None:
+        return
+    shown, left = before[current], {problem.key for problem in after}
+    same = [problem.key for problem in after if _is_same_place(problem, shown)]
+    earlier = [problem.key for problem in reversed(before[:current]) if problem.key in left]
+    context.scene.knuckle_review.current = next(iter((*same, *earlier)), "")
+
+
+def _is_same_place(problem: TakeProblem, other: TakeProblem) -> bool:
+    overlap = problem.first <= other.last and other.first <= problem.last
+    return overlap and problem.hand == other.hand and not set(problem.parts).isdisjoint(other.parts)
+
+
 class _Review:
     """Mixin of the operators that need a take with problems."""
 

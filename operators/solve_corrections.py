@@ -1,18 +1,23 @@
 """Corrections that take effect in the solve, whose ranges are solved again: hide, swap, other solvers."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import EnumProperty, StringProperty
+import numpy as np
+from bpy.props import EnumProperty
+from numpy.typing import NDArray
 
-from ..errors import RigError
+from ..errors import KnuckleError, RigError
 from ..hand.generators import Progress
 from ..hand.joints import SIDES, Side
 from ..pipeline.corrections.correction import Correction, HiddenMarkers, OtherMethods, SolveChange, SwappedLabels
 from ..pipeline.job import SolveJob
 from ..rig.data_reference import DataReference
-from ..rig.keys.corrections.resolved_take import is_on_rig, recipe_of_take, write_ranges
+from ..rig.keys.corrections.corrected_take import check_correctable
+from ..rig.keys.corrections.resolved_take import is_on_rig, recipe_of_take, solved_with, write_ranges
+from ..rig.keys.corrections.solved_keys import edited_frames, edits_in
 from ..rig.keys.take_problems import problems_of
 from ..rig.keys.take_report import report_of
 from ..rig.rig_query import RigQuery
@@ -21,33 +26,38 @@ from ..solvers import LABELS, SMOOTHING_LABELS
 from .correct_take import OnRange, blend_property, first_property, last_property
 from .job import JobOperator, no_job_runs
 from .json_files import result_armature
+from .marker_labels import hand_of_labels, label_property, marker_of_problem
 from .reports import tell
-from .review import current_problem
+from .review import keep_place
 from .take_corrections import ShownTake, expected_take, has_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Event
+    from bpy.types import Context, Event, UILayout
 
 
-def labels_of_take(context: "Context") -> dict[str, tuple[Side, str]]:
-    """Return label -> hand and joint, of the markers that the shown take was solved from."""
-    report = report_of(result_armature(context)) or {}
-    found: dict[str, tuple[Side, str]] = {}
-    for side in SIDES:
-        worn = report.get("hands", {}).get(side, {}).get("markers", {})
-        for label, spot in worn.items() if isinstance(worn, dict) else ():
-            found[str(label)] = side, str(spot.get("joint", "")) if isinstance(spot, dict) else ""
-    return found
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeEdits:
+    """The frames of a take that were edited by hand, and what is solved again anyway."""
 
+    frames: NDArray[np.float64]
+    ranges: tuple[tuple[float, float], ...]
+    """First and last frame of the ranges that have corrections in the solve, or had."""
 
-def _suggested(_operator: Any, context: "Context", typed: str) -> list[str]:
-    return [label for label in labels_of_take(context) if typed.lower() in label.lower()]
+    @classmethod
+    def of(cls, shown: ShownTake) -> "TakeEdits":
+        """Read them of the take that is shown. Raises KnuckleError for one that cannot be solved again."""
+        frames = np.concatenate([edited_frames(check_correctable(armature)) for armature in shown.armatures])
+        recipe = recipe_of_take(shown.base, ())
+        if recipe.hold_contacts or recipe.keep_apart:
+            return cls(frames, ((-np.inf, np.inf),))
+        solved = [each for each in (*shown.corrections, *solved_with(shown.base)) if each.is_before_solving]
+        ends = [shown.clock.frames([each.range.start, each.range.end]).tolist() for each in solved]
+        return cls(frames, tuple((first, last) for first, last in ends))
 
-
-def label_property(name: str, description: str) -> Any:
-    """Make the property of a marker's label, with those of the take to choose from."""
-    return StringProperty(name=name, description=description, search=_suggested, options={"SKIP_SAVE"})
+    def in_words(self, *own: float) -> str:
+        """Return which of them are replaced; own: first and last frame of one more range."""
+        return edits_in(self.frames, (*self.ranges, own) if len(own) == 2 else self.ranges)
 
 
 class _SolvesAgain(JobOperator):
@@ -61,6 +71,12 @@ class _SolvesAgain(JobOperator):
     def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
         """Return the corrections to solve with. Raises KnuckleError."""
         raise NotImplementedError
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Run at once in a script, or in slices if a person agreed to it in a dialog."""
+        operator: Any = self
+        agreed = operator.options.is_invoke and not operator.options.is_repeat
+        return self.begin(context) if agreed else super().execute(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Solve the take's recipe with its corrections."""
@@ -76,10 +92,12 @@ class _SolvesAgain(JobOperator):
     def finish(self, context: "Context") -> None:
         """Write the ranges, and show them."""
         take, scene = self._job.take, context.scene
-        armatures = [found for one in self._armatures if (found := one.among(bpy.data.objects)) is not None]
+        armatures = [found for each in self._armatures if (found := each.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
+        problems = problems_of(armatures[0])
         notes = write_ranges(take, armatures, self._corrections, scene)
+        keep_place(context, problems, problems_of(armatures[0]))
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
@@ -91,20 +109,30 @@ class _AddsRange(_SolvesAgain, OnRange):
 
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the frames."""
+        try:
+            self._edits = TakeEdits.of(expected_take(context))
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
         return self.ask_for_range(context)
 
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Run at once in a script, or in slices if a person chose the frames in the dialog."""
-        chosen_by_hand = self.options.is_invoke and not self.options.is_repeat
-        return self.begin(context) if chosen_by_hand else super().execute(context)
+    def draw_range(self, layout: "UILayout") -> None:
+        """Draw the frames in a dialog, and what of a person's work is replaced."""
+        super().draw_range(layout)
+        operator: Any = self
+        edits = self._edits.in_words(operator.first, operator.last) if "_edits" in vars(self) else ""
+        if edits:
+            column = layout.column(align=True)
+            column.label(text=f"{edits.capitalize()}: keys edited by hand", icon="ERROR")
+            column.label(text="are replaced, and stay in another action", icon="BLANK1")
 
     def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
         """Return those of the take and the new one."""
         self.fill_range(context)
         side, name, change = self.made(context, shown)
-        one = Correction(shown.new_id(), name, side, self.range_of(shown), change)
-        self._new = one.id
-        return (*shown.corrections, one)
+        new = Correction(shown.new_id(), name, side, self.range_of(shown), change)
+        self._new = new.id
+        return (*shown.corrections, new)
 
     def made(self, context: "Context", shown: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return hand, name and change of the new correction. Raises KnuckleError."""
@@ -114,18 +142,6 @@ class _AddsRange(_SolvesAgain, OnRange):
         """Write the range, and select the correction."""
         super().finish(context)
         context.scene.knuckle_correction.selected = self._new
-
-
-def _hand_of(context: "Context", *labels: str) -> Side:
-    """Return the hand that has markers of these labels. Raises RigError unless it is one."""
-    known = labels_of_take(context)
-    unknown = [label for label in labels if label not in known]
-    if unknown:
-        raise RigError(f"the take has no marker '{unknown[0]}', only {', '.join(known) or 'none at all'}")
-    sides = {known[label][0] for label in labels}
-    if len(sides) > 1:
-        raise RigError(f"{' and '.join(labels)} are markers of different hands, expected those of one")
-    return sides.pop()
 
 
 class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
@@ -144,7 +160,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Begin with the fingertip of the problem that is shown."""
         if not self.marker:
-            self.marker = _marker_of_problem(context)
+            self.marker = marker_of_problem(context)
         return super().invoke(context, event)
 
     def draw(self, _context: "Context") -> None:
@@ -154,20 +170,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
 
     def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the marker, and that it is hidden."""
-        return _hand_of(context, self.marker), f"{self.marker} hidden"[:200], HiddenMarkers((self.marker,))
-
-
-def _marker_of_problem(context: "Context") -> str:
-    """Return the outermost marker of the digit of the problem that is shown; empty without one."""
-    problems = problems_of(result_armature(context))
-    current = current_problem(context, problems)
-    if current is None:
-        return ""
-    problem, known = problems[current], labels_of_take(context)
-    own = [
-        label for label, (side, joint) in known.items() if (side, f"{problem.parts[0]}-tip") == (problem.hand, joint)
-    ]
-    return own[0] if own else ""
+        return hand_of_labels(context, self.marker), f"{self.marker} hidden"[:200], HiddenMarkers((self.marker,))
 
 
 class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
@@ -194,7 +197,7 @@ class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
         """Return the hand of the markers, and that they are swapped."""
         if self.marker == self.other:
             raise RigError(f"'{self.marker}' is to be swapped with itself, choose two markers")
-        side = _hand_of(context, self.marker, self.other)
+        side = hand_of_labels(context, self.marker, self.other)
         return side, f"{self.marker} and {self.other} swapped"[:200], SwappedLabels((self.marker, self.other))
 
 
@@ -247,6 +250,22 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
     bl_idname = "knuckle.solve_corrections"
     bl_label = "Solve Ranges Again"
     bl_options = {"REGISTER", "UNDO"}
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Solve, once it is agreed that a person's work is replaced."""
+        try:
+            edits = TakeEdits.of(expected_take(context)).in_words()
+        except KnuckleError as error:
+            tell(self, "ERROR", str(error))
+            return {"CANCELLED"}
+        if not edits:
+            return self.begin(context)
+        message = f"Keys that were edited by hand on {edits} are replaced, and stay in another action"
+        return set(
+            context.window_manager.invoke_confirm(
+                self, event, title=self.bl_label, message=message, confirm_text="Solve", icon="WARNING"
+            )
+        )
 
     def corrections(self, _context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
         """Return those of the take."""

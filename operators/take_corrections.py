@@ -11,7 +11,9 @@ from bpy.props import FloatProperty, IntProperty, PointerProperty, StringPropert
 from ..errors import KnuckleError, RecipeError, RigError
 from ..pipeline.corrections.correction import Correction, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
+from ..rig.keys.corrections.changed_correction import write_change
 from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
+from ..rig.keys.corrections.own_take import own_take
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
 from ..rig.keys.take_scene import armatures_of_take
@@ -44,11 +46,11 @@ class ShownTake:
 
     def find(self, of_id: str) -> Correction | None:
         """Return the correction with an id."""
-        return next((one for one in self.corrections if one.id == of_id), None)
+        return next((correction for correction in self.corrections if correction.id == of_id), None)
 
     def new_id(self) -> str:
         """Return an id that no correction has. Raises RigError if there are too many."""
-        used = {one.id for one in self.corrections}
+        used = {correction.id for correction in self.corrections}
         if len(used) >= MOST:
             raise RigError(f"the take has {len(used)} corrections, expected at most {MOST}: delete some")
         return next(name for number in range(1, MOST + 1) if (name := f"c{number}") not in used)
@@ -59,12 +61,28 @@ class ShownTake:
         most = (end - start) / 2
         return TimeRange(start, end, min(blend / self.clock.rate, most), min(blend / self.clock.rate, most))
 
+    def write_changed(self, before: Correction, after: Correction) -> None:
+        """Let a correction be another, and show it: the frames that it changes are composed anew if that is enough."""
+        corrections = tuple(after if each is before else each for each in self.corrections)
+        armatures = self.armatures
+        for armature in armatures:
+            own_take(armature)
+        # Until one of them must be composed anew: then all are.
+        if not all(write_change(armature, corrections, before, self.scene) for armature in armatures):
+            self.write(corrections)
+        self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
+
     def write(self, corrections: tuple[Correction, ...], *, posed_at: float | None = None) -> tuple[str, ...]:
         """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take."""
         armatures = self.armatures
         for armature in armatures:
             check_correctable(armature)
-        notes = [note for one in armatures for note in correct_take(one, corrections, self.scene, posed_at=posed_at)]
+            own_take(armature)
+        notes = [
+            note
+            for correction in armatures
+            for note in correct_take(correction, corrections, self.scene, posed_at=posed_at)
+        ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))
 
@@ -101,9 +119,9 @@ def has_take(operator: Any, context: "Context") -> bool:
 def _selected(context: "Context") -> tuple[ShownTake, Correction] | None:
     with suppress(RecipeError):
         shown = shown_take(context)
-        one = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
-        if shown is not None and one is not None:
-            return shown, one
+        correction = shown.find(context.scene.knuckle_correction.selected) if shown is not None else None
+        if shown is not None and correction is not None:
+            return shown, correction
     return None
 
 
@@ -122,24 +140,23 @@ def _field(make: Any, read: Callable[[Correction, TakeClock], Any], edit: Edit, 
         found = _selected(bpy.context)
         if found is None or found[1].locked:
             return
-        shown, one = found
+        shown, correction = found
         with suppress(KnuckleError):
-            changed = edit(one, shown.clock, value)
-            shown.write(tuple(changed if each is one else each for each in shown.corrections))
+            shown.write_changed(correction, edit(correction, shown.clock, value))
 
     return make(get=get, set=put, options=set(), **options)
 
 
-def _with_range(one: Correction, **ends: float) -> Correction:
-    span = replace(one.range, **ends)
-    return replace(one, range=replace(span, start=min(span.start, span.end), end=max(span.start, span.end)))
+def _with_range(correction: Correction, **ends: float) -> Correction:
+    span = replace(correction.range, **ends)
+    return replace(correction, range=replace(span, start=min(span.start, span.end), end=max(span.start, span.end)))
 
 
 def _frame_field(end: str, name: str, description: str) -> Any:
     return _field(
         FloatProperty,
-        lambda one, clock: float(clock.frames(getattr(one.range, end))),
-        lambda one, clock, value: _with_range(one, **{end: float(clock.times(value))}),
+        lambda correction, clock: float(clock.frames(getattr(correction.range, end))),
+        lambda correction, clock, value: _with_range(correction, **{end: float(clock.times(value))}),
         0.0,
         name=name,
         description=description,
@@ -153,8 +170,10 @@ def _frame_field(end: str, name: str, description: str) -> Any:
 def _blend_field(blend: str, name: str, description: str) -> Any:
     return _field(
         FloatProperty,
-        lambda one, clock: getattr(one.range, blend) * clock.rate,
-        lambda one, clock, value: replace(one, range=replace(one.range, **{blend: value / clock.rate})),
+        lambda correction, clock: getattr(correction.range, blend) * clock.rate,
+        lambda correction, clock, value: replace(
+            correction, range=replace(correction.range, **{blend: value / clock.rate})
+        ),
         0.0,
         name=name,
         description=description,
@@ -165,25 +184,37 @@ def _blend_field(blend: str, name: str, description: str) -> Any:
     )
 
 
-def _factor(one: Correction, clock: TakeClock) -> float:
+def _factor(correction: Correction, clock: TakeClock) -> float:
     """Return the factor on the current frame."""
-    if not one.factor_keys:
-        return one.factor
+    if not correction.factor_keys:
+        return correction.factor
     time = float(clock.times(bpy.context.scene.frame_current_final))
-    return float(replace(one, muted=False, range=TimeRange(time, time)).weights([time])[0])
+    return float(replace(correction, muted=False, range=TimeRange(time, time)).weights([time])[0])
 
 
-def _with_factor(one: Correction, clock: TakeClock, value: float) -> Correction:
+def _with_factor(correction: Correction, clock: TakeClock, value: float) -> Correction:
     """Return a correction with another factor; of one with keys, it is keyed on the current frame."""
-    if not one.factor_keys:
-        return replace(one, factor=plain(value))
-    return with_factor_key(one, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
+    if not correction.factor_keys:
+        return replace(correction, factor=plain(value))
+    return with_factor_key(correction, float(clock.times(bpy.context.scene.frame_current_final)), plain(value))
 
 
-def with_factor_key(one: Correction, time: float, factor: float) -> Correction:
+def with_factor_key(correction: Correction, time: float, factor: float) -> Correction:
     """Return a correction with a key of its factor at a time, s."""
-    keys = {round(at, 6): value for at, value in one.factor_keys} | {round(time, 6): factor}
-    return replace(one, factor_keys=tuple(sorted(keys.items())))
+    keys = {round(at, 6): value for at, value in correction.factor_keys} | {round(time, 6): factor}
+    return replace(correction, factor_keys=tuple(sorted(keys.items())))
+
+
+def _frame_count(name: str, description: str, default: int, soft_max: int) -> Any:
+    return IntProperty(
+        name=name,
+        description=description,
+        default=default,
+        min=0,
+        max=10_000,
+        soft_max=soft_max,
+        options=NOT_ANIMATED,  # type: ignore[arg-type]
+    )
 
 
 class KnuckleCorrection(bpy.types.PropertyGroup):
@@ -191,28 +222,14 @@ class KnuckleCorrection(bpy.types.PropertyGroup):
 
     __annotations__ = {
         "selected": StringProperty(name="Correction", description="The correction that is shown", options=NOT_ANIMATED),  # type: ignore[arg-type]
-        "reach": IntProperty(
-            name="Reach",
-            description="Frames before and after the current one that a new correction changes",
-            default=12,
-            min=0,
-            max=10_000,
-            soft_max=100,
-            options=NOT_ANIMATED,  # type: ignore[arg-type]
+        "reach": _frame_count(
+            "Reach", "Frames before and after the current one that a new correction changes", 12, 100
         ),
-        "blend": IntProperty(
-            name="Blend",
-            description="Frames at each end of its range over which a new correction begins and ends",
-            default=6,
-            min=0,
-            max=10_000,
-            soft_max=50,
-            options=NOT_ANIMATED,  # type: ignore[arg-type]
-        ),
+        "blend": _frame_count("Blend", "Frames at each end of its range over which a new one begins and ends", 6, 50),
         "name": _field(
             StringProperty,
-            lambda one, _clock: one.name,
-            lambda one, _clock, value: replace(one, name=value.strip()[:MAX_TEXT] or one.name),
+            lambda correction, _clock: correction.name,
+            lambda correction, _clock, value: replace(correction, name=value.strip()[:MAX_TEXT] or correction.name),
             "",
             name="Name",
             description="Name of the correction",

@@ -8,8 +8,9 @@ from ..errors import KnuckleError
 from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
-from ..rig.keys.corrections.corrected_take import composed_of, waiting_of
+from ..rig.keys.corrections.corrected_take import composed_of, is_alone
 from ..rig.keys.corrections.resolved_take import is_unsolved
+from ..rig.keys.corrections.waiting import waiting_of
 from .text_format import paragraph
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         if shown is None:
             paragraph(layout, context, "No take yet")
             return
+        if is_alone(shown.base):
+            paragraph(layout, context, "The take below is gone: these wait for the next solve", "ERROR")
         made = context.scene.knuckle_correction
         row = layout.row(align=True)
         row.prop(made, "reach")

@@ -19,7 +19,7 @@ from .capture_transform import NO_TRANSFORM
 from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction_json import from_list
-from .corrections.resolving import SolveSource, resolve_ranges
+from .corrections.resolving import SolveSource, blind_notes, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -120,8 +120,10 @@ class SolveJob:
         report = _report((raw.rate, markers), assigned, by_hand, replace(rig_hands, recipe=recipe), seconds)
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
-        waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
-        report["warnings"] += waits
+        report["warnings"] += [
+            f"correction '{each.name}' waits: {waiting[each.id]}" for each in corrections if each.id in waiting
+        ]
+        report["warnings"] += blind_notes(source, corrections)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
     def _of_whole_take(self, raw: Markers) -> Steps[tuple[Prepared | None, PieceContext]]:

@@ -28,6 +28,7 @@ def main() -> None:
     dragged()
     tutorial("first-hand")
     tutorial("first-take")
+    tutorial("mend-a-take")
     live()
     sliders()
     algebra()
@@ -35,7 +36,7 @@ def main() -> None:
     video()
     write_png(DOCS / "review.png", read_png(GUI / "review_seen.png")[80:878, :1066])
     write_png(DOCS / "heat-strips.png", read_png(GUI / "review_zoomed.png")[565:878, :1066])
-    write_png(DOCS / "corrections.png", read_png(GUI / "corrections_panel.png")[55:878, :1066])
+    write_png(DOCS / "corrections.png", read_png(GUI / "mend_a_take_07.png")[55:755, :1066])
     (DOCS / "report-page.png").write_bytes((GUI / "report_page.png").read_bytes())
     keys = [read_png(GUI / f"keys_{which}.png")[55:700, :1066] for which in ("dense", "reduced")]
     write_png(DOCS / "keys.png", np.vstack(keys))

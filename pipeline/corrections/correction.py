@@ -168,7 +168,10 @@ class Correction:
         return tuple(digit for digit in DIGITS if digit in moved)
 
     def weights(self, times: ArrayLike) -> Floats:
-        """Return how much of it counts, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted."""
+        """Return how much of it counts, (F,) 0..1, at times (F,) s; 0 everywhere while it is muted.
+
+        Motion that is taken from another take counts fully in all of its range: it is matched to the ends instead.
+        """
         at = np.asarray(times, float)
         if self.muted:
             return np.zeros(at.shape)
@@ -176,4 +179,6 @@ class Correction:
         if self.factor_keys:
             keyed, values = zip(*self.factor_keys, strict=True)
             factors = np.interp(at, keyed, values)
-        return self.range.weights(at) * factors
+        is_matched = isinstance(self.change, TakenMotion)
+        span = TimeRange(self.range.start, self.range.end) if is_matched else self.range
+        return span.weights(at) * factors

@@ -79,28 +79,47 @@ def resolve_ranges(
 
     Markers are those that all corrections leave, and methods the recipe's, or a correction's own in its range.
     """
-    own = [one for one in corrections if one.is_before_solving and one.counts]
-    reasons = {one.id: source.waiting(one) for one in own}
-    usable = [one for one in own if not reasons[one.id]]
+    own = [correction for correction in corrections if correction.is_before_solving and correction.counts]
+    reasons = {correction.id: source.waiting(correction) for correction in own}
+    usable = [correction for correction in own if not reasons[correction.id]]
     raw, solved = corrected_markers(source.raw, usable), list(solved)
-    for number, one in enumerate(usable):
-        at = next(row for row, hand in enumerate(solved) if hand.side == source.side(one))
+    for number, correction in enumerate(usable):
+        at = next(row for row, hand in enumerate(solved) if hand.side == source.side(correction))
         share = number / len(usable), (number + 1) / len(usable)
-        again = yield from part_of(*share, f"Solving '{one.name}' again", _solved_again(source, raw, one))
-        solved[at] = blended(solved[at], again, one)
+        again = yield from part_of(*share, f"Solving '{correction.name}' again", _solved_again(source, raw, correction))
+        solved[at] = blended(solved[at], again, correction)
     return solved, {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:
+    """Return a sentence about each correction in whose range hidden markers leave none of the hand."""
+    usable = [each for each in corrections if each.is_before_solving and each.counts and not source.waiting(each)]
+    seen, left = source.raw.seen, corrected_markers(source.raw, usable).seen
+    notes = []
+    for each in usable:
+        if not isinstance(each.change, HiddenMarkers):
+            continue
+        worn = [source.raw.names.index(label) for label in source.assigned.hands[source.side(each)]]
+        blind = _inside(source.raw.times, each.range) & seen[:, worn].any(axis=1) & ~left[:, worn].any(axis=1)
+        if blind.any():
+            times = source.raw.times[blind]
+            notes.append(
+                f"correction '{each.name}' leaves no marker of the {each.hand} hand in {blind.sum()} frames of the "
+                f"capture from {times[0]:.2f} to {times[-1]:.2f} s: the hand is guessed there"
+            )
+    return notes
 
 
 def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Markers:
     """Return markers of which some are hidden, and some have each other's labels, in the ranges of corrections."""
     positions, predicted = raw.positions.copy(), raw.predicted.copy()
     rotations = None if raw.rotations is None else raw.rotations.copy()
-    for one in corrections:
-        if not isinstance(one.change, HiddenMarkers | SwappedLabels):
+    for correction in corrections:
+        if not isinstance(correction.change, HiddenMarkers | SwappedLabels):
             continue
-        columns = np.array([raw.names.index(label) for label in one.change.labels])
-        rows = np.flatnonzero(_inside(raw.times, one.range))[:, None]
-        if isinstance(one.change, HiddenMarkers):
+        columns = np.array([raw.names.index(label) for label in correction.change.labels])
+        rows = np.flatnonzero(_inside(raw.times, correction.range))[:, None]
+        if isinstance(correction.change, HiddenMarkers):
             positions[rows, columns] = np.nan
             predicted[rows, columns] = False
             if rotations is not None:
@@ -116,10 +135,10 @@ def _inside(times: Floats, span: TimeRange) -> Bools:
     return (times >= span.start - SAME_TIME) & (times <= span.end + SAME_TIME)
 
 
-def _solved_again(source: SolveSource, raw: Markers, one: Correction) -> Steps[SolvedHand]:
+def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
     """Solve the range of a correction and what surrounds it."""
-    recipe, methods = source.recipe, _methods(source.methods, one)
-    around = _inside(raw.times, TimeRange(one.range.start - CONTEXT, one.range.end + CONTEXT))
+    recipe, methods = source.recipe, _methods(source.methods, correction)
+    around = _inside(raw.times, TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT))
     rows = np.flatnonzero(around)
     part = raw.select(slice(int(rows[0]), int(rows[-1]) + 1))
     cleaned = yield from part_of(0.0, 0.2, "", clean_markers(recipe, part, source.assigned))
@@ -130,12 +149,12 @@ def _solved_again(source: SolveSource, raw: Markers, one: Correction) -> Steps[S
     if recipe.fps is not None:
         markers = resample(markers, recipe.fps)
         smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
-    measured = source.performer.hands[source.side(one)]
+    measured = source.performer.hands[source.side(correction)]
     return (yield from part_of(0.3, 1.0, "", solve_hand(measured, markers, smoothed, methods)))
 
 
-def _methods(methods: SolveMethods, one: Correction) -> SolveMethods:
-    change = one.change
+def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
+    change = correction.change
     if not isinstance(change, OtherMethods):
         return methods
     solver = solvers.make(change.solver, dict(change.settings))
@@ -143,11 +162,11 @@ def _methods(methods: SolveMethods, one: Correction) -> SolveMethods:
     return replace(methods, solver=solver, smoothing=smoothing)
 
 
-def blended(solved: SolvedHand, again: SolvedHand, one: Correction) -> SolvedHand:
+def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> SolvedHand:
     """Return a solved hand with another solve of it blended in by the weights of a correction."""
     times, other = solved.targets.times, again.targets.times
     nearest = np.clip(np.searchsorted(other, times - SAME_INSTANT), 0, len(other) - 1)
-    weights = np.where(np.abs(other[nearest] - times) < SAME_INSTANT, one.weights(times), 0.0)
+    weights = np.where(np.abs(other[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
     rows = np.flatnonzero(weights > 0)
     if not len(rows):
         return solved

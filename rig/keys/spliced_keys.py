@@ -123,9 +123,20 @@ def _curves(bag: Any, path: str, count: int) -> "list[FCurve] | None":
 
 
 def evaluated_channels(curves: "list[FCurve]", frames: Floats) -> Floats:
-    """Return the values (F, C) of curves."""
-    values = np.array([[curve.evaluate(frame) for curve in curves] for frame in frames.tolist()])
-    return values.reshape(len(frames), len(curves))
+    """Return the values (F, C) of curves on frames (F,)."""
+    return np.stack([_evaluated(curve, frames) for curve in curves], axis=-1)
+
+
+def _evaluated(curve: "FCurve", frames: Floats) -> Floats:
+    """Return the values (F,) of a curve, those of its keys where it has some: most takes have one on each frame."""
+    keyed, values = key_values(curve, "co").reshape(-1, 2).astype(float).T
+    rows = np.clip(np.searchsorted(keyed, frames), 0, len(keyed) - 1)
+    found = values[rows]
+    # Modifiers act on keys, too.
+    others = np.flatnonzero(keyed[rows] != frames) if not len(curve.modifiers) else np.arange(len(frames))
+    for row in others.tolist():
+        found[row] = curve.evaluate(frames[row])
+    return np.asarray(found)
 
 
 def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
@@ -137,6 +148,8 @@ def _weights(curves: "list[FCurve]", frames: Floats, blend: Blend) -> Floats:
 
 def near_channels(rotations: Floats, mode: str, before: Floats) -> Floats:
     """Return channel values (F, C) of rotations (F, 4), each the nearest to that of the frame before."""
+    if mode == "QUATERNION":
+        return rot.continuous(np.concatenate([before[None], rotations]))[1:]
     values = []
     for rotation in rotations:
         before = rotation_channels.nearest_values(rotation, mode, before)

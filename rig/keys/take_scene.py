@@ -26,6 +26,8 @@ from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
 from .corrections.corrected_take import composed_of, playing_base
+from .corrections.solved_keys import remember_keys
+from .corrections.solved_rest import remember_rest
 from .corrections.take_clock import store_clock
 from .corrections.written_take import composed_actions, correct_written
 from .drive import driven
@@ -132,10 +134,12 @@ def write_take(
         strained = [note for one in keyed for note in strain_notes(one.binding.side, one.strains, remedy)]
         notes = (*notes, *strained, *pushed_note(target, played), *playing_notes(target))
     predicted: dict[str, Bools] = {solved.side: solved.predicted for solved in take.hands}
-    for action, (_, keyed) in zip(actions, hands, strict=True):
+    for action, (target, keyed) in zip(actions, hands, strict=True):
         mark_predicted(action, keyed, frames, predicted)
+        remember_keys(action, None if take.recipe.into == "new" else (frames[0], frames[-1]))
         if take.recipe.into == "new":
             store_clock(action, frames, take.times, scene)
+            remember_rest(action, target)
     targets = [target for target, _ in hands]
     told, more = correct_written(targets, None if keeps_own else corrections, scene, take)
     actions, notes = actions + composed_actions(targets), (*notes, *more)

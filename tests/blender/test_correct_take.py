@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, composed_of, corrections_of
-from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.corrections.corrected_take import (
+    COMPOSED_ID_PROPERTY,
+    CORRECTIONS_PROPERTY,
+    base_of,
+    composed_of,
+    correct_take,
+    corrections_of,
+)
+from knuckle.rig.keys.corrections.solved_rest import has_other_rest
+from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -52,6 +60,11 @@ def bend(armature: Object, turn: float = 0.6) -> Any:
 
 def shown(armature: Object, joint: str = JOINT) -> Any:
     return np.array(armature.pose.bones[joint].matrix_basis.to_3x3())
+
+
+def values(armature: Object) -> dict[tuple[str, int], Any]:
+    """Curve -> keys (N, 2)."""
+    return {(c.data_path, c.array_index): key_values(c, "co").reshape(-1, 2) for c in curves_on(armature)}
 
 
 def test_a_pose_is_kept_and_each_change_of_it_is_seen(armature):
@@ -249,3 +262,43 @@ def test_damaged_corrections_can_be_cleared(armature):
         bpy.ops.knuckle.snap_to_pose()
     assert bpy.ops.knuckle.clear_corrections() == {"FINISHED"}
     assert kept(armature) == () and keys(armature) == before
+
+
+def test_a_slider_composes_only_what_it_changes_and_gives_the_same_keys(armature):
+    first = played_action(armature)
+    scene = bpy.context.scene
+    write_take(take(("right",), 20, 2 * RATE, first=2.1), armature, scene, scene.collection, TakeTiming())
+    bpy.ops.knuckle.take_from(action=first.name, first=4, last=9, blend=2)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=6, last=8, blend=1)
+    selected = scene.knuckle_correction
+    for name, value in (("factor", 0.4), ("start", 2.0), ("end", 7.0), ("blend_in", 2.0)):
+        setattr(selected, name, value)
+    quick = values(armature)
+    shown_corrections = kept(armature)
+    assert correct_take(armature, shown_corrections, scene) == ()
+    for place, anew in values(armature).items():
+        np.testing.assert_allclose(quick[place], anew, atol=1e-6, err_msg=str(place))
+    assert composed_of(armature)[COMPOSED_ID_PROPERTY], "and it does not count as edited"
+
+
+def test_a_corrected_take_whose_base_was_deleted_keeps_its_corrections_and_is_not_corrected_twice(armature):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
+    before = values(armature)
+    bpy.data.actions.remove(base_of(armature))
+    for attempt in (lambda: bpy.ops.knuckle.snap_to_pose(pose="open"), lambda: change("MUTE", kept(armature)[0])):
+        with pytest.raises(RuntimeError, match="'clap Corrected' was composed is gone: solve the capture anew, which"):
+            attempt()
+    assert all(np.array_equal(now, before[place]) for place, now in values(armature).items())
+    assert [each.name for each in kept(armature)] == ["Fist"]
+
+
+def test_a_rig_that_was_re_proportioned_is_not_solved_in_part(armature):
+    base = base_of(armature)
+    assert not has_other_rest(base, armature)
+    armature.location.x = 3.0
+    armature.data.bones["thumb-phalanx-distal"].name = "Thumb End"
+    assert not has_other_rest(base, armature), "it was moved, and a bone was renamed"
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["index-finger-phalanx-distal"].length *= 1.2
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert has_other_rest(base, armature)

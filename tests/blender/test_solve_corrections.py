@@ -8,6 +8,8 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.operators.solve_corrections import TakeEdits
+from knuckle.operators.take_corrections import expected_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import run
@@ -15,6 +17,7 @@ from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_of
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
+from knuckle.rig.keys.corrections.solved_keys import edited_frames
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_report import report_of
@@ -146,3 +149,71 @@ def test_a_damaged_recipe_is_told(tmp_path, capsys):
     assert main(["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "o.blend"), "--corrections", str(path)]) == 1
     assert "c.json, correction 1: kind is 'contact', expected one of" in capsys.readouterr().err
     assert not (tmp_path / "o.blend").exists()
+
+
+def edit(armature, frame, joint="ring-finger-phalanx-proximal"):
+    """Key a bone by hand, and return its curve and value."""
+    curve = next(c for c in curves_on(armature) if joint in c.data_path and c.array_index == 1)
+    key = min(curve.keyframe_points, key=lambda key: abs(key.co[0] - frame))
+    key.co[1] += 0.1
+    return curve.data_path, curve.array_index, key.co[1]
+
+
+def test_keys_that_were_edited_by_hand_are_told_before_they_are_replaced_and_stay(armature):
+    base = base_of(armature)
+    assert len(edited_frames(base)) == 0
+    kept = [edit(armature, frame) for frame in (33, 35, 70)]
+    np.testing.assert_allclose(edited_frames(base), [33, 35, 70], atol=0.5)
+    told = TakeEdits.of(expected_take(bpy.context))
+    assert told.in_words(30, 50).startswith("2 frames from 33 to 3"), "what the dialogue says"
+    assert (told.in_words(40, 50), told.in_words()) == ("", "")
+    assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=2) == {"FINISHED"}
+    np.testing.assert_allclose(edited_frames(base), [70], atol=0.5, err_msg="what is replaced is as it was solved")
+    edited = bpy.data.actions[f"{base.name} Edited"]
+    for path, index, value in kept:
+        curve = edited.layers[0].strips[0].channelbags[0].fcurves.find(path, index=index)
+        assert any(key.co[1] == value for key in curve.keyframe_points)
+    # The edit comes back as a correction.
+    assert bpy.ops.knuckle.take_from(action=edited.name, digits={"ring-finger"}, first=30, last=40, blend=0) == {
+        "FINISHED"
+    }
+    path, index, value = kept[0]
+    now = values(armature)[path, index]
+    assert now[np.abs(now[:, 0] - 33).argmin(), 1] == pytest.approx(value, abs=0.01), "edited by 0.1"
+    assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=10, last=20) == {"FINISHED"}
+    assert [action.name for action in bpy.data.actions if "Edited" in action.name] == [edited.name]
+
+
+def copied(armature):
+    """A copy of a character, as Shift D makes one."""
+    copy = armature.copy()
+    copy.data = armature.data.copy()
+    copy.animation_data.action = armature.animation_data.action.copy()
+    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    return copy
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+def test_a_copy_of_the_character_is_solved_in_part_without_the_first(armature, reduced):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=60, last=70, digits={"thumb"})
+    composed = composed_of(armature)
+    if reduced:
+        bpy.ops.knuckle.reduce_keys()
+    base, before = base_of(armature), key_digest(base_of(armature)) | key_digest(composed)
+    copy = copied(armature)
+    bpy.context.view_layer.objects.active = copy
+    bpy.context.scene.knuckle.result = copy
+    assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=2) == {"FINISHED"}
+    assert base_of(copy) not in (None, base) and composed_of(copy) not in (None, composed)
+    assert [one.kind for one in corrections_of(copy)] == ["pose", "solve"]
+    assert base_of(armature) == base and composed_of(armature) == composed
+    assert [one.kind for one in corrections_of(armature)] == ["pose"]
+    assert key_digest(base) | key_digest(composed) == before
+
+
+def key_digest(action):
+    """Curve of an action -> its keys, as bytes."""
+    curves = action.layers[0].strips[0].channelbags[0].fcurves
+    return {(action.name, c.data_path, c.array_index): key_values(c, "co").tobytes() for c in curves}

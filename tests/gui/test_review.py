@@ -13,13 +13,13 @@ ASTRAY = {"ring": (3, 20, 30, 40.0), "thumb": (0, 60, 70, 60.0)}
 """Digit -> Leap's number of it, first frame, first frame after, and how far its fingertip goes astray in mm."""
 
 
-def spoilt(folder: Path) -> None:
-    """The bundled recording with two fingertips astray for a while, beside the pictures."""
+def spoilt(folder: Path, astray: dict[str, tuple[int, int, int, float]] = ASTRAY) -> None:
+    """The bundled recording with fingertips astray for a while, in a folder."""
     recording = json.loads(TAP.read_text())
     template, *rows = recording["frames"]
     place = next(k for k, spec in enumerate(template) if isinstance(spec, dict) and "pointables" in spec)
     names = template[place]["pointables"][0]
-    for digit, first, stop, far in ASTRAY.values():
+    for digit, first, stop, far in astray.values():
         for row in rows[first:stop]:
             finger = next(one for one in row[place] if one[names.index("type")] == digit)
             finger[names.index("btipPosition")][1] += far
@@ -49,7 +49,3 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
     dense, reduced, undone = seen["keys"]
     assert reduced < 0.4 * dense
     assert undone == dense, "one undo brings the dense keys back"
-    mended = seen["mended"]
-    assert [kind for kind, _ in mended["kept"]] == ["difference", "hide"]
-    assert mended["curl"] == pytest.approx(0.4, abs=0.02), "the pose is kept on its frame"
-    assert mended["undone"] == ["difference"], "one undo takes the hidden marker back"

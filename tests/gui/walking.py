@@ -157,3 +157,52 @@ def area_box(screen: "Screen") -> Box:
 def beside_hand(screen: "Screen") -> tuple[int, int]:
     left, top, width, height = area_box(screen)
     return left + width // 2, top + height - 60
+
+
+def dropped(screen: "Screen", walk: Walk, recording: str) -> Told:
+    """A recording of the home falls on the view."""
+    walk.words.append(recording)
+    yield from screen.drop(Path.home() / recording, *screen.view_middle())
+    yield from screen.wait_until(lambda: screen.scene.knuckle.markers and not running(), 60)
+    yield 1.0
+
+
+def solved(screen: "Screen", walk: Walk) -> Told:
+    """Press Solve: the button, with its word in the middle of the sidebar; the panel's title is at its edge."""
+    before = report(screen)
+    yield from scrolled(screen, -40)
+    yield from scrolled(screen, 10)
+    # Off the button, whose word the mouse may cover; what was pressed before is elsewhere now.
+    screen.move(*beside_hand(screen))
+    yield 0.3
+    walk.marks.clear()
+    region = screen.region(screen.area(), "UI")
+    top = screen.window.height - region.y - region.height
+    middle = (region.x + round(0.36 * region.width), top, round(0.28 * region.width), region.height)
+    yield from walk.press("Solve", within=middle)
+    yield from screen.wait_until(lambda: report(screen) not in ("", before) and not running(), 40)
+    screen.move(*beside_hand(screen))
+    yield 1.0
+
+
+def running() -> bool:
+    return bool(bpy.context.window_manager.knuckle.running)
+
+
+def armature(screen: "Screen") -> bpy.types.Object:
+    return next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
+
+
+def report(screen: "Screen") -> str:
+    """The name and the report of the take that is played, as text."""
+    animation = armature(screen).animation_data
+    action = animation.action if animation else None
+    return f"{action.name} {action.get('knuckle_result')}" if action else ""
+
+
+def scrolled(screen: "Screen", notches: int) -> Told:
+    """Turn the wheel over the sidebar."""
+    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
+    yield 0.2
+    screen.turn_wheel(notches)
+    yield 0.7

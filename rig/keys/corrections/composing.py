@@ -16,6 +16,7 @@ from ..fcurves import SAME_FRAME, key_values
 from ..hand_curves import check_finite
 from ..spliced_keys import evaluated_channels
 from .hand_to_correct import HandToCorrect
+from .matched_motion import matched
 from .take_clock import TakeClock
 
 if TYPE_CHECKING:
@@ -109,23 +110,49 @@ def _frames(curves: "Sequence[FCurve]") -> Floats:
     return np.sort(np.concatenate([keyed, *whole]))
 
 
-def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock) -> Composed:
-    """Return the rotations of a hand's bones with corrections of it on them, each on what those before it left."""
-    ranges = [of.rows(one, clock) for one in corrections]
-    rows = np.any(ranges, axis=0) if ranges else np.zeros(len(of.frames), bool)
+def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
+    """Return the rotations of a hand's bones with corrections of it on them, each on what those before it left.
+
+    only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
+    """
+    ranges = [of.rows(correction, clock) for correction in corrections]
+    around = [_around(rows, correction) for rows, correction in zip(ranges, corrections, strict=True)]
+    rows = np.any(around, axis=0) if around else np.zeros(len(of.frames), bool)
+    if only is not None:
+        rows &= _with_whole_motions(only, around, corrections)
     frames = of.frames[rows]
     rotations = of.rotations(frames)
     changed, in_range = np.zeros((2, *rotations.shape[:2]), bool)
-    for one, own in zip(corrections, ranges, strict=True):
-        at, moved = own[rows], moved_joints(of, one)
-        weights = one.weights(clock.times(frames[at]))
-        target = _target(of.hand, one.change, rotations[at], moved, clock.times(frames[at]))
+    for correction, inside, evaluated in zip(corrections, ranges, around, strict=True):
+        at, moved = evaluated[rows], moved_joints(of, correction)
+        weights = correction.weights(clock.times(frames[at]))
+        target = _target(of.hand, correction, rotations[at], moved, clock.times(frames[at]))
         for joint in moved:
             mixed = rot.slerp(rotations[at, joint], target[:, joint], weights[:, None])
             rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
             changed[at, joint] |= weights > 0
-            in_range[at, joint] = True
+            in_range[inside[rows], joint] = True
     return Composed(rows, rotations, changed, in_range)
+
+
+def _around(rows: Bools, correction: Correction) -> Bools:
+    """Return the frames (F,) that a correction of these depends on: of a motion, whose ends are matched, two more."""
+    around = rows.copy()
+    if isinstance(correction.change, TakenMotion):
+        around[:-1] |= rows[1:]
+        around[1:] |= rows[:-1]
+    return around
+
+
+def _with_whole_motions(only: Bools, around: Sequence[Bools], corrections: Sequence[Correction]) -> Bools:
+    """Return frames (F,) and those of all motions among them, as a motion depends on the ends of its range."""
+    wanted, before = only.copy(), -1
+    while wanted.sum() != before:
+        before = wanted.sum()
+        for rows, correction in zip(around, corrections, strict=True):
+            if isinstance(correction.change, TakenMotion) and (rows & wanted).any():
+                wanted |= rows
+    return wanted
 
 
 def moved_joints(of: HandOfTake, correction: Correction) -> list[int]:
@@ -138,16 +165,17 @@ def moved_joints(of: HandOfTake, correction: Correction) -> list[int]:
     return [joint for joint in of.hand.joints if joint in wanted and joint in of.bones]
 
 
-def _target(hand: HandToCorrect, change: object, rotations: Floats, moved: list[int], times: Floats) -> Floats:
-    """Return what a change makes of rotations (F, J, 4) where it counts fully."""
-    target = rotations.copy()
+def _target(hand: HandToCorrect, correction: Correction, rotations: Floats, moved: list[int], times: Floats) -> Floats:
+    """Return what a correction makes of rotations (F, J, 4) where it counts fully."""
+    target, change = rotations.copy(), correction.change
     if isinstance(change, PoseDifference):
         for joint in moved:
             target[:, joint] = hand.turned(rotations[:, joint], joint, change.turns[JOINTS[joint]])
     elif isinstance(change, TakenMotion):
-        relative = np.tile(rot.IDENTITY, (*rotations.shape[:2], 1))
+        relative = hand.relative_to_wrist(rotations)
         for joint in moved:
-            relative[:, joint] = sampled(change.times, change.rotations[JOINTS[joint]], times)
+            taken = sampled(change.times, change.rotations[JOINTS[joint]], times)
+            relative[:, joint] = matched(taken, relative[:, joint], times, correction.range)
         target = hand.with_joints(rotations, moved, relative)
     elif isinstance(change, PoseToHold):
         target[:, moved] = hand.pose(change.pose)[moved]

@@ -27,14 +27,13 @@ from .composing import HandOfTake, compose, hand_of_take, waiting_reason
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of, fix_clock
+from .waiting import WAITING_PROPERTY, waiting_notes, waiting_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
 
 CORRECTIONS_PROPERTY = "knuckle_corrections"
 """Custom property of a take's action, the base: its corrections, as JSON."""
-WAITING_PROPERTY = "knuckle_waiting"
-"""Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
 SOLVED_WITH_PROPERTY = "knuckle_solved_with"
 """Custom property of a take's action, the base: the corrections that its solve had, as JSON."""
 BASE_PROPERTY = "knuckle_base"
@@ -60,12 +59,20 @@ def composed_of(armature: "Object | None") -> "Action | None":
     return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
 
 
+def is_alone(action: "Action | None") -> bool:
+    """Whether the take of which an action was composed is gone: nothing is left to correct it anew."""
+    holder: Any = action
+    return (
+        holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)
+    )
+
+
 def corrections_in(action: "Action | None") -> tuple[Correction, ...]:
     """Return the corrections that a take keeps. Raises RecipeError if they are damaged."""
     text = None if action is None else action.get(CORRECTIONS_PROPERTY)
     if action is None or text is None:
         return ()
-    return _decoded(text if isinstance(text, str) else "", f"corrections of the take '{action.name}'")
+    return decoded(text if isinstance(text, str) else "", f"corrections of the take '{action.name}'")
 
 
 def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
@@ -79,7 +86,8 @@ def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
 
 
 @lru_cache(maxsize=8)  # panels ask whenever they are drawn
-def _decoded(text: str, where: str) -> tuple[Correction, ...]:
+def decoded(text: str, where: str) -> tuple[Correction, ...]:
+    """Return `decode` of a text, once for each."""
     return decode(text, where)
 
 
@@ -92,6 +100,10 @@ def check_correctable(armature: "Object") -> "Action":
         raise RigError(
             f"armature '{armature.name}' plays {repr(played.name) if played else 'no action'}, which is no take: solve "
             "a capture first"
+        )
+    if is_alone(base):
+        raise RigError(
+            f"the take of which '{base.name}' was composed is gone: solve the capture anew, which keeps the corrections"
         )
     if not base.is_editable:
         raise RigError(f"the take '{base.name}' of armature '{armature.name}' is linked: make it local to correct it")
@@ -114,16 +126,16 @@ def correct_take(
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
-    corrections = _decoded(kept, f"corrections of the take '{base.name}'")
+    corrections = decoded(kept, f"corrections of the take '{base.name}'")
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     edited = _is_edited(armature, hands, clock, posed_at)
-    keys = [(of, compose(of, _of_hand(corrections, of), clock)) for of in hands]
+    keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
     waiting = json.dumps(reasons)
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    _keep(base, kept, waiting)
+    keep_corrections(base, kept, waiting)
     fix_clock(base, clock)
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
@@ -133,17 +145,18 @@ def correct_take(
     if edited:
         notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
     action = _action_to_write(armature, base, is_edited=edited)
-    bag = _bag(action, armature)
+    bag = channelbag_of(action, armature)
     for of, composed in keys:
         copy_keys(bag, of)
         write_hand(bag, of, composed)
     play(armature, action, slot_in(action, armature))
-    _keep(action, kept, waiting)
+    keep_corrections(action, kept, waiting)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     return (*notes, *waiting_notes(action, corrections))
 
 
-def _keep(action: "Action", kept: str, waiting: str) -> None:
+def keep_corrections(action: "Action", kept: str, waiting: str) -> None:
+    """Keep corrections with an action, and which of them wait, both as JSON."""
     action[CORRECTIONS_PROPERTY], action[WAITING_PROPERTY] = kept, waiting
 
 
@@ -165,7 +178,7 @@ def slot_in(action: "Action", armature: "Object") -> Any:
     return found
 
 
-def _bag(action: "Action", armature: "Object") -> Any:
+def channelbag_of(action: "Action", armature: "Object") -> Any:
     """Return the channelbag of an armature's curves."""
     return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
 
@@ -178,17 +191,17 @@ def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock
     composed, base = composed_of(armature), base_of(armature)
     if composed is None or base is None or composed != played_action(armature):
         return False
-    bag = _bag(composed, armature)
+    bag = channelbag_of(composed, armature)
     if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
         return False
     if posed_at is None:
         return True
     expected = composed.copy()
     try:
-        as_composed, corrections = _bag(expected, armature), corrections_of(armature)
+        as_composed, corrections = channelbag_of(expected, armature), corrections_of(armature)
         for of in hands:
             copy_keys(as_composed, of)
-            write_hand(as_composed, of, compose(of, _of_hand(corrections, of), clock))
+            write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
         frames = edited_frames(bag, as_composed, hands)
     finally:
         bpy.data.actions.remove(expected)
@@ -249,7 +262,7 @@ def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     return keyed
 
 
-def _of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
+def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
     """Return the corrections that change the keys of a hand."""
     return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
 
@@ -271,22 +284,6 @@ def _unsolved(
     """Return id -> why it could not take effect in the solve, of corrections: as told now, or at the last solve."""
     known = waiting_of(composed_of(armature) or base_of(armature)) if told is None else told
     return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
-
-
-def waiting_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections of a take that have none."""
-    text = None if base is None else base.get(WAITING_PROPERTY)
-    try:
-        told = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        told = None
-    return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
-
-
-def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[str, ...]:
-    """Return a sentence about each correction of a take that has no effect."""
-    waiting = waiting_of(base)
-    return tuple(f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting)
 
 
 def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":

@@ -47,10 +47,12 @@ def posed_hands(
                 f"frame {frame:g} is not in the take of armature '{armature.name}', which has {of.frames[0]:.0f} to "
                 f"{of.frames[-1]:.0f}"
             )
-        now = replace(of, frames=np.array([frame]))
-        own = [one for one in corrections if one.hand == of.hand.side and not one.muted]
-        composed = compose(now, own, clock)
-        rotations = composed.rotations[0] if len(composed.rotations) else of.rotations(now.frames)[0]
+        frames = of.frames[np.abs(of.frames - frame) > SAME_FRAME]
+        now = replace(of, frames=np.sort(np.append(frames, frame)))
+        counting = [each for each in corrections if each.hand == of.hand.side and not each.muted]
+        composed = compose(now, counting, clock, now.frames == frame)
+        at = composed.rotations[now.frames[composed.rows] == frame]
+        rotations = at[0] if len(at) else of.rotations(np.array([frame]))[0]
         turns = {
             joint: of.hand.turn_between(joint, rotations[joint], of.shown[joint])
             for joint in of.hand.joints
@@ -88,9 +90,9 @@ def motion_of(
     """
     slots = [[(curve.data_path, curve) for curve in curves_of(action, slot)] for slot in action.slots]
     taken = [hand_of_take(armature, hand, curves) for curves in slots]
-    of = max(taken, key=lambda one: len(one.bones), default=None)
-    own = [] if of is None else [j for j in hand.joints if j in of.bones and digit_of(JOINTS[j]) in stretch.digits]
-    if of is None or not own:
+    of = max(taken, key=lambda taken_hand: len(taken_hand.bones), default=None)
+    moved = [] if of is None else [j for j in hand.joints if j in of.bones and digit_of(JOINTS[j]) in stretch.digits]
+    if of is None or not moved:
         raise RigError(f"action '{action.name}' keys none of these digits of armature '{armature.name}'")
     ends = clock.frames([stretch.start, stretch.end]) + stretch.later
     inside = (of.frames > ends[0] - SAME_FRAME) & (of.frames < ends[1] + SAME_FRAME)
@@ -104,5 +106,5 @@ def motion_of(
         raise RigError(f"{len(frames)} frames are to be taken, expected at most {MOST_SAMPLES}")
     relative = hand.relative_to_wrist(of.rotations(frames))
     return TakenMotion(
-        clock.times(frames - stretch.later), {JOINTS[joint]: relative[:, joint] for joint in own}, action.name
+        clock.times(frames - stretch.later), {JOINTS[joint]: relative[:, joint] for joint in moved}, action.name
     )

@@ -28,7 +28,7 @@ def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Itera
 def with_new_names(curves: "Iterable[FCurve]", renamed: Mapping[str, str]) -> "Iterator[tuple[str, FCurve]]":
     """Yield the data paths that curves have with the new names of bones, and the curves."""
     for curve in curves:
-        bone, channel = _parts(curve.data_path)
+        bone, channel = bone_and_channel(curve.data_path)
         if bone in renamed:
             yield f"{_PREFIX}{bpy.utils.escape_identifier(renamed[bone])}{_END}{channel}", curve
         else:
@@ -39,13 +39,13 @@ def _channels(curves: "Iterable[FCurve]") -> dict[str, set[tuple[str, int]]]:
     """Return bone -> its channels, in the order of the curves."""
     found: dict[str, set[tuple[str, int]]] = {}
     for curve in curves:
-        bone, channel = _parts(curve.data_path)
+        bone, channel = bone_and_channel(curve.data_path)
         if bone:
             found.setdefault(bone, set()).add((channel, curve.array_index))
     return found
 
 
-def _parts(path: str) -> tuple[str, str]:
+def bone_and_channel(path: str) -> tuple[str, str]:
     """Return the bone of a data path and its channel; an empty name for other paths."""
     end = path.rfind(_END)
     if not path.startswith(_PREFIX) or end < 0:

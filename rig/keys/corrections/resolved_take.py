@@ -25,6 +25,9 @@ from .corrected_take import (
     hands_of_take,
     playing_base,
 )
+from .own_take import own_take
+from .solved_keys import keep_edits, remember_keys
+from .solved_rest import has_other_rest
 from .take_clock import clock_of
 from .written_take import corrections_report
 
@@ -52,7 +55,7 @@ def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
     """Return what corrections do in the solve, without what they are called."""
-    own = tuple(one for one in corrections if one.is_before_solving and not one.muted)
+    own = tuple(correction for correction in corrections if correction.is_before_solving and not correction.muted)
     return [{k: v for k, v in told.items() if k not in ("id", "name", "locked")} for told in to_list(own)]
 
 
@@ -84,26 +87,38 @@ def write_ranges(
     for armature, base in zip(armatures, bases, strict=True):
         # Whatever cannot be composed is told before any key is replaced.
         hands_of_take(armature, base)
+        if has_other_rest(base, armature):
+            raise RigError(
+                f"bones of armature '{armature.name}' lie otherwise at rest than as the take '{base.name}' was solved: "
+                "solve the capture anew, which keeps the corrections"
+            )
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
-    for armature, base in zip(armatures, bases, strict=True):
+    for armature in armatures:
+        own_take(armature)
+        base = check_correctable(armature)
         frames = clock_of(base, scene).frames(take.times)
         frames = np.where(np.abs(frames - np.round(frames)) < WHOLE_FRAME, np.round(frames), frames)
         if np.abs(frames).max() > LAST_FRAME:
             raise RigError(f"the take '{base.name}' would be on frames that Blender does not have")
         whole = take.recipe.hold_contacts or take.recipe.keep_apart
         # What parts digits and holds contacts also moves frames beside the ranges.
-        for rows in [slice(None)] if whole else _ranges(take.times, (*solved_with(base), *corrections)):
-            keyed = [one.select(rows) for one in hands.get(armature, [])]
+        replaced = [slice(None)] if whole else _ranges(take.times, (*solved_with(base), *corrections))
+        notes += keep_edits(base, [(frames[rows][0], frames[rows][-1]) for rows in replaced if hands.get(armature)])
+        for rows in replaced:
+            keyed = [hand.select(rows) for hand in hands.get(armature, [])]
             if not keyed:
                 continue
             with playing_base(armature):
                 splice_keys(armature, keyed, frames[rows], Blend())
             mark_predicted(base, keyed, frames[rows], {hand.side: hand.predicted[rows] for hand in take.hands})
+            remember_keys(base, (frames[rows][0], frames[rows][-1]))
         if whole:
             notes.append(f"all keys of the take '{base.name}' are new: it holds contacts, or keeps digits apart")
         notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
-        base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in corrections if one.is_before_solving))
+        base[SOLVED_WITH_PROPERTY] = encode(
+            tuple(correction for correction in corrections if correction.is_before_solving)
+        )
         report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
             seen = action.get(SEEN_PROPERTY)
@@ -117,8 +132,8 @@ def write_ranges(
 def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
     """Return the frames of a take that are in the ranges of corrections in the solve, as slices that are apart."""
     inside = np.zeros(len(times), bool)
-    for one in corrections:
-        if one.is_before_solving:
-            inside |= (times >= one.range.start - SAME_TIME) & (times <= one.range.end + SAME_TIME)
+    for correction in corrections:
+        if correction.is_before_solving:
+            inside |= (times >= correction.range.start - SAME_TIME) & (times <= correction.range.end + SAME_TIME)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return [slice(int(first), int(stop)) for first, stop in zip(edges[::2], edges[1::2], strict=True)]

@@ -19,9 +19,9 @@ from .corrected_take import (
     composed_of,
     correct_take,
     corrections_of,
-    waiting_of,
 )
 from .take_clock import clock_of
+from .waiting import waiting_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -44,7 +44,9 @@ def correct_written(
                 notes += correct_take(armature, own, scene, unsolved=take.waiting if whole else None)
                 waiting |= waiting_of(base)
             if whole and base is not None:
-                base[SOLVED_WITH_PROPERTY] = encode(tuple(one for one in own if one.is_before_solving))
+                base[SOLVED_WITH_PROPERTY] = encode(
+                    tuple(correction for correction in own if correction.is_before_solving)
+                )
         except KnuckleError as error:
             notes.append(f"the corrections wait: {error}")
     return corrections_report(armatures, scene, waiting), tuple(dict.fromkeys(notes))
@@ -62,24 +64,24 @@ def corrections_report(
 
     Each has id, name, kind, hand, scene frames and state: on, muted, or why it waits.
     """
-    told: dict[str, dict[str, Any]] = {}
+    listed: dict[str, dict[str, Any]] = {}
     for armature in armatures:
         base = base_of(armature)
         if base is None:
             continue
         clock, reasons = clock_of(base, scene), waiting_of(base) if waiting is None else waiting
-        for one in corrections_of(armature):
-            first, last = clock.frames([one.range.start, one.range.end]).tolist()
-            state = "muted" if one.muted else reasons.get(one.id, "on")
-            told[one.id] = {
-                "id": one.id,
-                "name": one.name,
-                "kind": one.kind,
-                "hand": one.hand,
+        for correction in corrections_of(armature):
+            first, last = clock.frames([correction.range.start, correction.range.end]).tolist()
+            state = "muted" if correction.muted else reasons.get(correction.id, "on")
+            listed[correction.id] = {
+                "id": correction.id,
+                "name": correction.name,
+                "kind": correction.kind,
+                "hand": correction.hand,
                 "at": [round(first, 3), round(last, 3)],
                 "state": state,
             }
-    return list(told.values())
+    return list(listed.values())
 
 
 def kept_corrections(armature: "Object | None", capture: str) -> list[dict[str, Any]] | None:
@@ -110,16 +112,16 @@ def left_behind(armature: "Object", recipe: Recipe) -> str:
     )
 
 
-def is_same_capture(one: "Action", other: "Action") -> bool:
+def is_same_capture(action: "Action", other: "Action") -> bool:
     """Whether two actions are takes of the same capture."""
-    reports = report_in(one), report_in(other)
+    reports = report_in(action), report_in(other)
     captures = [str(report.get("capture", "")) for report in reports if report is not None]
     return len(captures) == 2 and _is_same_file(captures[0], captures[1])
 
 
-def _is_same_file(one: str, other: str) -> bool:
-    if one == other:
+def _is_same_file(path: str, other: str) -> bool:
+    if path == other:
         return True
-    first, second = (Path(bpy.path.abspath(path)) for path in (one, other))
+    first, second = (Path(bpy.path.abspath(each)) for each in (path, other))
     # One that is not there any more was moved.
     return first.name == second.name and (first.resolve() == second.resolve() or not first.exists())

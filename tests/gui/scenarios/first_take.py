@@ -52,7 +52,7 @@ def open_character(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The body with Mixamo's names, by the file browser."""
     yield from open_file(screen, walk, "mixamo")
     walk.picture(*walking.area_box(screen))
-    return walk.done(bones=len(armature(screen).data.bones))
+    return walk.done(bones=len(walking.armature(screen).data.bones))
 
 
 def open_file(screen: "Screen", walk: "walking.Walk", name: str) -> Told:
@@ -99,41 +99,18 @@ def target(screen: "Screen", walk: "walking.Walk") -> Told:
 
 def drop(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The recording falls on the view."""
-    yield from dropped(screen, walk)
+    yield from walking.dropped(screen, walk, RECORDING)
     walk.picture(*walking.area_box(screen))
     return walk.done(markers=len(screen.scene.knuckle.markers["knuckle_capture"]["names"]))
 
 
-def dropped(screen: "Screen", walk: "walking.Walk") -> Told:
-    walk.words.append(RECORDING)
-    yield from screen.drop(Path.home() / RECORDING, *screen.view_middle())
-    yield from screen.wait_until(lambda: screen.scene.knuckle.markers and not running(), 60)
-    yield 1.0
-
-
 def solve(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """By the panel's button."""
-    yield from solved(screen, walk)
+    yield from walking.solved(screen, walk)
+    screen.scene.frame_set(SHOWN)
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
     return walk.done(**take(screen))
-
-
-def solved(screen: "Screen", walk: "walking.Walk") -> Told:
-    """Press Solve: the button, with its word in the middle of the sidebar; the panel's title is at its edge."""
-    before = report(screen)
-    yield from scrolled(screen, -40)
-    yield from scrolled(screen, 10)
-    # What was pressed before is elsewhere now.
-    walk.marks.clear()
-    region = screen.region(screen.area(), "UI")
-    top = screen.window.height - region.y - region.height
-    middle = (region.x + round(0.36 * region.width), top, round(0.28 * region.width), region.height)
-    yield from walk.press("Solve", within=middle)
-    yield from screen.wait_until(lambda: report(screen) not in ("", before) and not running(), 40)
-    screen.move(*walking.beside_hand(screen))
-    yield 1.0
-    screen.scene.frame_set(SHOWN)
 
 
 def look(screen: "Screen", walk: "walking.Walk") -> "Steps":
@@ -145,7 +122,7 @@ def look(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from screen.wait_until(lambda: screen.scene.frame_current != first)
     yield from walk.key("Space", "space")
     screen.scene.frame_set(SHOWN)
-    yield from scrolled(screen, 20)
+    yield from walking.scrolled(screen, 20)
     yield from walk.read("Tip Error")
     walk.picture(*walking.area_box(screen))
     return walk.done(**take(screen))
@@ -153,7 +130,7 @@ def look(screen: "Screen", walk: "walking.Walk") -> "Steps":
 
 def turn_hand(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The wrist follows too, from the pose that the character stands in."""
-    yield from scrolled(screen, -40)
+    yield from walking.scrolled(screen, -40)
     found = yield from walk.settled("Drive")
     screen.move(found.left + found.width + 58, found.middle[1])
     yield 0.3
@@ -161,11 +138,12 @@ def turn_hand(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield 0.5
     yield from walk.press("Wrist")
     yield from screen.wait_until(lambda: screen.scene.knuckle.drive == "wrist")
-    yield from scrolled(screen, 10)
+    yield from walking.scrolled(screen, 10)
     yield from walk.press("Align to Character")
     yield from walk.press("Rest Pose")
     yield 1.0
-    yield from solved(screen, walk)
+    yield from walking.solved(screen, walk)
+    screen.scene.frame_set(SHOWN)
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
     return walk.done(**take(screen))
@@ -187,8 +165,9 @@ def again(screen: "Screen", walk: "walking.Walk", name: str) -> "Steps":
         yield from walk.press("Allow Execution")
         yield 2.0
     yield from target(screen, walk)
-    yield from dropped(screen, walk)
-    yield from solved(screen, walk)
+    yield from walking.dropped(screen, walk, RECORDING)
+    yield from walking.solved(screen, walk)
+    screen.scene.frame_set(SHOWN)
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
     return walk.done(**take(screen))
@@ -210,32 +189,9 @@ def saved(screen: "Screen", walk: "walking.Walk") -> Told:
     yield 0.5
 
 
-def running() -> bool:
-    return bool(bpy.context.window_manager.knuckle.running)
-
-
-def armature(screen: "Screen") -> bpy.types.Object:
-    return next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
-
-
-def report(screen: "Screen") -> str:
-    """The name and the report of the take that is played, as text."""
-    animation = armature(screen).animation_data
-    action = animation.action if animation else None
-    return f"{action.name} {action.get('knuckle_result')}" if action else ""
-
-
-def scrolled(screen: "Screen", notches: int) -> Told:
-    """Turn the wheel over the sidebar."""
-    screen.move(*screen.middle(screen.region(screen.area(), "UI")))
-    yield 0.2
-    screen.turn_wheel(notches)
-    yield 0.7
-
-
 def to_hand(screen: "Screen") -> Told:
     """Turn the view to the hand, from the thumb's side a little above, without its bones."""
-    rig = armature(screen)
+    rig = walking.armature(screen)
     wrist = rig.pose.bones[WRISTS[Path(bpy.data.filepath).stem]]
     area = screen.area()
     space = area.spaces.active
@@ -251,12 +207,12 @@ def to_hand(screen: "Screen") -> Told:
 def take(screen: "Screen") -> dict[str, Any]:
     """What is keyed, and how far the character's bones and the wrist of a frame are from where they should be."""
     report: Any = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.take_report").report_of(
-        armature(screen)
+        walking.armature(screen)
     )
     hand = report["hands"]["right"]["rig"]
     return {
-        "rig": armature(screen).name,
-        "keys_range": [*armature(screen).animation_data.action.frame_range],
+        "rig": walking.armature(screen).name,
+        "keys_range": [*walking.armature(screen).animation_data.action.frame_range],
         "degrees": hand["left_deg"]["mean"],
         "notes": report["warnings"],
     }

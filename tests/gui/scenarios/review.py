@@ -55,7 +55,6 @@ def play(screen: "Screen") -> "Steps":
     frame = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
     unmarked = sorted(problems().seen_problems(screen.scene.knuckle.result))
     keys = yield from keys_reduced(screen)
-    mended = yield from corrected(screen)
     return {
         "visited": visited,
         "back": back,
@@ -65,7 +64,6 @@ def play(screen: "Screen") -> "Steps":
         "strips": strips,
         "page": page,
         "keys": keys,
-        "mended": mended,
     }
 
 
@@ -85,43 +83,6 @@ def keys_reduced(screen: "Screen") -> Generator[float, None, list[int]]:
     yield from screen.wait_until(lambda: key_count(screen) == counts[0], 30)
     counts.append(key_count(screen))
     return counts
-
-
-def corrected(screen: "Screen") -> Generator[float, None, dict[str, Any]]:
-    """The thumb is posed where its marker leapt, and kept; the marker is hidden over these frames, and undone."""
-    screen.only_panel("KNUCKLE_PT_corrections")
-    screen.scene.knuckle_review.show_errors = False
-    yield 0.5
-    screen.scene.frame_set(30)
-    screen.scene.knuckle_posing.curl_thumb = 0.4
-    place = yield from screen.button("knuckle.correct_pose")
-    screen.click(*place)
-    yield from screen.wait_until(lambda: kept(screen), 30)
-    yield 0.5
-    angle = screen.scene.knuckle_posing.curl_thumb
-    place = yield from screen.button("knuckle.hide_marker")
-    screen.click(*place)
-    yield 0.7
-    screen.picture("corrections_dialog")
-    # Off the field below the mouse, which Return would edit.
-    screen.move(place[0] - 200, place[1] - 30)
-    yield 0.3
-    screen.key("Return")
-    yield from screen.wait_until(lambda: len(kept(screen)) == 2, 60)
-    yield 1.0
-    screen.picture("corrections_panel")
-    both = [(one.kind, one.name) for one in kept(screen)]
-    screen.move(*screen.view_middle())
-    screen.key("ctrl+z")
-    yield from screen.wait_until(lambda: len(kept(screen)) == 1, 30)
-    screen.open_panels()
-    return {"kept": both, "curl": angle, "undone": [one.kind for one in kept(screen)]}
-
-
-def kept(screen: "Screen") -> Any:
-    """The corrections of the solved hand's take."""
-    module = importlib.import_module("bl_ext.user_default.knuckle.rig.keys.corrections.corrected_take")
-    return module.corrections_in(module.base_of(screen.scene.knuckle.result))
 
 
 def key_count(screen: "Screen") -> int:

@@ -114,3 +114,15 @@ def test_what_cannot_take_effect_waits_in_words():
     assert notes[1] == "correction 'Mend' waits: there is no marker 'nose' in the capture"
     assert notes[2] == f"correction 'Mend' waits: there is no {other.hand} hand in the take"
     np.testing.assert_array_equal(take.hands[0].pose.angles, PLAIN.hands[0].pose.angles)
+
+
+def test_a_hand_of_which_all_markers_are_hidden_is_told_once_for_each_correction_that_leaves_none():
+    worn = tuple(PLAIN.report["hands"][SIDE]["markers"])
+    rest = replace(correction(HiddenMarkers(worn[1:]), blend=0.05), id="b")
+    first = correction(HiddenMarkers(worn[:1]), span=(40, 50))
+    told = [note for note in solved(corrections=[first, rest]).report["warnings"] if note.startswith("correction")]
+    sentence = f"leaves no marker of the {SIDE} hand in 11 frames of the capture from"
+    assert len(told) == 2 and all(sentence in note for note in told)
+    alone = solved(corrections=[rest])
+    assert not any(note.startswith("correction") for note in alone.report["warnings"])
+    same_outside(alone, PLAIN)

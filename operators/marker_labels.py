@@ -1,0 +1,58 @@
+"""Labels of the markers that the shown take was solved from, for corrections of them."""
+
+from typing import TYPE_CHECKING, Any
+
+from bpy.props import StringProperty
+
+from ..errors import RigError
+from ..hand.joints import SIDES, Side
+from ..rig.keys.take_problems import problems_of
+from ..rig.keys.take_report import report_of
+from .json_files import result_armature
+from .review import current_problem
+
+if TYPE_CHECKING:
+    from bpy.types import Context
+
+
+def labels_of_take(context: "Context") -> dict[str, tuple[Side, str]]:
+    """Return label -> hand and joint, of the markers that the shown take was solved from."""
+    report = report_of(result_armature(context)) or {}
+    found: dict[str, tuple[Side, str]] = {}
+    for side in SIDES:
+        worn = report.get("hands", {}).get(side, {}).get("markers", {})
+        for label, spot in worn.items() if isinstance(worn, dict) else ():
+            found[str(label)] = side, str(spot.get("joint", "")) if isinstance(spot, dict) else ""
+    return found
+
+
+def _suggested(_operator: Any, context: "Context", typed: str) -> list[str]:
+    return [label for label in labels_of_take(context) if typed.lower() in label.lower()]
+
+
+def label_property(name: str, description: str) -> Any:
+    """Make the property of a marker's label, with those of the take to choose from."""
+    return StringProperty(name=name, description=description, search=_suggested, options={"SKIP_SAVE"})
+
+
+def hand_of_labels(context: "Context", *labels: str) -> Side:
+    """Return the hand that has markers of these labels. Raises RigError unless it is one."""
+    known = labels_of_take(context)
+    unknown = [label for label in labels if label not in known]
+    if unknown:
+        raise RigError(f"the take has no marker '{unknown[0]}', only {', '.join(known) or 'none at all'}")
+    sides = {known[label][0] for label in labels}
+    if len(sides) > 1:
+        raise RigError(f"{' and '.join(labels)} are markers of different hands, expected those of one")
+    return sides.pop()
+
+
+def marker_of_problem(context: "Context") -> str:
+    """Return the outermost marker of the digit of the problem that is shown; empty without one."""
+    problems = problems_of(result_armature(context))
+    current = current_problem(context, problems)
+    if current is None:
+        return ""
+    problem, known = problems[current], labels_of_take(context)
+    tip = problem.hand, f"{problem.parts[0]}-tip"
+    return next((label for label, spot in known.items() if spot == tip), "")

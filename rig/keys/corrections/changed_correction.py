@@ -1,0 +1,64 @@
+"""One correction that is changed, as a slider does with each step: its frames alone are composed anew."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction_json import encode
+from ..played_action import played_action
+from .composed_keys import keys_id, write_hand
+from .composing import HandOfTake, compose, moved_joints
+from .corrected_take import (
+    COMPOSED_ID_PROPERTY,
+    channelbag_of,
+    check_correctable,
+    composed_of,
+    decoded,
+    hands_of_take,
+    keep_corrections,
+    of_hand,
+)
+from .take_clock import clock_of
+from .waiting import waiting_text
+
+if TYPE_CHECKING:
+    from bpy.types import Object, Scene
+
+
+def write_change(armature: "Object", corrections: tuple[Correction, ...], before: Correction, scene: "Scene") -> bool:
+    """Let the corrected action of an armature have corrections of which one was another before; return whether it has.
+
+    It has not where more must be composed anew: without a corrected action, where that or its take was edited, where
+    a correction has no frames, and where the take has no key on some frame. Raises RigError.
+    """
+    base, action = check_correctable(armature), composed_of(armature)
+    if before.is_before_solving or (action is not None and action != played_action(armature)):
+        return False
+    kept = encode(corrections)
+    corrections = decoded(kept, f"corrections of the take '{base.name}'")
+    after = next(each for each in corrections if each.id == before.id)
+    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
+    own = [of for of in hands if of.hand.side == before.hand]
+    if own and action is None:
+        return False
+    if action is not None:
+        bag = channelbag_of(action, armature)
+        both = before, after
+        if not all(_is_dense(of, correction) and of.rows(correction, clock).any() for of in own for correction in both):
+            return False
+        if action.get(COMPOSED_ID_PROPERTY) != keys_id(bag, hands):
+            return False
+        for of in own:
+            only = of.rows(before, clock) | of.rows(after, clock)
+            # Without an effect, the one before counts its frames among those that are written.
+            write_hand(bag, of, compose(of, [*of_hand(corrections, of), replace(before, muted=True)], clock, only))
+        action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
+    for each in filter(None, (base, action)):
+        keep_corrections(each, kept, waiting_text(action or base))
+    return True
+
+
+def _is_dense(of: HandOfTake, correction: Correction) -> bool:
+    """Whether a take has, on each of its frames, a key of each curve that a correction changes."""
+    curves = [curve for joint in moved_joints(of, correction) for curve in of.bones[joint].curves]
+    return all(len(curve.keyframe_points) == len(of.frames) for curve in curves)

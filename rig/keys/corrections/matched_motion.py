@@ -1,0 +1,68 @@
+"""The motion of another take, matched to the take that it is put into: it begins and ends as that does there.
+
+What the two differ by at an end of the range, and how fast that changes, is carried on into the other motion and decays
+over the blend, as Bollo (2018, Inertialization: High-performance animation transitions in Gears of War) does. The take
+inside the range, which may be what is wrong, has no part in it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....hand import rotations as rot
+from ....hand.smoothstep import smoothstep
+from ....pipeline.corrections.correction import SAME_TIME, TimeRange
+
+Floats = NDArray[np.float64]
+
+FASTEST = 3.0
+"""How fast a difference may begin to change: from this many times itself a blend on, the decay would turn around."""
+
+
+def matched(taken: Floats, base: Floats, times: Floats, span: TimeRange) -> Floats:
+    """Return rotations (F, 4) of another motion at times (F,) s that are those of the base at the ends of a range.
+
+    Both are (F, 4), with a frame before and after the range if there is one: how fast the base turns there is kept.
+    Between the blends they are the other motion's; an end without a blend is a cut.
+    """
+    inside = np.flatnonzero((times >= span.start - SAME_TIME) & (times <= span.end + SAME_TIME))
+    if not len(inside):
+        return taken
+    lasting = max(span.blend_in + span.blend_out, SAME_TIME)
+    most = (times[inside[-1]] - times[inside[0]]) / lasting
+    result = taken.copy()
+    for at, inwards, blend in ((inside[0], 1, span.blend_in), (inside[-1], -1, span.blend_out)):
+        seconds = blend * min(most, 1.0)
+        if seconds > SAME_TIME:
+            gap, speed = _difference(taken, base, times, int(at), inwards)
+            fast, limit = float(np.linalg.norm(speed)) * seconds, FASTEST * float(np.linalg.norm(gap))
+            speed *= seconds * min(1.0, limit / max(fast, 1e-12))
+            part = np.clip(np.abs(times - times[at]) / seconds, 0.0, 1.0)[:, None]
+            offset = gap * (1.0 - smoothstep(part)) + speed * part * (1.0 - part) ** 2
+            result = rot.multiply(result, _from_vectors(offset))
+    return result
+
+
+def _difference(taken: Floats, base: Floats, times: Floats, at: int, inwards: int) -> tuple[Floats, Floats]:
+    """Return the rotation vector (3,) from taken to base on frame `at`, and how much it changes a second inwards."""
+    gap = _vectors(rot.multiply(rot.conjugate(taken[at]), base[at]))
+    speed, before, after = np.zeros(3), at - inwards, at + inwards
+    if 0 <= before < len(times) and 0 <= after < len(times):
+        step, next_step = abs(times[at] - times[before]), abs(times[after] - times[at])
+        turn = _vectors(rot.multiply(rot.conjugate(taken[at]), taken[after]))
+        earlier = rot.multiply(taken[at], _from_vectors(-turn * step / next_step))
+        speed = (gap - _vectors(rot.multiply(rot.conjugate(earlier), base[before]))) / step
+    return gap, speed
+
+
+def _vectors(q: Floats) -> Floats:
+    """Return the rotation vectors (..., 3) rad, at most half a turn, of unit quaternions (..., 4)."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    return np.asarray(np.where(sine > 1e-9, angle / np.maximum(sine, 1e-9), 2.0) * q[..., 1:])
+
+
+def _from_vectors(vectors: Floats) -> Floats:
+    """Return the unit quaternions (..., 4) of rotation vectors (..., 3) rad."""
+    angle = np.linalg.norm(vectors, axis=-1)
+    return rot.from_axis_angle(vectors / np.maximum(angle, 1e-12)[..., None], angle)

@@ -1,0 +1,47 @@
+"""Whether the bones that a take keys have the lengths and places at rest with which it was solved."""
+
+import zlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..fcurves import curves_of
+from .renamed_bones import bone_and_channel
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object
+
+REST_PROPERTY = "knuckle_solved_rest"
+"""Custom property of a take's action: a short text that differs where its bones' rest does."""
+PRECISION = 1e-5
+"""In the armature's unit: what differs by less is the same."""
+
+
+def remember_rest(action: "Action", armature: "Object") -> None:
+    """Keep how the bones of an armature that a take keys lie at rest."""
+    rest = _rest_id(action, armature)
+    if rest is not None:
+        action[REST_PROPERTY] = rest
+
+
+def has_other_rest(action: "Action", armature: "Object") -> bool:
+    """Whether bones of an armature that a take keys lie otherwise at rest than as it was solved.
+
+    Not if the take does not tell, or one of its bones is gone.
+    """
+    known, now = action.get(REST_PROPERTY), _rest_id(action, armature)
+    return isinstance(known, str) and now is not None and known != now
+
+
+def _rest_id(action: "Action", armature: "Object") -> str | None:
+    """Return a short text that differs where the rest of keyed bones does; None if one of them is not there."""
+    paths = {curve.data_path for slot in action.slots for curve in curves_of(action, slot)}
+    known = 0
+    for name in {bone for path in paths if (bone := bone_and_channel(path)[0])}:
+        bone = armature.data.bones.get(name)
+        if bone is None:
+            return None
+        at_rest = np.array([*np.array(bone.matrix_local).ravel(), bone.length])
+        # A sum, as names may change and with them the order.
+        known += zlib.crc32(np.round(at_rest / PRECISION).astype(np.int64).tobytes())
+    return f"{known:x}"
