@@ -7,19 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..generators import Progress, Steps
-from ..joints import SIDES, TIPS, Side
-from ..mirror import other_side
+from ..joints import TIPS, Side
 from .hungarian import exchange_costs
 from .label_confidence import (
     marker_confidence,
-    model_marker_confidence,
-    model_side_confidence,
     side_confidence,
 )
-from .model_fit import FITTED_FRAMES, ModelFit, fit_model, shape_of_spots
-from .model_search import improve_fit
+from .model_fit import FITTED_FRAMES, fit_model, shape_of_spots
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
-from .shape_model import HandShape, MarkerLayout, mean_shape, mirrored
+from .shape_model import HandShape, MarkerLayout, mirrored
 from .trajectories import evenly_spaced
 
 Floats = NDArray[np.float64]
@@ -105,7 +101,7 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
 def fits_a_hand(found: FoundHand) -> bool:
     """Whether an articulated hand reaches the markers of a fit, and would not have them in other places."""
     shape = shape_of_spots(found.fit.shape.spots)
-    model = fit_model(shape, found.fit.shape.side, _fitted_frames(found.fit.sample), found.fit.labels)
+    model = fit_model(shape, found.fit.shape.side, fitted_frames(found.fit.sample), found.fit.labels)
     same = np.mean(model.labels == found.fit.labels)
     spots = zip(found.fit.shape.spots, found.fit.shape.palm, strict=True)
     may_lack_tips = all(inside or spot.joint in TIPS for spot, inside in spots)
@@ -114,58 +110,9 @@ def fits_a_hand(found: FoundHand) -> bool:
     return bool(with_empty <= MAX_CHECKED_COST and same >= MIN_SAME_LABELS)
 
 
-def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[FoundHand | None]:
-    """Find a hand with a layout by what an articulated hand reaches; None where nothing fits."""
-    spots = tuple(layout.spots.values())
-    shape, found = shape_of_spots(spots), []
-    for side in sides:
-        yield Progress(0.0, f"Looking for a {side} hand with the set '{layout.name}'")
-        proposals = [each for _, sample in samples for each in propose_palms(sample, mean_shape(side, spots))]
-        for fit in fit_proposals(proposals):
-            found.append((fit, fit_model(shape, side, _fitted_frames(fit.sample), fit.labels)))
-            yield Progress(0.0, f"Fitting a {side} hand with the set '{layout.name}'")
-    if not found:
-        return None
-    start, model = min(found, key=_model_cost)
-    positions = _fitted_frames(start.sample)
-    if len(sides) > 1:
-        found.append((start, fit_model(shape, other_side(model.side), positions, model.labels)))
-        start, model = min(found, key=_model_cost)
-    searched = improve_fit(shape, positions, model)
-    if not _reaches(searched.fit, start.sample):
-        return None
-    other = min((fit for _, fit in found if fit.side != model.side), key=lambda fit: fit.cost, default=None)
-    margin = np.inf if other is None else max(other.cost - searched.fit.cost, 0.0)
-    window = next(window for window, sample in samples if sample is start.sample)
-    other_fit = _with_labels(start, other) if other is not None and _reaches(other, start.sample) else None
-    return FoundHand(
-        layout,
-        _with_labels(start, searched.fit),
-        window,
-        model_side_confidence(margin),
-        model_marker_confidence(searched.margins),
-        other_fit,
-    )
-
-
-def _model_cost(found: tuple[ShapeFit, ModelFit]) -> float:
-    return found[1].cost
-
-
-def _fitted_frames(sample: TrajectorySample) -> Floats:
+def fitted_frames(sample: TrajectorySample) -> Floats:
     """Positions (N, T, 3) m in the frames to which an articulated hand is fitted."""
     return sample.positions[evenly_spaced(np.arange(len(sample.positions)), FITTED_FRAMES)]
-
-
-def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
-    filled = float((model.labels < len(sample.mean_distances)).mean())
-    return model.filled_cost <= MAX_MODEL_COST and filled >= MIN_MODEL_SHARE
-
-
-def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:
-    """A fit with the labels and the side of an articulated hand."""
-    shape = fit.shape if fit.shape.side == model.side else mirrored(fit.shape)
-    return replace(fit, shape=shape, labels=model.labels)
 
 
 def confidence_of_side(fit: ShapeFit) -> float:

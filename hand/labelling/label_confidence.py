@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
+from .model_fit import ModelFit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -58,9 +59,9 @@ def model_marker_confidence(margin: Floats) -> Floats:
     return confidence
 
 
-def model_side_confidence(margin: float) -> float:
+def model_side_confidence(best: ModelFit, other: ModelFit) -> float:
     """Confidence 0.5..1 of a side, by the margin in the cost of an articulated hand."""
-    return float(_probability(np.array(margin), MODEL_SIDE_SCALE))
+    return float(_probability(np.array(other.cost - best.cost), MODEL_SIDE_SCALE))
 
 
 def _probability(margin: Floats, scale: float) -> Floats:

@@ -17,7 +17,6 @@ from .hand_fits import (
     FoundHand,
     Window,
     confidence_of_side,
-    find_by_model,
     find_by_shape,
     fits_a_hand,
     is_hand,
@@ -26,6 +25,7 @@ from .hand_fits import (
 )
 from .label_confidence import marker_confidence
 from .labelling_result import LabelledHand, Labelling, labelled_hand, spot_columns
+from .model_hands import find_by_model
 from .palm_candidates import ShapeFit, TrajectorySample, fit_shape
 from .performer_shapes import performer_shapes
 from .region_growing import TrackLabels, label_fragments

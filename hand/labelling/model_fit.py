@@ -5,6 +5,7 @@ the Hungarian method over whole trajectories in place of the closest point in ea
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,7 @@ def _digit_and_joint(spot: Spot) -> tuple[int, int]:
     return DIGITS.index(digit), CHAIN_JOINTS[digit].index(spot.joint)
 
 
-def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Ints) -> ModelFit:
+def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Ints, limit: float = np.inf) -> ModelFit:
     """Fit a hand to trajectories, from an initial assignment.
 
     Args:
@@ -104,6 +105,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         side: the side of the hand that is fitted.
         positions: (F, T, 3) m, NaN where not seen.
         labels: (C,) the trajectory at each spot, T for none.
+        limit: the cost beyond which the fit is given up after the first rounds.
     """
     if side == "left":
         positions = positions * POINT_SIGNS
@@ -112,10 +114,11 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
     model = _pose_model(shape, 2 * MARKER_SPREAD_M)
     start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
     state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
+    rigid = np.arange(MARKERS + 3 * len(labels))
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):
         filling = round_number < FIRST_ROUNDS
-        state = fit_shape(state, seen, prior, 3, 1e-2)
+        state = fit_shape(state, seen, prior, 3, 1e-2, rigid)
         model = _pose_model(state.pose_model.shape, MARKER_SPREAD_M)
         state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
         costs = _spot_costs(state, positions)
@@ -123,12 +126,18 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         assigned = assign_without_pairs(np.c_[costs, empty])
         settled = np.array_equal(assigned, labels) or assigned.tobytes() in tried
         labels = assigned
-        if settled and not filling:
+        fit = _model_fit(side, labels, costs, _prior_cost(state, prior))
+        if not filling and (settled or fit.cost > limit):
             break
         tried.add(labels.tobytes())
         seen = _visible(positions, labels)
+    return fit
+
+
+def _model_fit(side: Side, labels: Ints, costs: Floats, prior_cost: float) -> ModelFit:
+    """A fit with labels (C,) by the trajectories' costs (C, T) at the spots."""
     spots = np.flatnonzero(labels < costs.shape[1])
-    filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
+    filled = float(costs[spots, labels[spots]].sum()) + prior_cost
     return ModelFit(side, labels, filled + EMPTY_COST * (len(labels) - len(spots)), filled / max(len(spots), 1))
 
 
@@ -152,9 +161,13 @@ def _prior_about(shape: ShapeParameters) -> ShapePrior:
 
 
 def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
-    mean, precision = usual_pose_prior()
-    limits = build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
-    return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), mean, precision, limits)
+    return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), *_usual_angles())
+
+
+@lru_cache(maxsize=1)
+def _usual_angles() -> tuple[Floats, Floats, Floats]:
+    """Mean (D,), precision (D, D) and wide limits (D, 2) of a hand's angles, rad."""
+    return *usual_pose_prior(), build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
 
 
 def _visible(positions: Floats, labels: Ints) -> VisibleMarkers:

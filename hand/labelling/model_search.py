@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calibration.skin_markers.chain import ShapeParameters
+from ..calibration.skin_markers.skin_fit import PALM
 from ..joints import DIGITS
 from .model_fit import ModelFit, fit_model
 
@@ -16,6 +17,12 @@ Ints = NDArray[np.int64]
 
 MAX_ROUNDS = 6
 """How often an exchange of fingers may improve the fit."""
+INNER_FINGERS = (1, 2, 3)
+"""Rows in DIGITS of the fingers of which a mirror only exchanges the outer ones."""
+MAX_EXCESS = 12.0
+"""A fit that costs more than the best one by so much is given up."""
+MIN_MARKERS = 4
+"""Markers that a fit needs to begin with."""
 MIN_GAIN = 0.05
 """Decrease of the cost that counts as an improvement."""
 
@@ -30,7 +37,7 @@ class SearchedFit:
 
 
 def improve_fit(shape: ShapeParameters, positions: Floats, start: ModelFit) -> SearchedFit:
-    """Exchange fingers, from their knuckles or from a joint on, as long as the hand fits better.
+    """Exchange fingers, from their knuckles or from a joint on, or seek them anew, as long as the hand fits better.
 
     Args:
         shape: the right hand that is expected, with its C markers.
@@ -43,7 +50,7 @@ def improve_fit(shape: ShapeParameters, positions: Floats, start: ModelFit) -> S
         for labels in _exchanges(shape, best.labels, positions.shape[1]):
             if labels.tobytes() in tried:
                 continue
-            fit = fit_model(shape, start.side, positions, labels)
+            fit = fit_model(shape, start.side, positions, labels, best.cost + MAX_EXCESS)
             tried[labels.tobytes()] = tried[fit.labels.tobytes()] = fit
             if fit.cost < best.cost - MIN_GAIN:
                 best, improved = fit, True
@@ -51,6 +58,29 @@ def improve_fit(shape: ShapeParameters, positions: Floats, start: ModelFit) -> S
         if not improved:
             break
     return SearchedFit(best, _margins(best, tried.values()))
+
+
+def reflected(shape: ShapeParameters, labels: Ints, none: int) -> Ints:
+    """Labels (C,) of the other hand in a mirror: index and ring finger exchanged, and the middle finger's.
+
+    All others are left open, and the outermost where enough remain. Markers on a hand that hardly bends resemble those
+    of the other hand in this order, but the tips of fingers that are bent.
+    """
+    first, middle, last = INNER_FINGERS
+    result, tips = np.full(len(labels), none), []
+    for finger, facing in ((first, last), (middle, middle), (last, first)):
+        own, other = _chain(shape, finger), _chain(shape, facing)
+        shared = min(len(own), len(other))
+        result[own[len(own) - shared :]] = labels[other[len(other) - shared :]]
+        tips += own[-1:]
+    without_tips = result.copy()
+    without_tips[tips] = none
+    return without_tips if np.count_nonzero(without_tips < none) >= MIN_MARKERS else result
+
+
+def _chain(shape: ShapeParameters, digit: int) -> list[int]:
+    """Markers of a digit, from the knuckle to the tip."""
+    return sorted(np.flatnonzero(shape.digits == digit).tolist(), key=lambda m: (shape.bones[m], shape.offsets[m, 1]))
 
 
 def _margins(best: ModelFit, others: Iterable[ModelFit]) -> Floats:
@@ -62,19 +92,23 @@ def _margins(best: ModelFit, others: Iterable[ModelFit]) -> Floats:
 
 
 def _exchanges(shape: ShapeParameters, labels: Ints, none: int) -> Iterator[Ints]:
-    """Assignments (C,) with two neighbouring fingers exchanged, wholly or their outer markers, or left open."""
-    chains = [
-        sorted(np.flatnonzero(shape.digits == digit), key=lambda m: (shape.bones[m], shape.offsets[m, 1]))
-        for digit in range(1, len(DIGITS))
-    ]
+    """Assignments (C,) to try: neighbouring fingers exchanged, wholly or outer markers; digits shifted, or open."""
+    thumb, *chains = [_chain(shape, digit) for digit in range(len(DIGITS))]
+    palm = np.flatnonzero(shape.digits == PALM).tolist()
     for one, other in pairwise(chains):
         for count in range(min(len(one), len(other)), 0, -1):
             exchanged = labels.copy()
             exchanged[one[-count:]], exchanged[other[-count:]] = labels[other[-count:]], labels[one[-count:]]
             yield exchanged
-    for left_open in (*pairwise(chains), chains):
+    for chain in (thumb, *chains):
+        for place, shift in ((-1, 1), (0, -1)):
+            if len(chain) > 1 and labels[chain[place]] == none:
+                shifted = labels.copy()
+                shifted[chain] = np.roll(labels[chain], shift)
+                yield shifted
+    outer = [chain[1:] for chain in chains]
+    for left_open in (*pairwise(outer), outer, [thumb, palm], [thumb], [thumb, palm, chains[-1]]):
         emptied = labels.copy()
-        for chain in left_open:
-            emptied[chain[1:]] = none
-        if np.count_nonzero(emptied < none) >= 4:
+        emptied[[m for chain in left_open for m in chain]] = none
+        if np.count_nonzero(emptied < none) >= MIN_MARKERS:
             yield emptied

@@ -30,6 +30,7 @@ from .priors import ShapePrior, apply_step, prior_weight, usual_pose_prior
 from .skin_fit import COLUMNS, HAS
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 MIN_SPREAD, MAX_SPREAD = 0.00015, 0.005
 """m, bounds of a marker's standard deviation."""
@@ -50,7 +51,13 @@ class FittedShape:
 
 
 def fit_shape(
-    start: FittedShape, seen: VisibleMarkers, prior: ShapePrior, passes: int, tolerance: float = 1e-4
+    start: FittedShape,
+    seen: VisibleMarkers,
+    prior: ShapePrior,
+    passes: int,
+    tolerance: float = 1e-4,
+    *,
+    fitted: Ints | slice = slice(None),
 ) -> FittedShape:
     """Find the most likely shape and poses by Levenberg-Marquardt.
 
@@ -60,6 +67,7 @@ def fit_shape(
         prior: the prior of the shape.
         passes: most iterations.
         tolerance: relative decrease of the cost below which the search ends.
+        fitted: the shape's parameters to fit; the others stay as they are.
     """
     weight = prior_weight(len(seen))
 
@@ -71,9 +79,11 @@ def fit_shape(
     equations: _Equations | None = None
     for _ in range(passes):
         if equations is None:
-            equations = _build_equations(state, seen, prior, weight)
+            equations = _build_equations(state, seen, prior, weight, fitted)
         pose_step, shape_step = equations.step(damping)
-        shape = apply_step(state.pose_model.shape, shape_step)
+        whole_step = np.zeros(prior.matrix.shape[1])
+        whole_step[fitted] = shape_step
+        shape = apply_step(state.pose_model.shape, whole_step)
         trial = FittedShape(
             replace(state.pose_model, shape=shape), state.poses.apply_step(pose_step, state.pose_model.limits)
         )
@@ -119,22 +129,23 @@ class _Equations:
         return pose_step - eliminated @ shape_step, shape_step
 
 
-def _build_equations(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, weight: float) -> _Equations:
+def _build_equations(
+    state: FittedShape, seen: VisibleMarkers, prior: ShapePrior, weight: float, fitted: Ints | slice = slice(None)
+) -> _Equations:
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames = len(seen)
-    jacobian = (equations.whitening @ shape_jacobian(state.pose_model.shape, equations.markers)).reshape(
-        frames, equations.jacobian.shape[1], -1
-    )
+    by_shape = shape_jacobian(state.pose_model.shape, equations.markers)[..., fitted]
+    jacobian = (equations.whitening @ by_shape).reshape(frames, equations.jacobian.shape[1], -1)
     flat = jacobian.reshape(-1, jacobian.shape[-1])
-    residuals = prior.residuals(state.pose_model.shape)
+    residuals, prior_matrix = prior.residuals(state.pose_model.shape), prior.matrix[:, fitted]
     return _Equations(
         poses=equations.matrix,
         free=free,
         mixed=(equations.jacobian.swapaxes(1, 2) @ jacobian) * free[..., None],
-        shape=flat.T @ flat + weight * prior.matrix.T @ prior.matrix,
+        shape=flat.T @ flat + weight * prior_matrix.T @ prior_matrix,
         rhs_poses=equations.rhs * free,
-        rhs_shape=flat.T @ equations.residuals.ravel() - weight * prior.matrix.T @ residuals,
+        rhs_shape=flat.T @ equations.residuals.ravel() - weight * prior_matrix.T @ residuals,
     )
 
 

@@ -1,0 +1,108 @@
+"""Find a hand by what an articulated hand reaches, of both sides alike: the side is the one that fits better."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calibration.skin_markers.chain import ShapeParameters
+from ..generators import Progress, Steps
+from ..joints import SIDES, Side
+from ..mirror import other_side
+from .hand_fits import FoundHand, Samples, fitted_frames
+from .label_confidence import model_marker_confidence, model_side_confidence
+from .model_fit import ModelFit, fit_model, shape_of_spots
+from .model_search import MAX_EXCESS, MIN_MARKERS, SearchedFit, improve_fit, reflected
+from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
+from .shape_model import MarkerLayout, mean_shape, mirrored
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SEEDS = 2
+"""Fits of the best that are tried on the other side as well."""
+MAX_REFLECTIONS = 2
+"""How often the other hand, as a mirror shows it, may fit better."""
+MAX_MODEL_COST = 0.75
+"""Highest cost for each marker of an articulated hand."""
+MIN_MODEL_SHARE = 0.75
+"""Share of a layout's spots that must have a marker where only the articulated hand decides."""
+
+
+def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[FoundHand | None]:
+    """Find a hand with a layout by what an articulated hand reaches; None where nothing fits, or the wrong side."""
+    spots = tuple(layout.spots.values())
+    shape, found = shape_of_spots(spots), []
+    for side in SIDES:
+        yield Progress(0.0, f"Looking for a {side} hand with the set '{layout.name}'")
+        proposals = [each for _, sample in samples for each in propose_palms(sample, mean_shape(side, spots))]
+        for fit in fit_proposals(proposals):
+            found.append((fit, fit_model(shape, side, fitted_frames(fit.sample), fit.labels)))
+            yield Progress(0.0, f"Fitting a {side} hand with the set '{layout.name}'")
+    if not found:
+        return None
+    start, _ = min(found, key=lambda each: each[1].cost)
+    starts = [model for fit, model in found if fit.sample is start.sample]
+    best, other = yield from search_sides(shape, fitted_frames(start.sample), starts)
+    if best.fit.side not in sides or not _reaches(best.fit, start.sample):
+        return None
+    return FoundHand(
+        layout,
+        _with_labels(start, best.fit),
+        next(window for window, sample in samples if sample is start.sample),
+        model_side_confidence(best.fit, other),
+        model_marker_confidence(best.margins),
+        _with_labels(start, other) if _reaches(other, start.sample) else None,
+    )
+
+
+def search_sides(
+    shape: ShapeParameters, positions: Floats, starts: Sequence[ModelFit]
+) -> Steps[tuple[SearchedFit, ModelFit]]:
+    """The best fit of either side, and the best of the other side: what one finds is tried on the other.
+
+    Args:
+        shape: the right hand that is expected, with its C markers.
+        positions: (F, T, 3) m, NaN where not seen.
+        starts: fits of any side to begin with.
+    """
+    pool = list(starts)
+    for start in sorted(starts, key=_cost)[:SEEDS]:
+        yield Progress(0.0, f"Fitting a {other_side(start.side)} hand to the markers of a {start.side} one")
+        pool += counterparts(shape, positions, start)
+    best = improve_fit(shape, positions, min(pool, key=_cost))
+    for _ in range(MAX_REFLECTIONS):
+        yield Progress(0.0, f"Fitting a {other_side(best.fit.side)} hand to the markers of a {best.fit.side} one")
+        rivals = counterparts(shape, positions, best.fit)
+        pool += rivals
+        if rivals[-1].cost > best.fit.cost + MAX_EXCESS:
+            break
+        rival = improve_fit(shape, positions, rivals[-1])
+        pool += [rival.fit, best.fit]
+        if rival.fit.cost >= best.fit.cost:
+            break
+        best = rival
+    return best, min((fit for fit in pool if fit.side != best.fit.side), key=_cost)
+
+
+def counterparts(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> list[ModelFit]:
+    """The other hand with the same labels, bent backwards, and as a mirror shows it."""
+    side, mirror = other_side(fit.side), reflected(shape, fit.labels, positions.shape[1])
+    tried = [fit.labels, mirror] if np.count_nonzero(mirror < positions.shape[1]) >= MIN_MARKERS else [fit.labels]
+    return [fit_model(shape, side, positions, labels) for labels in tried]
+
+
+def _cost(fit: ModelFit) -> float:
+    return fit.cost
+
+
+def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
+    filled = float((model.labels < len(sample.mean_distances)).mean())
+    return model.filled_cost <= MAX_MODEL_COST and filled >= MIN_MODEL_SHARE
+
+
+def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:
+    """A fit with the labels and the side of an articulated hand."""
+    shape = fit.shape if fit.shape.side == model.side else mirrored(fit.shape)
+    return replace(fit, shape=shape, labels=model.labels)
