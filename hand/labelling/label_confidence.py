@@ -24,7 +24,7 @@ SIDE_MARGIN_SCALE = 0.4
 """The same for a side; its margin is per spot."""
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
-MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.7
+MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.12
 """The scales for margins in the cost of an articulated hand; that of a side is not per spot. Estimates that are not
 calibrated yet (tools/benchmarks/labelling_reliability.py)."""
 
@@ -60,8 +60,8 @@ def model_marker_confidence(margin: Floats) -> Floats:
 
 
 def model_side_confidence(best: ModelFit, other: ModelFit) -> float:
-    """Confidence 0.5..1 of a side, by the margin in the cost of an articulated hand."""
-    return float(_probability(np.array(other.cost - best.cost), MODEL_SIDE_SCALE))
+    """Confidence 0.5..1 of a side, by how much more the other hand costs, relative to the cost of the best one."""
+    return float(_probability(np.array((other.cost - best.cost) / best.cost), MODEL_SIDE_SCALE))
 
 
 def _probability(margin: Floats, scale: float) -> Floats:

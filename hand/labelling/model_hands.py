@@ -12,7 +12,7 @@ from ..joints import SIDES, Side
 from ..mirror import other_side
 from .hand_fits import FoundHand, Samples, fitted_frames
 from .label_confidence import model_marker_confidence, model_side_confidence
-from .model_fit import ModelFit, fit_model, shape_of_spots
+from .model_fit import EMPTY_COST, ModelFit, fit_model, shape_of_spots
 from .model_search import MAX_EXCESS, MIN_MARKERS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
 from .shape_model import MarkerLayout, mean_shape, mirrored
@@ -24,8 +24,12 @@ SEEDS = 2
 """Fits of the best that are tried on the other side as well."""
 MAX_REFLECTIONS = 2
 """How often the other hand, as a mirror shows it, may fit better."""
+HOPELESS_COST = 2.0
+"""Cost for each spot beyond which no exchange makes a hand of a fit: with half of the labels right 1 to 1.5."""
 MAX_MODEL_COST = 0.75
-"""Highest cost for each marker of an articulated hand."""
+"""Highest cost for each spot of an articulated hand: with right labels 0.2 to 0.7, with wrong ones from 0.8 on."""
+NEAR_HAND_M = 0.05
+"""m from a hand's nearest marker within which a trajectory could be one of its markers."""
 MIN_MODEL_SHARE = 0.75
 """Share of a layout's spots that must have a marker where only the articulated hand decides."""
 
@@ -42,7 +46,9 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
             yield Progress(0.0, f"Fitting a {side} hand with the set '{layout.name}'")
     if not found:
         return None
-    start, _ = min(found, key=lambda each: each[1].cost)
+    start, cheapest = min(found, key=lambda each: each[1].cost)
+    if cheapest.cost > HOPELESS_COST * len(spots):
+        return None
     starts = [model for fit, model in found if fit.sample is start.sample]
     best, other = yield from search_sides(shape, fitted_frames(start.sample), starts)
     if best.fit.side not in sides or not _reaches(best.fit, start.sample):
@@ -98,8 +104,21 @@ def _cost(fit: ModelFit) -> float:
 
 
 def _reaches(model: ModelFit, sample: TrajectorySample) -> bool:
-    filled = float((model.labels < len(sample.mean_distances)).mean())
-    return model.filled_cost <= MAX_MODEL_COST and filled >= MIN_MODEL_SHARE
+    """Whether a hand is near enough to its markers, and has one at each spot for which there would be one."""
+    tracks, spots = len(sample.mean_distances), len(model.labels)
+    own = model.labels[model.labels < tracks]
+    avoidable = min(spots - len(own), _left_over(own, sample))
+    cost = model.filled_cost * len(own) + EMPTY_COST * avoidable
+    return cost <= MAX_MODEL_COST * spots and len(own) >= MIN_MODEL_SHARE * spots
+
+
+def _left_over(own: Ints, sample: TrajectorySample) -> int:
+    """Number of trajectories about a hand with these markers that are none of them, and are mostly seen."""
+    distances = np.where(np.isnan(sample.mean_distances), np.inf, sample.mean_distances)
+    near = distances[:, own].min(axis=1, initial=np.inf) < NEAR_HAND_M
+    near[own] = False
+    seen = np.isfinite(sample.positions[..., 0]).mean(axis=0)
+    return int(np.count_nonzero(near & (seen > 0.5)))
 
 
 def _with_labels(fit: ShapeFit, model: ModelFit) -> ShapeFit:

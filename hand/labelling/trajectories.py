@@ -13,6 +13,10 @@ NOISE_STEP_M = 0.004
 """m: a step that differs by less from its neighbours is noise, never a jump."""
 MAX_ACCELERATION = 150.0
 """m/s², more than a fingertip reaches: a larger change of velocity between two frames is a jump to another marker."""
+JUMP_RATIO = 6.0
+"""Ratio to a column's usual change of velocity below which a change is none of a jump."""
+NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 6, 4, 0.15
+"""Columns nearby whose common change of velocity is the hand's: how many are compared, at least, and within m."""
 MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 GAP_ACCELERATION = 20.0
@@ -103,7 +107,8 @@ def jumps(times: Floats, positions: Floats) -> Bools:
     """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
 
     At a jump, the step differs from both neighbouring steps by more than a hand can accelerate, or by enough that
-    another column is at most half as far from the predicted position.
+    another column is at most half as far from the predicted position. What the columns nearby do as well, as when the
+    whole hand is shaken, is no part of it.
     """
     result = np.zeros(positions.shape[:2], bool)
     if len(positions) < 3:
@@ -111,14 +116,18 @@ def jumps(times: Floats, positions: Floats) -> Bools:
     with np.errstate(invalid="ignore"):
         steps = np.diff(positions, axis=0)
         spans = np.maximum(np.diff(times), 1e-6)
-        change = np.linalg.norm(np.diff(steps / spans[:, None, None], axis=0), axis=-1)
-        nothing = np.full((1, positions.shape[1]), np.nan)
-        step_change = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
+        changes = np.diff(steps / spans[:, None, None], axis=0)
+        change = np.linalg.norm(changes, axis=-1)
+        fast = _step_changes(change, spans) > NOISE_STEP_M
+        row, column = np.nonzero(fast[:-1] | fast[1:])
+        change[row, column] = np.fmin(change[row, column], _changes_alone(positions[1:-1], changes, row, column))
+        step_change = _step_changes(change, spans)
         known = np.where(np.isfinite(step_change), step_change, np.inf)
         typical = np.sort(known, axis=0)[np.maximum(np.isfinite(step_change).sum(0) // 2, 0), np.arange(known.shape[1])]
-    limit = 2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2
-    jumped = step_change > limit[:, None]
-    frame, column = np.nonzero(step_change > np.maximum(NOISE_STEP_M, 6 * typical))
+    limit = (2 * NOISE_STEP_M + MAX_ACCELERATION * np.minimum(spans, 0.1) ** 2)[:, None]
+    unusual = np.maximum(NOISE_STEP_M, JUMP_RATIO * typical)
+    jumped = step_change > limit
+    frame, column = np.nonzero(step_change > unusual)
     previous_step = np.where(
         np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0
     )
@@ -136,6 +145,36 @@ def jumps(times: Floats, positions: Floats) -> Bools:
         )
         jumped[frame[chunk[other_is_closer]], column[chunk[other_is_closer]]] = True
     result[1:] = jumped
+    return result
+
+
+def _step_changes(change: Floats, spans: Floats) -> Floats:
+    """By how much (F − 1, M) m each step differs from its more similar neighbour, from the changes of velocity."""
+    nothing = np.full((1, change.shape[1]), np.nan)
+    result: Floats = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
+    return result
+
+
+def _changes_alone(positions: Floats, changes: Floats, row: Ints, column: Ints) -> Floats:
+    """Changes (N,) of the velocity of some columns in some rows, beyond the median of the columns nearby.
+
+    Infinite where fewer than MIN_NEIGHBOURS are near.
+    """
+    result = np.full(len(row), np.inf)
+    count = min(NEIGHBOURS, positions.shape[1] - 1)
+    if count < MIN_NEIGHBOURS or len(row) * positions.shape[1] > MAX_PAIRS:
+        return result
+    for chunk in _chunks(np.full(len(row), positions.shape[1])):
+        rows, own = row[chunk], column[chunk]
+        distances = np.linalg.norm(positions[rows] - positions[rows, own, None], axis=-1)
+        distances = np.where(np.isfinite(distances) & np.isfinite(changes[rows, :, 0]), distances, np.inf)
+        distances[np.arange(len(chunk)), own] = np.inf
+        nearest = np.argpartition(distances, count - 1, axis=1)[:, :count]
+        near = np.take_along_axis(distances, nearest, axis=1) < NEIGHBOUR_DISTANCE_M
+        enough = near.sum(axis=1) >= MIN_NEIGHBOURS
+        around = np.where(near[..., None], changes[rows[:, None], nearest], np.nan)[enough]
+        alone = changes[rows, own][enough] - np.nanmedian(around, axis=1)
+        result[chunk[enough]] = np.linalg.norm(alone, axis=-1)
     return result
 
 
