@@ -90,6 +90,18 @@ def test_a_gap_after_which_a_marker_could_be_either_of_two_is_left_open():
     assert tracks.ids[10, 0] not in tracks.ids[50]
 
 
+def test_a_hand_that_is_shaken_has_as_many_tracks_as_markers_and_a_swap_in_it_is_seen():
+    """3 cm at 20 Hz, more than a marker is believed to accelerate on its own."""
+    times = np.arange(120) / 120
+    shake = 0.03 * np.sin(2 * np.pi * 20 * times)[:, None, None] * [1.0, 0.5, 0.0]
+    positions = np.random.default_rng(0).uniform(-0.05, 0.05, (1, 12, 3)) + shake
+    assert len(find_trajectories(times, positions).first) == 12
+    swapped = positions.copy()
+    swapped[40:70, [2, 9]] = positions[40:70, [9, 2]]
+    tracks = find_trajectories(times, swapped)
+    assert not set(tracks.ids[:40, [2, 9]].ravel()) & set(tracks.ids[40:70, [2, 9]].ravel())
+
+
 def test_nothing_seen_and_single_frames_have_no_tracks_that_leap():
     assert len(find_trajectories(np.arange(5.0), np.full((5, 3, 3), np.nan)).first) == 0
     assert len(find_trajectories(np.zeros(1), np.zeros((1, 2, 3))).first) == 2

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.model_fit import fit_model, shape_of_spots
-from knuckle.hand.labelling.model_search import improve_fit
+from knuckle.hand.labelling.model_hands import search_sides
+from knuckle.hand.labelling.model_search import improve_fit, reflected
 from knuckle.hand.labelling.shape_model import LAYOUTS, SKIN_LAYOUTS, MarkerLayout
-from knuckle.hand.mirror import other_side
+from knuckle.hand.mirror import POINT_SIGNS, other_side
 from knuckle.pipeline.assignment import side_of_file
 from knuckle.tests.pure.hand.labelling.spoiled import made_with, score, spoil
 
@@ -37,6 +39,31 @@ def test_exchanged_fingers_are_found_and_each_margin_is_that_of_another_fit():
     found = improve_fit(shape, positions[::8], fit_model(shape, "right", positions[::8], exchanged))
     assert list(found.fit.labels) == list(range(len(SPOTS)))
     assert found.margins.min() > 0
+
+
+def test_the_hand_that_a_mirror_shows_leads_to_the_hand_itself():
+    """The fit of a left hand to a right hand's markers, with its fingers in the opposite order, is no end."""
+    _, positions, _ = made_with(SPOTS, "right", 6)
+    shape, own = shape_of_spots(SPOTS), np.arange(len(SPOTS))
+    mirrored = reflected(shape, own, len(own))
+    assert np.count_nonzero(mirrored == own) < 3
+    wrong = fit_model(shape, "left", positions[::8], mirrored)
+    best, other = run_to_end(search_sides(shape, positions[::8], [wrong]))
+    assert best.fit.side == "right"
+    assert list(best.fit.labels) == list(own)
+    assert other.side == "left" and other.cost > best.fit.cost
+
+
+@pytest.mark.parametrize(("layout", "layouts"), [(SKIN, [(SKIN, SIDES)]), (LAYOUTS[3], [])])
+def test_a_mirrored_take_is_the_other_hand_with_the_same_confidence(layout, layouts):
+    times, positions, _ = made_with(tuple(layout.spots.values()), "left", 7, frames=60)
+    spoiled = spoil(positions, 7)
+    (hand,) = label_hands(times, spoiled.positions, layouts=layouts).hands
+    (mirrored,) = label_hands(times, spoiled.positions * POINT_SIGNS, layouts=layouts).hands
+    assert (hand.side, mirrored.side) == ("left", "right")
+    assert mirrored.side_confidence == pytest.approx(hand.side_confidence, abs=1e-6)
+    np.testing.assert_allclose(mirrored.confidence, hand.confidence, atol=1e-6)
+    np.testing.assert_array_equal(mirrored.columns, hand.columns)
 
 
 @pytest.mark.parametrize("side", SIDES)
