@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..calibration.skin_markers.chain import ShapeParameters
 from ..generators import Progress, Steps
 from ..joints import TIPS, Side
 from .hungarian import exchange_costs
@@ -56,6 +57,10 @@ class FoundHand:
     """(C,) of the markers, if the side is right."""
     other: ShapeFit | None
     """The other hand fitted to the same markers; None if that fits nowhere."""
+    hand: ShapeParameters | None = None
+    """The articulated hand, a right one, if it was found by that."""
+    other_hand: ShapeParameters | None = None
+    """The same of the other side."""
 
     @property
     def track_ids(self) -> Ints:
@@ -66,7 +71,9 @@ class FoundHand:
         """Return the hand of the side that is asked for; None if none is, or if the hand of that side fits nowhere."""
         if side is None or side == self.fit.shape.side:
             return self if side else None
-        return replace(self, fit=self.other, other=self.fit) if self.other is not None else None
+        if self.other is None:
+            return None
+        return replace(self, fit=self.other, other=self.fit, hand=self.other_hand, other_hand=self.hand)
 
 
 Samples = Sequence[tuple[Window, TrajectorySample]]

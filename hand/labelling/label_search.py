@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ..calibration.measuring import measure_proportions
+from ..calibration.skin_markers.chain import ShapeParameters
 from ..generators import Progress, Steps, run_to_end
 from ..joints import SIDES, Side
 from ..marker_sets import Spot
@@ -25,6 +26,7 @@ from .hand_fits import (
 )
 from .label_confidence import marker_confidence
 from .labelling_result import LabelledHand, Labelling, labelled_hand, spot_columns
+from .marker_prediction import predict_markers
 from .model_hands import find_by_model
 from .palm_candidates import ShapeFit, TrajectorySample, fit_shape
 from .performer_shapes import performer_shapes
@@ -48,6 +50,8 @@ MIN_SIDE_CONFIDENCE = 0.85
 """Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MIN_HANDS_APART_M = 0.05
 """m between the middles of two hands' markers; what is nearer is pieces of one hand."""
+POSE_ROUNDS = ((2.0,), (1.0,), (1.0, 0.2))
+"""Margins in cost that a fragment needs, by round of poses: first only what is clear."""
 MAX_LOST_WINDOWS = 8
 """How often a hand that was lost completely is sought again."""
 
@@ -117,7 +121,11 @@ def label_hands_stepwise(
                 continue
             found = replace(requested, side_confidence=MIN_SIDE_CONFIDENCE)
         shape = found.fit.shape if found.fit.shape.measured else _measured_shape(tracks, found)
-        labels = yield from _extend_to_all_frames(tracks, shape, _labels_of_hand(tracks, found), free)
+        labels = _labels_of_hand(tracks, found)
+        if found.hand is None:
+            labels = yield from _extend_to_all_frames(tracks, shape, labels, free)
+        else:
+            labels = yield from _extend_by_poses(tracks, found.hand, shape, labels, free)
         free[labels.spot >= 0] = False
         hands.append(labelled_hand(tracks, found.layout, found.fit.shape.side, found.side_confidence, labels))
     return Labelling(tuple(hands), tracks, tuple(notes))
@@ -225,6 +233,19 @@ def _labels_of_fit(tracks: Trajectories, window: Window, fit: ShapeFit, confiden
             spot[window.track_ids[label]] = c
             confidence[window.track_ids[label]] = confidences[c]
     return TrackLabels(spot, confidence)
+
+
+def _extend_by_poses(
+    tracks: Trajectories, hand: ShapeParameters, shape: HandShape, initial_labels: TrackLabels, free: Bools
+) -> Steps[TrackLabels]:
+    """Extend the labels to all frames by the poses of an articulated hand, which follow from the labels, in rounds."""
+    labels = initial_labels
+    for margins in POSE_ROUNDS:
+        columns = spot_columns(tracks, labels, len(shape.spots))
+        known = tracks.positions[np.arange(len(columns))[:, None], np.maximum(columns, 0)]
+        predicted = predict_markers(hand, shape.side, np.where((columns >= 0)[..., None], known, np.nan))
+        labels = yield from label_fragments(tracks, shape, initial_labels, free, predicted=predicted, margins=margins)
+    return labels
 
 
 def _extend_to_all_frames(

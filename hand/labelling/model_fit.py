@@ -74,6 +74,8 @@ class ModelFit:
     spot."""
     filled_cost: float
     """The same without the empty spots, for each marker."""
+    hand: ShapeParameters
+    """The fitted hand, a right one."""
 
 
 def shape_of_spots(spots: tuple[Spot, ...]) -> ShapeParameters:
@@ -111,7 +113,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         positions = positions * POINT_SIGNS
     prior = _prior_about(shape)
     seen = _visible(positions, labels)
-    model = _pose_model(shape, 2 * MARKER_SPREAD_M)
+    model = pose_model(shape, 2 * MARKER_SPREAD_M)
     start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
     state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
     rigid = np.arange(MARKERS + 3 * len(labels))
@@ -119,14 +121,14 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
     for round_number in range(ROUNDS):
         filling = round_number < FIRST_ROUNDS
         state = fit_shape(state, seen, prior, 3, 1e-2, rigid)
-        model = _pose_model(state.pose_model.shape, MARKER_SPREAD_M)
+        model = pose_model(state.pose_model.shape, MARKER_SPREAD_M)
         state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
         costs = _spot_costs(state, positions)
         empty = np.full(len(labels), FIRST_EMPTY_COST if filling else EMPTY_COST)
         assigned = assign_without_pairs(np.c_[costs, empty])
         settled = np.array_equal(assigned, labels) or assigned.tobytes() in tried
         labels = assigned
-        fit = _model_fit(side, labels, costs, _prior_cost(state, prior))
+        fit = _model_fit(side, labels, costs, state, prior)
         if not filling and (settled or fit.cost > limit):
             break
         tried.add(labels.tobytes())
@@ -134,11 +136,12 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
     return fit
 
 
-def _model_fit(side: Side, labels: Ints, costs: Floats, prior_cost: float) -> ModelFit:
+def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prior: ShapePrior) -> ModelFit:
     """A fit with labels (C,) by the trajectories' costs (C, T) at the spots."""
     spots = np.flatnonzero(labels < costs.shape[1])
-    filled = float(costs[spots, labels[spots]].sum()) + prior_cost
-    return ModelFit(side, labels, filled + EMPTY_COST * (len(labels) - len(spots)), filled / max(len(spots), 1))
+    filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
+    cost = filled + EMPTY_COST * (len(labels) - len(spots))
+    return ModelFit(side, labels, cost, filled / max(len(spots), 1), state.pose_model.shape)
 
 
 def _prior_about(shape: ShapeParameters) -> ShapePrior:
@@ -160,7 +163,8 @@ def _prior_about(shape: ShapeParameters) -> ShapePrior:
     return ShapePrior(matrix / spreads[:, None], expected / spreads)
 
 
-def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
+def pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
+    """A hand whose markers have a standard deviation in m, with the usual angles."""
     return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), *_usual_angles())
 
 

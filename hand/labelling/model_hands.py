@@ -60,6 +60,8 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         model_side_confidence(best.fit, other),
         model_marker_confidence(best.margins),
         _with_labels(start, other) if _reaches(other, start.sample) else None,
+        best.fit.hand,
+        other.hand,
     )
 
 

@@ -30,6 +30,8 @@ GAP_SPEED = 1.0
 """m/s, speed of a marker over a gap."""
 MAX_OVERLAP = 0.02
 """Share of a fragment's frames in which another trajectory may have its spot: remainders of swaps."""
+PREDICTION_SD_M = 0.01
+"""m, standard deviation of a marker about where the hand's pose has it, if it is not seen."""
 PALM_SPOT_SD_M = 0.004
 """Standard deviation of a palm's spot, to which the log determinants of all spots' covariances are relative."""
 
@@ -52,6 +54,8 @@ class _KnownPositions:
     """(F, C, 3) m, NaN where unknown."""
     known: Bools
     """(F, C)"""
+    predicted: Floats | None
+    """(F, C, 3) m, where the hand's pose has them, NaN where unknown; None without poses."""
 
     def add(self, rows: Ints, spot: int, positions: Floats) -> None:
         """Add a fragment's positions (N, 3) in frames (N,), where the spot is not known yet."""
@@ -61,20 +65,30 @@ class _KnownPositions:
 
 
 def label_fragments(
-    tracks: Trajectories, shape: HandShape, initial_labels: TrackLabels, free: Bools
+    tracks: Trajectories,
+    shape: HandShape,
+    initial_labels: TrackLabels,
+    free: Bools,
+    *,
+    predicted: Floats | None = None,
+    margins: tuple[float, ...] = MIN_MARGINS,
 ) -> Steps[TrackLabels]:
-    """Identify free trajectories (K,) by their position in the palm, their neighbours, and continuity in time."""
+    """Identify free trajectories (K,) by their position, their neighbours, and continuity in time.
+
+    predicted: (F, C, 3) m, where the hand's markers are, NaN where unknown; without it the positions in the palm count.
+    margins: margin in cost of the best spot over the next, in each pass.
+    """
     times, positions = tracks.times, tracks.positions
     spot, confidence = initial_labels.spot.copy(), initial_labels.confidence.copy()
     rows_of = tracks.frames_and_columns()
     size = len(times), len(shape.spots)
-    state = _KnownPositions(np.full((*size, 3), np.nan), np.zeros(size, bool))
+    state = _KnownPositions(np.full((*size, 3), np.nan), np.zeros(size, bool), predicted)
     for track in np.flatnonzero(spot >= 0):
         rows, column = rows_of[track]
         state.add(rows, int(spot[track]), positions[rows, column])
     unlabelled = np.flatnonzero(free & (spot < 0))
     fragments = list(unlabelled[np.argsort(-tracks.count[unlabelled], kind="stable")][:MAX_FRAGMENTS])
-    for margin in MIN_MARGINS:
+    for margin in margins:
         changed = True
         while changed and fragments:
             changed = False
@@ -82,9 +96,12 @@ def label_fragments(
                 yield Progress(0.0, f"Identifying the other markers of the {shape.side} hand")
                 rows, column = rows_of[track]
                 costs = _spot_costs(times, positions[rows, column], rows, state, shape)
-                best = int(costs.argmin())
-                rival = min(float(np.partition(costs, 1)[1]), MAX_COST)
-                if not np.isfinite(costs[best]) or costs[best] > MAX_COST or rival - costs[best] < margin:
+                open_costs = np.where(state.known[rows].mean(0) > MAX_OVERLAP, np.inf, costs)
+                best = int(open_costs.argmin())
+                # Poses follow the labels, so that a wrong one makes its own spot fit: an occupied spot is a rival, too.
+                rivals = np.delete(open_costs if predicted is None else costs, best)
+                rival = min(float(rivals.min()), MAX_COST)
+                if open_costs[best] > MAX_COST or rival - costs[best] < margin:
                     continue
                 spot[track], confidence[track] = best, float(marker_confidence(rival - costs[best]))
                 state.add(rows, best, positions[rows, column])
@@ -94,27 +111,45 @@ def label_fragments(
 
 
 def _spot_costs(times: Floats, positions: Floats, rows: Ints, state: _KnownPositions, shape: HandShape) -> Floats:
-    """Cost (C,) at each spot of a fragment with positions (N, 3) in frames (N,); infinite where it cannot be."""
-    occupied = state.known[rows].mean(0) > MAX_OVERLAP
+    """Cost (C,) at each spot of a fragment with positions (N, 3) in frames (N,); infinite without a pose or a palm."""
     compared = evenly_spaced(np.arange(len(rows)), COMPARED_FRAMES)
-    palm_known = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
-    if not palm_known.any():
-        return np.full(len(occupied), np.inf)
-    compared = compared[palm_known]
+    predicted = state.predicted
+    if predicted is None:
+        usable = (state.known[rows[compared]] & shape.palm).sum(1) >= 3
+    else:
+        usable = np.isfinite(predicted[rows[compared], 0, 0])
+    if not usable.any():
+        return np.full(len(shape.spots), np.inf)
+    compared = compared[usable]
     observed, known = positions[compared], state.known[rows[compared]]
     spots = np.where(known[..., None], state.positions[rows[compared]], 0.0)
+    if predicted is None:
+        cost = _palm_costs(observed, spots, known, shape)
+    else:
+        cost = _prediction_costs(observed, predicted[rows[compared]])
+    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), known, shape)
+    cost += _continuity_costs(times, positions, rows, state)
+    return cost
+
+
+def _prediction_costs(observed: Floats, predicted: Floats) -> Floats:
+    """Cost (C,) at each spot of positions (N, 3) by where the hand's pose has the spots (N, C, 3)."""
+    squares = ((observed[:, None] - predicted) ** 2).sum(axis=-1) / PREDICTION_SD_M**2 / 2
+    cost: Floats = squares.mean(axis=0)
+    return cost
+
+
+def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape) -> Floats:
+    """Cost (C,) at each spot of positions (N, 3) in the palm, from the known spots (N, C, 3)."""
     palm_weights = (known & shape.palm).astype(float)
     transform = rot.fit_rigid(np.broadcast_to(shape.mean, spots.shape), spots, palm_weights)
     local = np.einsum("nji,nj->ni", transform[:, :3, :3], observed - transform[:, :3, 3])
     person_variance = (MARKER_PLACEMENT_SD_M * (MEASURED_SD_FACTOR if shape.measured else 1.0)) ** 2 + SKIN_SD_M**2
     covariances = shape.covariances + person_variance * np.eye(3)
     difference = local[:, None] - shape.mean
-    cost = (np.einsum("nci,cij,ncj->c", difference, np.linalg.inv(covariances), difference) / len(compared)) / 2
+    cost = (np.einsum("nci,cij,ncj->c", difference, np.linalg.inv(covariances), difference) / len(observed)) / 2
     cost += (np.linalg.slogdet(covariances)[1] - 3 * 2 * np.log(PALM_SPOT_SD_M)) / 2 / 3
-    cost += _neighbour_costs(np.linalg.norm(observed[:, None] - spots, axis=-1), known, shape)
-    cost += _continuity_costs(times, positions, rows, state)
-    result: Floats = np.where(occupied, np.inf, cost)
-    return result
+    return cost
 
 
 def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
