@@ -55,7 +55,9 @@ class Tally:
             if sides:
                 self.sides.append((hand.side_confidence, sides.count(hand.side) > len(sides) / 2))
             for span in hand.spans:
-                owners = spoiled.owner[span.first : span.last + 1, span.column]
+                rows = slice(span.first, span.last + 1)
+                owners = spoiled.owner[rows, span.column]
+                owners = owners[np.isfinite(spoiled.positions[rows, span.column, 0])]
                 own = [truth.get(owner) == (hand.side, hand.layout.spots[span.spot]) for owner in owners.tolist()]
                 self.said.append(span.confidence)
                 self.right.append(float(np.mean(own)))
