@@ -5,6 +5,10 @@ docs/explanation/labelling.md. A margin is half a sum of squared deviations but 
 markers differ by more than the costs assume.
 """
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,9 +28,8 @@ SIDE_MARGIN_SCALE = 0.4
 """The same for a side; its margin is per spot."""
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
-MODEL_MARKER_SCALE, MODEL_SIDE_SCALE = 0.4, 0.12
-"""The scales for margins in the cost of an articulated hand; that of a side is not per spot. Estimates that are not
-calibrated yet (tools/benchmarks/labelling_reliability.py)."""
+MIN_MARGIN, MAX_MARGIN = 0.01, 20.0
+"""Bounds of a margin whose logarithm tells the confidence of an articulated hand."""
 
 LONE_TIP_FACTOR = 0.75
 """Factor for a tip that is the only one beyond the index finger's: of eight recordings stripped like this one was
@@ -53,15 +56,45 @@ def side_confidence(margin: float) -> float:
     return float(_probability(np.array(margin), SIDE_MARGIN_SCALE))
 
 
-def model_marker_confidence(margin: Floats) -> Floats:
-    """Confidence 0.5..1 of markers, by the margin (C,) in the cost of an articulated hand."""
-    confidence: Floats = MAX_MARKER_CONFIDENCE * _probability(margin, MODEL_MARKER_SCALE)
-    return confidence
+@dataclass(frozen=True, slots=True)
+class LogisticCurve:
+    """Probability that something is right: a logistic function of a margin's logarithm and of a hand's cost."""
+
+    intercept: float
+    slope: float
+    """By the logarithm of the margin."""
+    cost: float = 0.0
+    """By the hand's cost for each spot."""
+
+    def probability(self, margin: Floats, cost: float = 0.0) -> Floats:
+        """Return the probability at margins, for a hand of this cost for each spot."""
+        logit = self.intercept + self.slope * np.log(np.clip(margin, MIN_MARGIN, MAX_MARGIN)) + self.cost * cost
+        probability: Floats = 1 / (1 + np.exp(-logit))
+        return probability
 
 
-def model_side_confidence(best: ModelFit, other: ModelFit) -> float:
+CURVES = {
+    name: LogisticCurve(**parameters)
+    for name, parameters in json.loads(Path(__file__).with_name("label_confidence.json").read_text("utf-8")).items()
+}
+"""Curves for an articulated hand: of its side, of the markers that it was found with, and of fragments placed by its
+poses. `tools/benchmarks/labelling_confidence.py` fits them to takes."""
+
+
+def articulated_side_confidence(best: ModelFit, other: ModelFit) -> float:
     """Confidence 0.5..1 of a side, by how much more the other hand costs, relative to the cost of the best one."""
-    return float(_probability(np.array((other.cost - best.cost) / best.cost), MODEL_SIDE_SCALE))
+    margin = np.array((other.cost - best.cost) / best.cost)
+    return max(0.5, float(CURVES["side"].probability(margin, best.cost / len(best.labels))))
+
+
+def articulated_marker_confidence(best: ModelFit, margins: Floats) -> Floats:
+    """Confidence 0..1 of markers, by how much more (C,) the best other hand costs, relative to the best one."""
+    return CURVES["marker"].probability(margins / best.cost)
+
+
+def fragment_confidence(margin: float) -> float:
+    """Confidence 0..1 of a fragment that an articulated hand's poses place, by its margin in cost."""
+    return float(CURVES["fragment"].probability(np.array(margin)))
 
 
 def _probability(margin: Floats, scale: float) -> Floats:

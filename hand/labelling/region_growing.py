@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import rotations as rot
 from ..generators import Progress, Steps
-from .label_confidence import marker_confidence
+from .label_confidence import fragment_confidence, marker_confidence
 from .palm_candidates import MARKER_PLACEMENT_SD_M, MEASURED_SD_FACTOR, SKIN_SD_M
 from .shape_model import HandShape
 from .trajectories import Trajectories, evenly_spaced
@@ -88,6 +88,7 @@ def label_fragments(
         state.add(rows, int(spot[track]), positions[rows, column])
     unlabelled = np.flatnonzero(free & (spot < 0))
     fragments = list(unlabelled[np.argsort(-tracks.count[unlabelled], kind="stable")][:MAX_FRAGMENTS])
+    confidence_at = marker_confidence if predicted is None else fragment_confidence
     for margin in margins:
         changed = True
         while changed and fragments:
@@ -103,7 +104,7 @@ def label_fragments(
                 rival = min(float(rivals.min()), MAX_COST)
                 if open_costs[best] > MAX_COST or rival - costs[best] < margin:
                     continue
-                spot[track], confidence[track] = best, float(marker_confidence(rival - costs[best]))
+                spot[track], confidence[track] = best, float(confidence_at(rival - costs[best]))
                 state.add(rows, best, positions[rows, column])
                 fragments.remove(track)
                 changed = True
