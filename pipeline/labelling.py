@@ -195,7 +195,7 @@ def _hand_facts(markers: Markers, hand: LabelledHand, labels: list[str]) -> dict
                         "label": markers.names[span.column],
                         "first": span.first + 1,
                         "last": span.last + 1,
-                        "confidence": span.confidence,
+                        "confidence": round(span.confidence, 3),
                     }
                     for span in hand.spans
                     if span.spot == spot

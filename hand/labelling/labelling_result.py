@@ -86,7 +86,7 @@ def labelled_hand(
         cuts = np.flatnonzero(np.diff(column)) + 1
         for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
             where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
-            spans.append(LabelledSpan(*where, round(confidence, 3)))
+            spans.append(LabelledSpan(*where, confidence))
     spans.sort(key=lambda span: (names.index(span.spot), span.first))
     confidence_of = confidence_sum / np.maximum(frame_count, 1)
     return LabelledHand(

@@ -50,7 +50,8 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
     if cheapest.cost > HOPELESS_COST * len(spots):
         return None
     starts = [model for fit, model in found if fit.sample is start.sample]
-    best, other = yield from search_sides(shape, fitted_frames(start.sample), starts)
+    best, rivals = yield from search_sides(shape, fitted_frames(start.sample), starts)
+    other = min((fit for fit in rivals if fit.side != best.fit.side), key=_cost)
     if best.fit.side not in sides or not _reaches(best.fit, start.sample):
         return None
     return FoundHand(
@@ -67,8 +68,8 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
 
 def search_sides(
     shape: ShapeParameters, positions: Floats, starts: Sequence[ModelFit]
-) -> Steps[tuple[SearchedFit, ModelFit]]:
-    """The best fit of either side, and the best of the other side: what one finds is tried on the other.
+) -> Steps[tuple[SearchedFit, list[ModelFit]]]:
+    """The best fit of either side, and all that were tried of both: what one side finds is tried on the other.
 
     Args:
         shape: the right hand that is expected, with its C markers.
@@ -91,7 +92,7 @@ def search_sides(
         if rival.fit.cost >= best.fit.cost:
             break
         best = rival
-    return best, min((fit for fit in pool if fit.side != best.fit.side), key=_cost)
+    return best, pool
 
 
 def counterparts(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> list[ModelFit]:
