@@ -58,33 +58,39 @@ def side_confidence(margin: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LogisticCurve:
-    """Probability that something is right: a logistic function of a margin's logarithm and of a hand's cost."""
+    """Probability that something is right: a logistic function of its margin's logarithm."""
 
     intercept: float
     slope: float
-    """By the logarithm of the margin."""
-    cost: float = 0.0
-    """By the hand's cost for each spot."""
 
-    def probability(self, margin: Floats, cost: float = 0.0) -> Floats:
-        """Return the probability at margins, for a hand of this cost for each spot."""
-        logit = self.intercept + self.slope * np.log(np.clip(margin, MIN_MARGIN, MAX_MARGIN)) + self.cost * cost
+    def probability(self, margin: Floats) -> Floats:
+        """Return the probability at margins."""
+        logit = self.intercept + self.slope * np.log(np.clip(margin, MIN_MARGIN, MAX_MARGIN))
         probability: Floats = 1 / (1 + np.exp(-logit))
         return probability
 
 
-CURVES = {
-    name: LogisticCurve(**parameters)
-    for name, parameters in json.loads(Path(__file__).with_name("label_confidence.json").read_text("utf-8")).items()
-}
-"""Curves for an articulated hand: of its side, of the markers that it was found with, and of fragments placed by its
-poses. `tools/benchmarks/labelling_confidence.py` fits them to takes."""
+@dataclass(frozen=True, slots=True)
+class SideCurve:
+    """Probability of a side: a logistic function of its margin; if both hands cost as much, either is as likely."""
+
+    slope: float
+
+    def probability(self, margin: float) -> float:
+        """Return the probability 0.5..1 at a margin."""
+        return float(1 / (1 + np.exp(-self.slope * max(margin, 0.0))))
 
 
-def articulated_side_confidence(best: ModelFit, other: ModelFit) -> float:
-    """Confidence 0.5..1 of a side, by how much more the other hand costs, relative to the cost of the best one."""
-    margin = np.array((other.cost - best.cost) / best.cost)
-    return max(0.5, float(CURVES["side"].probability(margin, best.cost / len(best.labels))))
+_TABLE = json.loads(Path(__file__).with_name("label_confidence.json").read_text("utf-8"))
+SIDE_CURVE = SideCurve(**_TABLE.pop("side"))
+CURVES = {name: LogisticCurve(**parameters) for name, parameters in _TABLE.items()}
+"""Curves for the markers with which an articulated hand was found, and for fragments that its poses place.
+`tools/benchmarks/labelling_confidence.py` fits them and that of the side to takes."""
+
+
+def side_margin(cost: float, other_cost: float) -> float:
+    """By how much more the other hand costs, relative to a hand's cost."""
+    return (other_cost - cost) / cost
 
 
 def articulated_marker_confidence(best: ModelFit, margins: Floats) -> Floats:

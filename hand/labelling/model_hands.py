@@ -11,7 +11,7 @@ from ..generators import Progress, Steps
 from ..joints import SIDES, Side
 from ..mirror import other_side
 from .hand_fits import FoundHand, Samples, fitted_frames
-from .label_confidence import articulated_marker_confidence, articulated_side_confidence
+from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
 from .model_fit import EMPTY_COST, ModelFit, fit_model, shape_of_spots
 from .model_search import MAX_EXCESS, MIN_MARKERS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
@@ -58,7 +58,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         layout,
         _with_labels(start, best.fit),
         next(window for window, sample in samples if sample is start.sample),
-        articulated_side_confidence(best.fit, other),
+        SIDE_CURVE.probability(side_margin(best.fit.cost, other.cost)),
         articulated_marker_confidence(best.fit, best.margins),
         _with_labels(start, other) if _reaches(other, start.sample) else None,
         best.fit.hand,

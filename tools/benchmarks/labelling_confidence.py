@@ -3,15 +3,14 @@
     python tools/benchmarks/labelling_confidence.py [--every N] [--first K] [--cache FILE] [--out docs] [--write]
 
 Reads the takes of Han et al. 2018 in ../shared/data/sig18, of which every Nth from the Kth on is used, spoiled as for
-labelling_reliability.py, every other one mirrored. A search that finds the right hand is right for sure, so the curve
-of the side is fitted to what it would have said without that hand, too, with a small weight. Curves fitted to all but
-one performer are tested on that one. The cache keeps what was measured.
+labelling_reliability.py, every other one mirrored. The side of a whole take is seldom wrong, so its curve is fitted to
+short pieces as well, in which a hand hardly moves. Curves fitted to all but one performer are tested on that one. The
+cache keeps what was measured.
 """
 
 import argparse
 import json
 import zlib
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,12 +24,18 @@ from standard_page import fill, table
 from knuckle.hand.generators import Steps
 from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling import label_confidence, model_hands
-from knuckle.hand.labelling.label_confidence import MAX_MARGIN, MIN_MARGIN, LogisticCurve
+from knuckle.hand.labelling.label_confidence import (
+    MAX_MARGIN,
+    MIN_MARGIN,
+    LogisticCurve,
+    SideCurve,
+    side_margin,
+)
 from knuckle.hand.labelling.label_search import label_hands
-from knuckle.hand.labelling.model_fit import ModelFit
+from knuckle.hand.labelling.model_fit import ModelFit, fit_model, shape_of_spots
 from knuckle.hand.labelling.shape_model import SKIN_LAYOUTS
 from knuckle.hand.mirror import POINT_SIGNS, other_side
-from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, spoil
+from knuckle.tests.pure.hand.labelling.spoiled import Truth, spoil
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +43,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CURVES_FILE = Path(label_confidence.__file__).with_suffix(".json")
 SPOTS = tuple(SKIN_LAYOUTS[0].spots.values())
 LAYOUT_SIDES = [(SKIN_LAYOUTS[0], SIDES)]
-MISSED_WEIGHT = 0.05
-"""Weight of what a search would have said without the right hand: about how often it misses that."""
+PIECES, PIECE_FRAMES = 2, 6
+"""Short pieces of each take, and their frames."""
 BINS = (0.0, 0.7, 0.85, 0.95, 0.98, 1.0)
 RIDGE = 0.01
 OFFSETS = {"marker": 1000.0, "fragment": 0.0}
@@ -51,7 +56,6 @@ class Example:
 
     curve: str
     margin: float
-    cost: float
     right: float
     """Share of frames."""
     weight: float
@@ -75,13 +79,15 @@ def measure(path: Path) -> list[Example]:
     if seed % 2:
         positions = positions * POINT_SIGNS
         truth = {column: (other_side(side), spot) for column, (side, spot) in truth.items()}
-    spoiled = spoil(shadowed(positions, truth, np.random.default_rng(seed)), seed, **SPOILT)
-    examples: list[Example] = []
+    side = next(iter(truth.values()))[0]
+    rng = np.random.default_rng(seed)
+    spoiled = spoil(shadowed(positions, truth, rng), seed, **SPOILT)
+    examples = short_pieces(positions, truth, rng)
     search, curves = model_hands.search_sides, dict(label_confidence.CURVES)
 
     def recorded(shape: Any, seen: Floats, starts: Any) -> Steps[Any]:
         best, rivals = yield from search(shape, seen, starts)
-        examples.extend(_sides([best.fit, *rivals], _owners(seen, spoiled), truth))
+        examples.append(side_example([best.fit, *rivals], side))
         return best, rivals
 
     model_hands.search_sides = recorded
@@ -99,59 +105,46 @@ def measure(path: Path) -> list[Example]:
             own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners.tolist()]
             told = span.confidence / hand.side_confidence
             curve = "marker" if told > OFFSETS["marker"] else "fragment"
-            examples.append(Example(curve, told - OFFSETS[curve], 0.0, float(np.mean(own)), len(own)))
+            examples.append(Example(curve, told - OFFSETS[curve], float(np.mean(own)), len(own)))
     return examples
 
 
-def _owners(seen: Floats, spoiled: Spoiled) -> list[int]:
-    """Which column of the capture each trajectory (N, T, 3) of a sample is, −1 for a ghost."""
-    frames, columns = np.nonzero(np.isfinite(spoiled.positions[..., 0]))
-    known = {
-        position.tobytes(): int(owner)
-        for position, owner in zip(spoiled.positions[frames, columns], spoiled.owner[frames, columns], strict=True)
-    }
-    owners = []
-    for track in range(seen.shape[1]):
-        positions = seen[np.isfinite(seen[:, track, 0]), track]
-        owners.append(known[positions[0].tobytes()] if len(positions) else -1)
-    return owners
+def side_example(fits: list[ModelFit], side: str) -> Example:
+    """What the best fits of either side say of it."""
+    own, other = (min(fit.cost for fit in fits if (fit.side == side) == same) for same in (True, False))
+    return Example("side", side_margin(min(own, other), max(own, other)), float(own < other), 1.0)
 
 
-def _sides(fits: list[ModelFit], owners: list[int], truth: Truth) -> Iterator[Example]:
-    """What is said of the side: by all fits, and by those without the right hand."""
-    side = next(iter(truth.values()))[0]
-    correct = []
-    for fit in fits:
-        own = [owners[label] if label < len(owners) else -1 for label in fit.labels]
-        share = np.mean([owner in truth and truth[owner][1] == spot for owner, spot in zip(own, SPOTS, strict=True)])
-        correct.append(fit.side == side and share > 0.5)
-    missed = [fit for fit, good in zip(fits, correct, strict=True) if not good]
-    for some, weight in ((fits, 1.0), (missed, MISSED_WEIGHT)):
-        if {fit.side for fit in some} != set(SIDES):
-            continue
-        best = min(some, key=lambda fit: fit.cost)
-        cost = best.cost / len(SPOTS)
-        if cost > model_hands.MAX_MODEL_COST:
-            continue
-        other = min(fit.cost for fit in some if fit.side != best.side)
-        yield Example("side", other / best.cost - 1, cost, float(best.side == side), weight)
+def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> list[Example]:
+    """What both hands say of the side of short pieces, with the right labels."""
+    shape, side = shape_of_spots(SPOTS), next(iter(truth.values()))[0]
+    column_of = {spot: column for column, (_, spot) in truth.items()}
+    labels = np.array([column_of[spot] for spot in SPOTS])
+    starts = rng.integers(0, len(positions) - PIECE_FRAMES, PIECES)
+    pieces = [positions[start : start + PIECE_FRAMES] for start in starts]
+    return [side_example([fit_model(shape, each, piece, labels) for each in SIDES], side) for piece in pieces]
+
+
+def fit_side(examples: list[Example]) -> SideCurve:
+    """Fit the curve of the side: the slope at which what was right, and what was wrong, is likeliest."""
+    signed = np.array([each.margin * (1 if each.right else -1) for each in examples if each.curve == "side"])
+    slopes = np.linspace(0.5, 50, 1000)
+    likelihoods = -np.logaddexp(0, -slopes[:, None] * signed).sum(axis=1)
+    return SideCurve(round(float(slopes[likelihoods.argmax()]), 2))
 
 
 def fit_curve(examples: list[Example], curve: str) -> LogisticCurve:
     """Fit a curve by logistic regression, Newton's method with a weak ridge."""
     own = [example for example in examples if example.curve == curve]
     margins = np.log(np.clip([example.margin for example in own], MIN_MARGIN, MAX_MARGIN))
-    columns = [np.ones(len(own)), margins]
-    if curve == "side":
-        columns.append(np.array([example.cost for example in own]))
-    design = np.stack(columns, axis=1)
+    design = np.stack([np.ones(len(own)), margins], axis=1)
     right, weight = (np.array([getattr(example, name) for example in own]) for name in ("right", "weight"))
     weight = weight * len(own) / weight.sum()
-    parameters = np.zeros(design.shape[1])
+    parameters = np.zeros(2)
     for _ in range(50):
         said = 1 / (1 + np.exp(-design @ parameters))
         gradient = design.T @ (weight * (right - said)) - RIDGE * parameters
-        curvature = (design * (weight * said * (1 - said))[:, None]).T @ design + RIDGE * np.eye(len(parameters))
+        curvature = (design * (weight * said * (1 - said))[:, None]).T @ design + RIDGE * np.eye(2)
         parameters = parameters + np.clip(np.linalg.solve(curvature, gradient), -2, 2)
     return LogisticCurve(*(round(float(value), 3) for value in parameters))
 
@@ -161,7 +154,7 @@ def said_and_right(examples: list[Example], curves: dict[str, LogisticCurve], na
     rows = [
         (float(curves[each.curve].probability(np.array(each.margin))), each.right, each.weight)
         for each in examples
-        if each.curve != "side"
+        if each.curve in curves
     ]
     said, right, weight = np.array(rows).T
     cells = []
@@ -211,17 +204,16 @@ def main() -> None:
     rows = []
     for performer, own in found.items():
         others = [example for name, examples in found.items() if name != performer for example in examples]
-        curves = {curve: fit_curve(others, curve) for curve in label_confidence.CURVES}
+        curves = {curve: fit_curve(others, curve) for curve in OFFSETS}
         rows.append(said_and_right(own, curves, f"{performer}, from the others"))
     every = [example for examples in found.values() for example in examples]
-    curves = {curve: fit_curve(every, curve) for curve in label_confidence.CURVES}
+    curves = {curve: fit_curve(every, curve) for curve in OFFSETS}
     rows.append(said_and_right(every, curves, "all"))
-    text = table(["said / right (frames)", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS))], rows)
-    print(text, json.dumps({name: asdict(curve) for name, curve in curves.items()}, indent=2), sep="\n")
+    text = table(["takes of", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS))], rows)
+    parameters = {"side": asdict(fit_side(every)), **{name: asdict(curve) for name, curve in curves.items()}}
+    print(text, json.dumps(parameters, indent=2), sep="\n")
     if options.write:
-        CURVES_FILE.write_text(
-            json.dumps({name: asdict(curve) for name, curve in curves.items()}, indent=2) + "\n", "utf-8"
-        )
+        CURVES_FILE.write_text(json.dumps(parameters, indent=2) + "\n", "utf-8")
         fill(options.out / "explanation" / "labelling.md", {"articulated": text})
 
 
