@@ -13,7 +13,7 @@ from ..mirror import other_side
 from .hand_fits import FoundHand, Samples, fitted_frames
 from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
 from .model_fit import EMPTY_COST, ModelFit, fit_model, shape_of_spots
-from .model_search import MAX_EXCESS, MIN_MARKERS, SearchedFit, improve_fit, reflected
+from .model_search import MIN_MARKERS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
 from .shape_model import MarkerLayout, mean_shape, mirrored
 
@@ -22,8 +22,10 @@ Ints = NDArray[np.int64]
 
 SEEDS = 2
 """Fits of the best that are tried on the other side as well."""
-MAX_REFLECTIONS = 2
-"""How often the other hand, as a mirror shows it, may fit better."""
+MAX_RIVAL_EXCESS = 5.0
+"""By how much more the other hand may cost to be improved: if it is right, it costs less from the start."""
+MAX_CHANGES = 2
+"""How often the other hand may fit better."""
 HOPELESS_COST = 2.0
 """Cost for each spot beyond which no exchange makes a hand of a fit: with half of the labels right 1 to 1.5."""
 MAX_MODEL_COST = 0.75
@@ -81,17 +83,16 @@ def search_sides(
         yield Progress(0.0, f"Fitting a {other_side(start.side)} hand to the markers of a {start.side} one")
         pool += counterparts(shape, positions, start)
     best = improve_fit(shape, positions, min(pool, key=_cost))
-    for _ in range(MAX_REFLECTIONS):
+    for _ in range(MAX_CHANGES):
         yield Progress(0.0, f"Fitting a {other_side(best.fit.side)} hand to the markers of a {best.fit.side} one")
         rivals = counterparts(shape, positions, best.fit)
-        pool += rivals
-        if rivals[-1].cost > best.fit.cost + MAX_EXCESS:
+        near = [fit for fit in rivals if fit.cost <= best.fit.cost + MAX_RIVAL_EXCESS]
+        improved = [improve_fit(shape, positions, fit) for fit in near]
+        pool += [best.fit, *rivals, *(rival.fit for rival in improved)]
+        better = min([best, *improved], key=lambda each: each.fit.cost)
+        if better is best:
             break
-        rival = improve_fit(shape, positions, rivals[-1])
-        pool += [rival.fit, best.fit]
-        if rival.fit.cost >= best.fit.cost:
-            break
-        best = rival
+        best = better
     return best, pool
 
 
