@@ -21,6 +21,7 @@ from ..calibration.skin_markers.chain import (
     parameter_count,
 )
 from ..calibration.skin_markers.pose_fit import PoseModel, VisibleMarkers, best_start, fit_poses
+from ..calibration.skin_markers.pose_fit import costs as costs_of_frames
 from ..calibration.skin_markers.priors import (
     BONE_SPREAD,
     LIMIT_MARGIN,
@@ -46,6 +47,8 @@ from .hungarian import IMPOSSIBLE_COST, assign_without_pairs
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+NOISE_M, POSTERIOR_ROUNDS = 0.002, 3
+"""m, standard deviation of a marker where both sides are compared, and rounds of that fit."""
 FITTED_FRAMES = 20
 """Frames to which the hand is fitted."""
 MARKER_SPREAD_M = 0.004
@@ -142,6 +145,28 @@ def _model_fit(side: Side, labels: Ints, costs: Floats, state: FittedShape, prio
     filled = float(costs[spots, labels[spots]].sum()) + _prior_cost(state, prior)
     cost = filled + EMPTY_COST * (len(labels) - len(spots))
     return ModelFit(side, labels, cost, filled / max(len(spots), 1), state.pose_model.shape)
+
+
+def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> float:
+    """Cost of a fit with its markers' own noise and the whole weight of its shape, by which both sides are compared.
+
+    A hand that is bent backwards, or whose thumb is on the other side, follows markers closely if its shape may be a
+    strange one. Half the squared deviations of markers and angles, the mean over frames, and of the shape.
+    """
+    if fit.side == "left":
+        positions = positions * POINT_SIGNS
+    prior, seen = _prior_about(shape), _visible(positions, fit.labels)
+    model = pose_model(fit.hand, MARKER_SPREAD_M)
+    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
+    state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
+    for _ in range(POSTERIOR_ROUNDS):
+        model = pose_model(state.pose_model.shape, NOISE_M)
+        state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
+        state = fit_shape(state, seen, prior, 4, 1e-3, np.arange(MARKERS + 3 * len(fit.labels)))
+    residuals = prior.residuals(state.pose_model.shape)
+    empty = np.count_nonzero(fit.labels == positions.shape[1])
+    deviations = costs_of_frames(state.pose_model, state.poses, seen).mean() + residuals @ residuals
+    return float(deviations) / 2 + EMPTY_COST * empty
 
 
 def _prior_about(shape: ShapeParameters) -> ShapePrior:

@@ -12,7 +12,7 @@ from ..joints import SIDES, Side
 from ..mirror import other_side
 from .hand_fits import FoundHand, Samples, fitted_frames
 from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
-from .model_fit import EMPTY_COST, ModelFit, fit_model, shape_of_spots
+from .model_fit import EMPTY_COST, ModelFit, fit_model, posterior_cost, shape_of_spots
 from .model_search import MIN_MARKERS, SearchedFit, improve_fit, reflected
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, propose_palms
 from .shape_model import MarkerLayout, mean_shape, mirrored
@@ -52,15 +52,18 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
     if cheapest.cost > HOPELESS_COST * len(spots):
         return None
     starts = [model for fit, model in found if fit.sample is start.sample]
-    best, rivals = yield from search_sides(shape, fitted_frames(start.sample), starts)
-    other = min((fit for fit in rivals if fit.side != best.fit.side), key=_cost)
+    positions = fitted_frames(start.sample)
+    searched, rivals = yield from search_sides(shape, positions, starts)
+    yield Progress(0.0, f"Comparing both hands with the set '{layout.name}'")
+    (cost, fit), (other_cost, other) = compare_sides(shape, positions, rivals)
+    best = next((each for each in searched if each.fit is fit), None) or improve_fit(shape, positions, fit)
     if best.fit.side not in sides or not _reaches(best.fit, start.sample):
         return None
     return FoundHand(
         layout,
         _with_labels(start, best.fit),
         next(window for window, sample in samples if sample is start.sample),
-        SIDE_CURVE.probability(side_margin(best.fit.cost, other.cost)),
+        SIDE_CURVE.probability(side_margin(cost, other_cost)),
         articulated_marker_confidence(best.fit, best.margins),
         _with_labels(start, other) if _reaches(other, start.sample) else None,
         best.fit.hand,
@@ -70,8 +73,8 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
 
 def search_sides(
     shape: ShapeParameters, positions: Floats, starts: Sequence[ModelFit]
-) -> Steps[tuple[SearchedFit, list[ModelFit]]]:
-    """The best fit of either side, and all that were tried of both: what one side finds is tried on the other.
+) -> Steps[tuple[list[SearchedFit], list[ModelFit]]]:
+    """The fits that were improved, and all that were tried of both sides: what one finds is tried on the other.
 
     Args:
         shape: the right hand that is expected, with its C markers.
@@ -83,17 +86,26 @@ def search_sides(
         yield Progress(0.0, f"Fitting a {other_side(start.side)} hand to the markers of a {start.side} one")
         pool += counterparts(shape, positions, start)
     best = improve_fit(shape, positions, min(pool, key=_cost))
+    searched = [best]
     for _ in range(MAX_CHANGES):
         yield Progress(0.0, f"Fitting a {other_side(best.fit.side)} hand to the markers of a {best.fit.side} one")
         rivals = counterparts(shape, positions, best.fit)
         near = [fit for fit in rivals if fit.cost <= best.fit.cost + MAX_RIVAL_EXCESS]
         improved = [improve_fit(shape, positions, fit) for fit in near]
-        pool += [best.fit, *rivals, *(rival.fit for rival in improved)]
+        pool += rivals
+        searched += improved
         better = min([best, *improved], key=lambda each: each.fit.cost)
         if better is best:
             break
         best = better
-    return best, pool
+    return searched, [*pool, *(each.fit for each in searched)]
+
+
+def compare_sides(shape: ShapeParameters, positions: Floats, fits: Sequence[ModelFit]) -> list[tuple[float, ModelFit]]:
+    """The best fit of each side with its posterior cost, the likelier side first."""
+    of_sides = [min((fit for fit in fits if fit.side == side), key=_cost) for side in SIDES]
+    costs = [(posterior_cost(shape, positions, fit), fit) for fit in of_sides]
+    return sorted(costs, key=lambda each: each[0])
 
 
 def counterparts(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> list[ModelFit]:

@@ -21,6 +21,7 @@ from labelling_reliability import SKIN_TAKES, SPOILT, shadowed, skin_take
 from numpy.typing import NDArray
 from standard_page import fill, table
 
+from knuckle.hand.calibration.skin_markers.chain import ShapeParameters
 from knuckle.hand.generators import Steps
 from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling import label_confidence, model_hands
@@ -43,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CURVES_FILE = Path(label_confidence.__file__).with_suffix(".json")
 SPOTS = tuple(SKIN_LAYOUTS[0].spots.values())
 LAYOUT_SIDES = [(SKIN_LAYOUTS[0], SIDES)]
-PIECES, PIECE_FRAMES = 2, 6
+PIECES, PIECE_FRAMES = 3, 2
 """Short pieces of each take, and their frames."""
 BINS = (0.0, 0.7, 0.85, 0.95, 0.98, 1.0)
 RIDGE = 0.01
@@ -86,9 +87,9 @@ def measure(path: Path) -> list[Example]:
     search, curves = model_hands.search_sides, dict(label_confidence.CURVES)
 
     def recorded(shape: Any, seen: Floats, starts: Any) -> Steps[Any]:
-        best, rivals = yield from search(shape, seen, starts)
-        examples.append(side_example([best.fit, *rivals], side))
-        return best, rivals
+        searched, rivals = yield from search(shape, seen, starts)
+        examples.append(side_example(shape, seen, rivals, side))
+        return searched, rivals
 
     model_hands.search_sides = recorded
     label_confidence.CURVES.update({name: _Told(offset) for name, offset in OFFSETS.items()})
@@ -109,10 +110,10 @@ def measure(path: Path) -> list[Example]:
     return examples
 
 
-def side_example(fits: list[ModelFit], side: str) -> Example:
+def side_example(shape: ShapeParameters, positions: Floats, fits: list[ModelFit], side: str) -> Example:
     """What the best fits of either side say of it."""
-    own, other = (min(fit.cost for fit in fits if (fit.side == side) == same) for same in (True, False))
-    return Example("side", side_margin(min(own, other), max(own, other)), float(own < other), 1.0)
+    (cost, best), (other_cost, _) = model_hands.compare_sides(shape, positions, fits)
+    return Example("side", side_margin(cost, other_cost), float(best.side == side), 1.0)
 
 
 def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> list[Example]:
@@ -122,7 +123,9 @@ def short_pieces(positions: Floats, truth: Truth, rng: np.random.Generator) -> l
     labels = np.array([column_of[spot] for spot in SPOTS])
     starts = rng.integers(0, len(positions) - PIECE_FRAMES, PIECES)
     pieces = [positions[start : start + PIECE_FRAMES] for start in starts]
-    return [side_example([fit_model(shape, each, piece, labels) for each in SIDES], side) for piece in pieces]
+    return [
+        side_example(shape, piece, [fit_model(shape, each, piece, labels) for each in SIDES], side) for piece in pieces
+    ]
 
 
 def fit_side(examples: list[Example]) -> SideCurve:

@@ -8,7 +8,7 @@ from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import SIDES
 from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.model_fit import fit_model, shape_of_spots
-from knuckle.hand.labelling.model_hands import search_sides
+from knuckle.hand.labelling.model_hands import compare_sides, search_sides
 from knuckle.hand.labelling.model_search import improve_fit, reflected
 from knuckle.hand.labelling.shape_model import LAYOUTS, SKIN_LAYOUTS, MarkerLayout
 from knuckle.hand.mirror import POINT_SIGNS, other_side
@@ -48,10 +48,11 @@ def test_the_hand_that_a_mirror_shows_leads_to_the_hand_itself():
     mirrored = reflected(shape, own, len(own))
     assert np.count_nonzero(mirrored == own) < 3
     wrong = fit_model(shape, "left", positions[::8], mirrored)
-    best, rivals = run_to_end(search_sides(shape, positions[::8], [wrong]))
-    assert best.fit.side == "right"
-    assert list(best.fit.labels) == list(own)
-    assert min(fit.cost for fit in rivals if fit.side == "left") > best.fit.cost
+    _, fits = run_to_end(search_sides(shape, positions[::8], [wrong]))
+    (cost, best), (other_cost, other) = compare_sides(shape, positions[::8], fits)
+    assert (best.side, other.side) == ("right", "left")
+    assert list(best.labels) == list(own)
+    assert other_cost > 2 * cost
 
 
 @pytest.mark.parametrize(("layout", "layouts"), [(SKIN, [(SKIN, SIDES)]), (LAYOUTS[3], [])])
