@@ -123,7 +123,7 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):
         filling = round_number < FIRST_ROUNDS
-        state = fit_shape(state, seen, prior, 3, 1e-2, rigid)
+        state = fit_shape(state, seen, prior, 3, 1e-2, fitted=rigid)
         model = pose_model(state.pose_model.shape, MARKER_SPREAD_M)
         state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
         costs = _spot_costs(state, positions)
@@ -162,7 +162,7 @@ def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> 
     for _ in range(POSTERIOR_ROUNDS):
         model = pose_model(state.pose_model.shape, NOISE_M)
         state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
-        state = fit_shape(state, seen, prior, 4, 1e-3, np.arange(MARKERS + 3 * len(fit.labels)))
+        state = fit_shape(state, seen, prior, 4, 1e-3, fitted=np.arange(MARKERS + 3 * len(fit.labels)))
     residuals = prior.residuals(state.pose_model.shape)
     empty = np.count_nonzero(fit.labels == positions.shape[1])
     deviations = costs_of_frames(state.pose_model, state.poses, seen).mean() + residuals @ residuals
