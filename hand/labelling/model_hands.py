@@ -55,8 +55,8 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
     positions = fitted_frames(start.sample)
     searched, rivals = yield from search_sides(shape, positions, starts)
     yield Progress(0.0, f"Comparing both hands with the set '{layout.name}'")
-    (cost, fit), (other_cost, other) = compare_sides(shape, positions, rivals)
-    best = next((each for each in searched if each.fit is fit), None) or improve_fit(shape, positions, fit)
+    (cost, likelier), (other_cost, other) = compare_sides(shape, positions, rivals)
+    best = next((each for each in searched if each.fit is likelier), None) or improve_fit(shape, positions, likelier)
     if best.fit.side not in sides or not _reaches(best.fit, start.sample):
         return None
     return FoundHand(

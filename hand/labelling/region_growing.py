@@ -149,8 +149,9 @@ def _palm_costs(observed: Floats, spots: Floats, known: Bools, shape: HandShape)
     covariances = shape.covariances + person_variance * np.eye(3)
     difference = local[:, None] - shape.mean
     cost = (np.einsum("nci,cij,ncj->c", difference, np.linalg.inv(covariances), difference) / len(observed)) / 2
-    cost += (np.linalg.slogdet(covariances)[1] - 3 * 2 * np.log(PALM_SPOT_SD_M)) / 2 / 3
-    return cost
+    sizes: Floats = (np.linalg.slogdet(covariances)[1] - 3 * 2 * np.log(PALM_SPOT_SD_M)) / 2 / 3
+    result: Floats = cost + sizes
+    return result
 
 
 def _neighbour_costs(distances: Floats, known: Bools, shape: HandShape) -> Floats:
