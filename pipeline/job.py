@@ -186,7 +186,15 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory) -> SolvedFrames:
     """Return what the evidence of a hand is computed from."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     return SolvedFrames(
-        solved.targets, solved.pose, solved.keyed, solved.measured, solved.predicted, corrected, doubt, solved.flesh
+        solved.targets,
+        solved.pose,
+        solved.keyed,
+        solved.measured,
+        solved.predicted,
+        corrected,
+        doubt,
+        solved.flesh,
+        solved.depths,
     )
 
 
