@@ -12,7 +12,8 @@ from ....hand.joints import DIGITS, JOINTS, Side, digit_of
 from ....pipeline.corrections.correction import Correction, PoseDifference, TakenMotion
 from ....pipeline.corrections.correction_json import MOST_SAMPLES
 from ..fcurves import SAME_FRAME, curves_of
-from .composing import HandOfTake, compose, hand_of_take
+from .composing import compose
+from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import HandToCorrect
 from .take_clock import TakeClock
 
@@ -47,10 +48,7 @@ def posed_hands(
                 f"frame {frame:g} is not in the take of armature '{armature.name}', which has {of.frames[0]:.0f} to "
                 f"{of.frames[-1]:.0f}"
             )
-        now = replace(of, frames=np.array([frame]))
-        own = [one for one in corrections if one.hand == of.hand.side and not one.muted]
-        composed = compose(now, own, clock)
-        rotations = composed.rotations[0] if len(composed.rotations) else of.rotations(now.frames)[0]
+        rotations = _composed_at(of, corrections, clock, frame)
         turns = {
             joint: of.hand.turn_between(joint, rotations[joint], of.shown[joint])
             for joint in of.hand.joints
@@ -60,6 +58,19 @@ def posed_hands(
         if moved:
             found.append(PosedHand(of.hand.side, PoseDifference(moved)))
     return found
+
+
+def _composed_at(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
+    """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
+    row = int(np.abs(of.frames - frame).argmin())
+    if abs(of.frames[row] - frame) > SAME_FRAME:
+        row = int(np.searchsorted(of.frames, frame))
+        of = replace(of, frames=np.insert(of.frames, row, frame))
+    # All of them, as a contact is held by the frames of its range together.
+    composed = compose(of, [one for one in corrections if one.hand == of.hand.side and not one.muted], clock)
+    if composed.rows[row]:
+        return np.asarray(composed.rotations[int(composed.rows[:row].sum())])
+    return of.rotations(np.array([frame]))[0]
 
 
 def _angle(turn: Floats) -> float:
