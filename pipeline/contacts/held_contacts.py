@@ -74,12 +74,15 @@ class HeldContacts:
             sites += [*each.points, *(each.following or ())]
             following = None if each.following is None else (first + 2, first + 3)
             share = None if following is None else each.share(rows)
-            goals.append(Objective(first, np.zeros(3), WEIGHT * counts, first + 1, following, share))
+            goals.append(Objective(first, np.zeros(3), np.where(counts, WEIGHT, 0.0), first + 1, following, share))
         return self.hand.with_sites(tuple(sites)), goals
 
     def counts(self, rows: Ints) -> Bools:
         """Return in which of some rows (N,) of the take any contact is held."""
-        return np.any([np.zeros(len(rows), bool), *(each.counts(rows) for each in self.held)], axis=0)
+        found = np.zeros(len(rows), bool)
+        for each in self.held:
+            found |= each.counts(rows)
+        return found
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
         """Return which pairs of capsules (N, K) are of digits that touch something in some of the frames."""
