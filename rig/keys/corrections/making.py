@@ -70,7 +70,7 @@ def _composed_at(of: HandOfTake, corrections: Sequence[Correction], clock: TakeC
     composed = compose(of, [one for one in corrections if one.hand == of.hand.side and not one.muted], clock)
     if composed.rows[row]:
         return np.asarray(composed.rotations[int(composed.rows[:row].sum())])
-    return of.rotations(np.array([frame]))[0]
+    return np.asarray(of.rotations(np.array([frame]))[0])
 
 
 def _angle(turn: Floats) -> float:
