@@ -110,7 +110,7 @@ class OnRange:
         return shown.range(operator.first, operator.last, operator.blend)
 
 
-class _Corrects(OnRange):
+class Corrects(OnRange):
     """Mixin of operators that add corrections at once."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
@@ -141,7 +141,7 @@ class _Corrects(OnRange):
         return result
 
 
-class KNUCKLE_OT_correct_pose(_Corrects, bpy.types.Operator):
+class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
     """Keep how the hand is posed on this frame as a correction: it is blended in and out over the frames around, and a
     new solve keeps it"""
 
@@ -168,7 +168,7 @@ class KNUCKLE_OT_correct_pose(_Corrects, bpy.types.Operator):
         return self.numbered(shown, made)
 
 
-class KNUCKLE_OT_snap_to_pose(_Corrects, bpy.types.Operator):
+class KNUCKLE_OT_snap_to_pose(Corrects, bpy.types.Operator):
     """Bring digits to a named pose over a range of frames, as far as its factor, as a correction that a new solve
     keeps"""
 
@@ -228,7 +228,7 @@ def _sides(shown: ShownTake, side: str) -> list[Any]:
     return sides
 
 
-class KNUCKLE_OT_take_from(_Corrects, bpy.types.Operator):
+class KNUCKLE_OT_take_from(Corrects, bpy.types.Operator):
     """Take a stretch of another action of this armature, such as another solve of the capture, as a correction. It is
     kept with the take, and outlasts that action"""
 

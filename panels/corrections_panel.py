@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
+from ..operators.hold_contact import found_contacts
 from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
 ROWS = 12
 """Corrections that are listed at a time, around the selected one."""
+CONTACTS = 5
+"""Contacts that are offered at a time, those nearest to the current frame."""
 ICONS: dict[Kind, str] = {
     "difference": "POSE_HLT",
     "pose": "VIEW_PAN",
     "motion": "ACTION",
+    "contact": "LINKED",
     "hide": "HIDE_ON",
     "swap": "UV_SYNC_SELECT",
     "solve": "FILE_REFRESH",
@@ -59,10 +63,12 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         column.operator("knuckle.correct_pose", icon="POSE_HLT")
         column.operator("knuckle.snap_to_pose", icon="VIEW_PAN")
         column.operator("knuckle.take_from", icon="ACTION")
+        column.operator("knuckle.hold_contact", icon="LINKED")
         column = layout.column(align=True)
         column.operator("knuckle.hide_marker", icon="HIDE_ON")
         column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
         column.operator("knuckle.solve_range", icon="FILE_REFRESH")
+        _found_contacts(layout, shown)
         if shown.corrections:
             _list(layout, context, shown)
         if is_unsolved(shown.base, shown.corrections):
@@ -72,6 +78,26 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         saving = row.row(align=True)
         saving.enabled = bool(shown.corrections)
         saving.operator("knuckle.save_corrections", text="Save", icon="FILE_TICK")
+
+
+def _found_contacts(layout: "UILayout", shown: ShownTake) -> None:
+    """Draw the performer's contacts that no correction holds, each of which a click holds."""
+    found = found_contacts(shown)
+    if not found:
+        return
+    spans = [shown.clock.frames([one.start, one.end]).tolist() for one in found]
+    away = [max(first - shown.frame, shown.frame - last, 0.0) for first, last in spans]
+    nearest = sorted(sorted(range(len(found)), key=away.__getitem__)[:CONTACTS])
+    column = layout.column(align=True)
+    column.label(text=f"Contacts found: {len(found)}", icon="LINKED")
+    box = column.box().column(align=True)
+    for row in nearest:
+        one, (first, last) = found[row], spans[row]
+        line = box.row(align=True)
+        line.alignment = "LEFT"
+        text = f"{one.side[0].upper()}  {one.name}  {first:.0f}–{last:.0f}  {one.gap_mm:+.1f} mm"
+        button: Any = line.operator("knuckle.hold_contact", text=text, icon="ADD", emboss=False)
+        button.found = row + 1
 
 
 def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:

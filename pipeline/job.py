@@ -215,6 +215,7 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozens
         doubt,
         solved.flesh,
         None if measured is None else np.array([label in measured for label in solved.labels]),
+        solved.depths,
     )
 
 

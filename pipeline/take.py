@@ -46,6 +46,8 @@ class SolvedHand:
     """Fingers without a marker, which follow their neighbours."""
     contacts: tuple[dict[str, Any], ...] = ()
     """The performer's contacts, JSON-ready as pipeline.contacts.contact_report returns them."""
+    depths: Floats | None = None
+    """(F, P) mm, how deep the parts of the hand that is keyed are in the others; None if that was not measured yet."""
     retargeted: RetargetedHand | None = None
     """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
     forearm: Forearm | None = None
@@ -65,8 +67,8 @@ class SolvedHand:
     def with_keyed(self, pose: Pose) -> "SolvedHand":
         """Return the hand keyed with another pose."""
         if self.retargeted is None:
-            return replace(self, pose=pose)
-        return replace(self, retargeted=replace(self.retargeted, pose=pose))
+            return replace(self, pose=pose, depths=None)
+        return replace(self, depths=None, retargeted=replace(self.retargeted, pose=pose))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
+ABOUT = 0.2
+"""Share of the extent of a hand's joints: skin farther from them is not the hand's."""
 BEHIND = 0.1
 """Hand lengths behind the wrist, beyond which a bone is the arm's."""
 
@@ -27,19 +30,41 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
     Of the meshes as they are modelled, which is at rest. NaN where they have no skin; None if they have none at all.
     """
     bones, points, joints = joints_of_bones(armature, found), [], []
+    places = joint_points(armature, found.bones)
+    lowest, highest = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
+    margin = ABOUT * float(np.linalg.norm(highest - lowest))
     for mesh in skins(armature):
         moves = {group.index: bones[group.name] for group in mesh.vertex_groups if group.name in bones}
-        to_armature = np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world)
-        for vertex in mesh.data.vertices if moves else ():
-            greatest = max(vertex.groups, key=lambda group: group.weight, default=None)
-            if greatest is not None and greatest.group in moves:
-                points.append(to_armature[:3, :3] @ np.array(vertex.co) + to_armature[:3, 3])
-                joints.append(moves[greatest.group])
-    if not points:
+        if not moves:
+            continue
+        skin = _modelled_points(mesh, np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world))
+        # Weights are read one vertex at a time, so only those about the hand are.
+        about = np.flatnonzero(((skin > lowest - margin) & (skin < highest + margin)).all(axis=1))
+        moved = _moved_most(mesh, about.tolist(), moves)
+        points.append(skin[about[moved >= 0]])
+        joints.append(moved[moved >= 0])
+    if not sum(map(len, points)):
         return None
     size = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1 / 3)
-    radii: Floats = size * radii_of_skin(joint_points(armature, found.bones), np.array(points), np.array(joints))
+    radii: Floats = size * radii_of_skin(places, np.concatenate(points), np.concatenate(joints))
     return radii
+
+
+def _modelled_points(mesh: "Object", to_armature: Floats) -> Floats:
+    """Return the vertices (V, 3) of a mesh as it is modelled, in armature space."""
+    places = np.empty(3 * len(mesh.data.vertices), np.float32)
+    mesh.data.vertices.foreach_get("co", places)
+    moved: Floats = places.reshape(-1, 3) @ to_armature[:3, :3].T + to_armature[:3, 3]
+    return moved
+
+
+def _moved_most(mesh: "Object", rows: list[int], moves: dict[int, int]) -> Ints:
+    """Return the joint (V,) that moves each of some vertices most, -1 for none; moves: vertex group -> joint."""
+    vertices, joints = mesh.data.vertices, np.full(len(rows), -1)
+    for number, row in enumerate(rows):
+        greatest = max(vertices[row].groups, key=lambda group: group.weight, default=None)
+        joints[number] = -1 if greatest is None else moves.get(greatest.group, -1)
+    return joints
 
 
 def skins(armature: "Object") -> "list[Object]":

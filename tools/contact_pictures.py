@@ -19,7 +19,8 @@ from knuckle.hand.joints import DIGITS  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.hand.proportions import Proportions, adult, build  # noqa: E402
 from knuckle.pipeline.contacts.find_contacts import find_contacts  # noqa: E402
-from knuckle.pipeline.contacts.held_contacts import hold_contacts  # noqa: E402
+from knuckle.pipeline.contacts.flesh_depths import pair_depths  # noqa: E402
+from knuckle.pipeline.contacts.hold_contacts import hold_contacts  # noqa: E402
 from knuckle.pipeline.contacts.settling import settle  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.solvers.pose_problem import angles_of  # noqa: E402
@@ -44,7 +45,8 @@ def main() -> None:
     large = replace(measures, phalanges=measures.phalanges * SHAPE).scaled(1.2)
     opened = still(pinch, large)
     flesh = Flesh.of(opened.hand)
-    contacts = find_contacts(still(pinch, measures), TIMES, Flesh.of(performer))
+    closing, own = still(pinch, measures), Flesh.of(performer)
+    contacts = find_contacts(closing, TIMES, own, pair_depths(own, performer, closing.angles))
     held = hold_contacts(opened, TIMES, flesh, free, contacts)
     closed = run_to_end(settle(opened, TIMES, flesh, free, held))
     shown = ((measures, through), (measures, apart), (large, opened), (large, closed))

@@ -10,7 +10,8 @@ from ..recipe import Recipe
 from ..take import SolvedHand
 from .contact_report import contact_report
 from .find_contacts import find_contacts
-from .held_contacts import hold_contacts
+from .flesh_depths import pair_depths, part_depths
+from .hold_contacts import hold_contacts
 from .settling import settle
 
 
@@ -21,9 +22,14 @@ def apply_contacts(recipe: Recipe, solved: SolvedHand) -> Steps[SolvedHand]:
     """
     times, keyed, flesh = solved.targets.times, solved.keyed, solved.flesh
     free = angles_of(keyed.hand, recipe.digits or DIGITS)
-    contacts = find_contacts(solved.pose, times, Flesh.of(solved.pose.hand))
+    own = Flesh.of(solved.pose.hand)
+    deep = pair_depths(own, solved.pose.hand, solved.pose.angles)
+    contacts = find_contacts(solved.pose, times, own, deep)
     held = hold_contacts(keyed, times, flesh, free, contacts) if recipe.hold_contacts and contacts else None
     if held is not None or recipe.keep_apart:
-        keyed = yield from settle(keyed, times, flesh, free, held, everywhere=recipe.keep_apart)
+        known = deep if solved.retargeted is None else None
+        keyed = yield from settle(keyed, times, flesh, free, held, everywhere=recipe.keep_apart, deep=known)
         solved = solved.with_keyed(keyed)
-    return replace(solved, contacts=tuple(contact_report(contacts, held, keyed)))
+    elif solved.retargeted is None:
+        solved = replace(solved, depths=part_depths(own, deep))
+    return replace(solved, contacts=tuple(contact_report(contacts, held, keyed, times)))

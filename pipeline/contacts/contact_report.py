@@ -4,27 +4,34 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...hand.flesh import PALM
-from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
+from ..corrections.touch_json import touch_to_dict
 from .find_contacts import Contact
 from .held_contacts import HeldContact, HeldContacts
+from .hold_touch import touch_of
 from .meeting_points import offsets_between
 
+Floats = NDArray[np.float64]
 
-def contact_report(contacts: Sequence[Contact], held: HeldContacts | None, keyed: Pose) -> list[dict[str, Any]]:
+
+def contact_report(
+    contacts: Sequence[Contact], held: HeldContacts | None, keyed: Pose, times: Floats
+) -> list[dict[str, Any]]:
     """Return contacts, JSON-ready: digit, other, first and last frame from 1, gap_mm of the performer's skins.
 
-    Of those that are held also what the keyed pose makes of them: off_mm and slip_mm.
+    Also start and end in s, of times (F,), and `touch`, by which a correction holds it. Of those that are held also
+    what the keyed pose makes of them: off_mm and slip_mm.
     """
     by_contact = {id(each.contact): each for each in held.held} if held is not None else {}
     told = []
     for contact in contacts:
-        digit, other = ("palm" if part == PALM else DIGITS[part] for part in contact.parts)
-        span = {"digit": digit, "other": other, "first": contact.first + 1, "last": contact.last + 1}
+        touch = touch_of(contact)
+        span = {"digit": touch.parts[0], "other": touch.parts[1], "first": contact.first + 1, "last": contact.last + 1}
+        ends = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
         figures = _figures(by_contact[id(contact)], keyed) if id(contact) in by_contact else {}
-        told.append(span | {"gap_mm": round(1000 * contact.gap, 3)} | figures)
+        told.append(span | {"gap_mm": round(1000 * contact.gap, 3)} | ends | {"touch": touch_to_dict(touch)} | figures)
     return told
 
 

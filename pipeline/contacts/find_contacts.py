@@ -15,7 +15,7 @@ from ...capture.cleaning import runs
 from ...hand.flesh import LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh, touches
 from ...hand.kinematics import Pose, joint_frames
 from ...solvers.pose_problem import REFERENCE_LENGTH, middle_finger_length
-from .flesh_depths import pair_depths
+from .flesh_depths import FRAMES_AT_ONCE
 from .windows import smoothed, window_frames
 
 Floats = NDArray[np.float64]
@@ -54,9 +54,12 @@ class Contact:
         return first, second
 
 
-def find_contacts(pose: Pose, times: Floats, flesh: Flesh) -> tuple[Contact, ...]:
-    """Return the contacts of a performer's hand over F frames, by their first frame; times (F,) s."""
-    deep, found = pair_depths(flesh, pose.hand, pose.angles), list[Contact]()
+def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tuple[Contact, ...]:
+    """Return the contacts of a performer's hand over F frames, by their first frame.
+
+    times: (F,) s. deep: (F, K) m, as pair_depths returns it.
+    """
+    found = list[Contact]()
     scale, pause = middle_finger_length(pose.hand) / REFERENCE_LENGTH, window_frames(times, LEAST_SECONDS)
     tips = (LINKS_OF_CAPSULES[flesh.pairs] == 2).any(axis=0)
     for parts in np.unique(flesh.parts[:, tips], axis=1).T:
@@ -88,20 +91,18 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
     """
     frames, contacts, begin = joint_frames(span.hand, span), list[Contact](), 0
     scale = middle_finger_length(span.hand) / REFERENCE_LENGTH
+    of_pairs = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
     while begin < len(span):
-        piece = _touch_over_time(frames[begin:], flesh, int(np.bincount(pairs[begin : begin + pause]).argmax()))
-        place = smoothed(piece.place, pause // 2)
-        away = np.linalg.norm(place - place[0], axis=1)
-        slid = np.flatnonzero((away > MOST_SLIP * scale) | (piece.gaps > END_GAP * scale))
-        stop = int(slid[0]) if len(slid) else len(piece.place)
-        if stop and np.median(piece.pads[:stop]) > PAD:
-            contacts.append(piece.contact(slice(stop), first + begin))
-        begin += stop + pause
+        touch = of_pairs[int(np.bincount(pairs[begin : begin + pause]).argmax())]
+        stop = touch.slides_from(begin, MOST_SLIP * scale, END_GAP * scale)
+        if stop > begin and np.median(touch.pads[begin:stop]) > PAD:
+            contacts.append(touch.contact(slice(begin, stop), first))
+        begin = stop + pause
     return contacts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _TouchOverTime:
+class TouchOverTime:
     """A fingertip's capsule and another one over F frames."""
 
     capsules: tuple[int, int]
@@ -110,31 +111,48 @@ class _TouchOverTime:
     shares: Floats
     """(2, F)"""
     place: Floats
-    """(F, 3) m, from the second axis to the first, and where on the second axis that is, in the frame of its bone."""
+    """(F, 3) m, where on the first axis that is, in the frame of the second one's bone, smoothed."""
     directions: Floats
     """(F, 3) unit, from the second axis to the first, in that frame."""
     pads: Floats
     """(F,) cosine between the direction to the other one and the palm's side of a bone, the greater of both."""
 
+    def slides_from(self, begin: int, most_slip: float, most_gap: float) -> int:
+        """Return the first row after `begin` at which skin has slid, or is apart, by more than that; F if none is."""
+        for start in range(begin, len(self.place), FRAMES_AT_ONCE):
+            rows = slice(start, start + FRAMES_AT_ONCE)
+            away = np.linalg.norm(self.place[rows] - self.place[begin], axis=1)
+            slid = np.flatnonzero((away > most_slip) | (self.gaps[rows] > most_gap))
+            if len(slid):
+                return start + int(slid[0])
+        return len(self.place)
+
     def contact(self, rows: slice, first: int) -> Contact:
-        """Return the contact in some of the frames; first: the row of the first of them."""
+        """Return the contact in some of the frames; first: the row of the span in the take."""
         mean = self.directions[rows].mean(axis=0)
         shares = np.median(self.shares[:, rows], axis=1)
         return Contact(
             self.capsules,
-            first,
-            first + len(self.gaps[rows]) - 1,
+            first + rows.start,
+            first + rows.stop - 1,
             float(np.median(self.gaps[rows])),
             (float(shares[0]), float(shares[1])),
             mean / max(float(np.linalg.norm(mean)), 1e-9),
         )
 
 
-def _touch_over_time(frames: Floats, flesh: Flesh, pair: int) -> _TouchOverTime:
-    """Return how a pair of capsules touches with joints at frames (F, J, 4, 4)."""
+def touch_over_time(frames: Floats, flesh: Flesh, pair: int, radius: int, tip: int | None = None) -> TouchOverTime:
+    """Return how a pair of capsules touches with joints at frames (F, J, 4, 4); its place smoothed by `radius`.
+
+    tip: the digit whose tip comes first where both are tips; by default the thumb's, or that nearer to it.
+    """
     rows = np.arange(len(frames))
     found = touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair))
-    order = [0, 1] if LINKS_OF_CAPSULES[flesh.pairs[0, pair]] == 2 else [1, 0]
+    capsules = flesh.pairs[:, pair]
+    is_first = LINKS_OF_CAPSULES[capsules] == 2
+    if tip is not None:
+        is_first &= PARTS_OF_CAPSULES[capsules] == tip
+    order = [0, 1] if is_first[0] else [1, 0]
     first, second = flesh.pairs[order, pair].tolist()
     points, turned = found.points[order], frames[:, STARTS[[first, second]], :3, :3]
     away = points[0] - points[1]
@@ -142,11 +160,11 @@ def _touch_over_time(frames: Floats, flesh: Flesh, pair: int) -> _TouchOverTime:
     # A bone's +Z is out of the back of the hand.
     pads = np.einsum("fi,fki->fk", unit, turned[..., 2]) * [1.0, -1.0]
     from_bone = points[0] - frames[:, STARTS[second], :3, 3]
-    return _TouchOverTime(
+    return TouchOverTime(
         (first, second),
         -found.depths,
         found.shares[order],
-        np.einsum("fji,fj->fi", turned[:, 1], from_bone),
+        smoothed(np.einsum("fji,fj->fi", turned[:, 1], from_bone), radius),
         np.einsum("fji,fj->fi", turned[:, 1], unit),
         pads.max(axis=1),
     )

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, STARTS, Flesh, touches
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
-from ...solvers.pose_problem import REFERENCE_LENGTH, Objective, PoseProblem, middle_finger_length, solve
+from ...solvers.pose_problem import (
+    REFERENCE_LENGTH,
+    Objective,
+    PoseProblem,
+    Separation,
+    middle_finger_length,
+    solve,
+)
 from .find_contacts import Contact
 
 Floats = NDArray[np.float64]
@@ -35,9 +42,13 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     beside = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
     hand, count = pose.hand.with_sites((tip, beside)), len(pose.hand.sites)
     goal = Objective(count, np.zeros(3), relative=count + 1)
-    touching = solve(PoseProblem.of(Pose.at_origin(hand, pose.angles[rows]), free, [goal])).pose
-    frames = joint_frames(hand, touching)
     order, pair = _pair_of(flesh, first, second)
+    # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other.
+    allowed = np.full((len(rows), flesh.pairs.shape[1]), np.inf)
+    allowed[:, pair] = 0.0
+    start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
+    touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
+    frames = joint_frames(hand, touching)
     found = touches(flesh, frames[..., :3, 3], np.arange(len(rows)), np.full(len(rows), pair))
     if float(np.median(np.abs(found.depths))) > REACH * middle_finger_length(hand) / REFERENCE_LENGTH:
         return None

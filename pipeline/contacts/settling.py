@@ -12,39 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.flesh import Flesh
-from ...hand.generators import Progress, Steps
-from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
-from ...hand.kinematics import Pose, joint_frames
-from ...solvers.pose_problem import (
-    REFERENCE_LENGTH,
-    Objective,
-    PoseProblem,
-    Separation,
-    middle_finger_length,
-    solve,
-)
-from .flesh_depths import pair_depths
+from ...hand.generators import Progress, Steps, part_of
+from ...hand.kinematics import Pose
+from .flesh_depths import FRAMES_AT_ONCE, pair_depths
+from .flesh_problem import FleshProblem
 from .held_contacts import HeldContacts
+from .held_motion import held_motion
 from .windows import smoothed, spread, window_frames
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_DEPTH = 0.8e-3
-"""m of a hand of the usual length, how deep flesh is left in flesh: 1 mm is promised."""
-NEAR = 4e-3
-"""m of such a hand: pairs that are farther apart than this, and not parted, are not watched."""
 WINDOW_SECONDS = 0.1
 """s before and after a pair is too deep, over which it parts and comes back."""
-STAY_WEIGHT = 0.1
-"""m of depth that moving a middle joint or a tip by 1 m costs: hands move little, rather than angles."""
 ROUNDS = 3
 """How often the smoothed motion is solved again; the last is not smoothed."""
-FRAMES_AT_ONCE = 500
 
 
 def settle(
-    pose: Pose, times: Floats, flesh: Flesh, free: Ints, held: HeldContacts | None = None, *, everywhere: bool = True
+    pose: Pose,
+    times: Floats,
+    flesh: Flesh,
+    free: Ints,
+    held: HeldContacts | None = None,
+    *,
+    everywhere: bool = True,
+    deep: Floats | None = None,
 ) -> Steps[Pose]:
     """Return the pose with digits and palm at most MOST_DEPTH deep in each other, and with contacts held.
 
@@ -58,45 +51,35 @@ def settle(
         free: the angles that may change, as in hand.jacobians.
         held: the contacts to hold, of the same frames; None for none.
         everywhere: whether digits are kept apart in all frames, not just in those of the contacts.
+        deep: (F, K) m, how deep pairs are in the pose, if that is known.
     """
-    hand, angles, radius = pose.hand, pose.angles, window_frames(times, WINDOW_SECONDS)
-    scale = middle_finger_length(hand) / REFERENCE_LENGTH
-    within = np.ones(len(pose)) if everywhere or held is None else held.within
+    problem, before, within = FleshProblem(pose.hand, flesh, free, held), pose.angles, np.ones(len(pose))
+    if held is not None:
+        motion = yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, held))
+        before, within = motion.angles, within if everywhere else motion.within
+    known = deep if held is None else None
+    work = _part(before, window_frames(times, WINDOW_SECONDS), problem, within, known)
+    angles = yield from part_of(0.0 if held is None else 0.5, 1.0, "", work)
+    return Pose(pose.hand, pose.root, angles)
+
+
+def _part(before: Floats, radius: int, problem: FleshProblem, within: Floats, known: Floats | None) -> Steps[Floats]:
+    """Return angles (F, D) rad with flesh parted where `within` (F,) is not 0, and contacts held.
+
+    known: (F, K) m, how deep pairs are before; None if that was not measured yet.
+    """
+    hand, angles, held = problem.hand, before, problem.held
+    counts = np.zeros(len(angles), bool) if held is None else held.counts(np.arange(len(angles)))
     for number in range(ROUNDS):
         if number:
-            angles = pose.angles + within[:, None] * smoothed(angles - pose.angles, radius)
-        deep = pair_depths(flesh, hand, angles)
-        needed = within[:, None] * spread(np.maximum(deep - MOST_DEPTH * scale, 0.0), radius)
-        moved = needed.any(axis=1) if held is None else needed.any(axis=1) | (held.within > 0.0)
-        rows, settled = np.flatnonzero(moved), angles.copy()
+            angles = before + within[:, None] * smoothed(angles - before, radius)
+        deep = pair_depths(problem.flesh, hand, angles) if number or known is None else known
+        needed = within[:, None] * spread(problem.excess(deep), radius)
+        rows, settled = np.flatnonzero(needed.any(axis=1) | counts), angles.copy()
         for start in range(0, len(rows), FRAMES_AT_ONCE):
             yield Progress((number + start / len(rows)) / ROUNDS, f"Settling the {hand.side} hand's digits")
             chunk = rows[start : start + FRAMES_AT_ONCE]
-            allowed, of, goals = _allowed(deep[chunk], needed[chunk], scale), hand, list[Objective]()
-            if held is not None:
-                # What touches is just not too deep: parting it smoothly would open the contact.
-                touching = held.touching(chunk, flesh)
-                known = np.where(np.isfinite(allowed), allowed, MOST_DEPTH * scale)
-                allowed = np.where(touching > 0.0, known + touching * (MOST_DEPTH * scale - known), allowed)
-                of, goals = held.objectives(chunk)
-            settled[chunk] = _solve(
-                Pose.at_origin(of, angles[chunk]), free, goals, Separation(flesh, allowed), number == ROUNDS - 1
-            )
+            patient = number == ROUNDS - 1
+            settled[chunk] = problem.solve(angles[chunk], chunk, deep[chunk], needed[chunk], patient=patient)
         angles = settled
-    return Pose(hand, pose.root, angles)
-
-
-def _allowed(deep: Floats, needed: Floats, scale: float) -> Floats:
-    """Return how deep pairs may be (F, K) m: less by `needed` than `deep`, and no other that is near too deep."""
-    watched = np.where(deep > -NEAR * scale, MOST_DEPTH * scale, np.inf)
-    return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)
-
-
-def _solve(start: Pose, free: Ints, goals: list[Objective], separation: Separation, patient: bool) -> Floats:
-    """Return angles (F, D) rad that reach goals and part flesh, with middle joints and tips near their places."""
-    sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
-    places = joint_frames(start.hand, start)[..., :3, 3]
-    stay = [Objective(site, places[:, site], STAY_WEIGHT) for site in sites]
-    problem = PoseProblem.of(start, free, [*stay, *goals], separation=separation)
-    angles: Floats = solve(problem, patient=patient).pose.angles
     return angles

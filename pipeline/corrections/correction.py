@@ -17,7 +17,7 @@ from ...hand.smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
 
-Kind = Literal["difference", "pose", "motion", "hide", "swap", "solve"]
+Kind = Literal["difference", "pose", "motion", "contact", "hide", "swap", "solve"]
 
 SAME_TIME = 1e-5
 """s: what is nearer than this to an end of a range is in it, as times are rounded."""
@@ -31,6 +31,16 @@ class TimeRange:
     end: float
     blend_in: float = 0.0
     blend_out: float = 0.0
+
+    @property
+    def full_start(self) -> float:
+        """s, where its blend in ends."""
+        return self.start + self.blend_in
+
+    @property
+    def full_end(self) -> float:
+        """s, where its blend out begins."""
+        return self.end - self.blend_out
 
     def weights(self, times: ArrayLike) -> Floats:
         """Return the weight (F,) 0..1 at times (F,): 0 outside, and smooth over the blends."""
@@ -88,6 +98,37 @@ class TakenMotion:
         return tuple(self.rotations)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldTouch:
+    """A contact that is held: a fingertip on another digit or on the palm.
+
+    Where the two touch is told by their bones, so that hands of any size and proportions touch there.
+    """
+
+    bones: tuple[str, str]
+    """The joints at which the last bone of the digit begins, and the bone that it touches: a metacarpal is the palm."""
+    shares: tuple[float, float]
+    """Where along the two bones, 0..1."""
+    direction: Floats
+    """(3,) unit, from the second bone to the first, in the frame of the second one's joint."""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The digit, and the other one, or palm."""
+        first, second = ("palm" if is_palm(bone) else str(digit_of(bone)) for bone in self.bones)
+        return first, second
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints of its digits that bend."""
+        return tuple(joint for part in self.parts if part != "palm" for joint in CHAIN_JOINTS[part])
+
+
+def is_palm(joint: str) -> bool:
+    """Whether the bone that begins at a joint is one of the palm."""
+    return joint.endswith("metacarpal") and not joint.startswith("thumb")
+
+
 @dataclass(frozen=True, slots=True)
 class HiddenMarkers:
     """Markers that count as not seen: those that are wrong, or have a label that is not theirs."""
@@ -112,13 +153,14 @@ class OtherMethods:
     smoothing_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Change = PoseDifference | PoseToHold | TakenMotion | HiddenMarkers | SwappedLabels | OtherMethods
-PoseChange = PoseDifference | PoseToHold | TakenMotion
+Change = PoseDifference | PoseToHold | TakenMotion | HeldTouch | HiddenMarkers | SwappedLabels | OtherMethods
+PoseChange = PoseDifference | PoseToHold | TakenMotion | HeldTouch
 SolveChange = HiddenMarkers | SwappedLabels | OtherMethods
 KINDS: dict[Kind, type[Change]] = {
     "difference": PoseDifference,
     "pose": PoseToHold,
     "motion": TakenMotion,
+    "contact": HeldTouch,
     "hide": HiddenMarkers,
     "swap": SwappedLabels,
     "solve": OtherMethods,
@@ -172,6 +214,12 @@ class Correction:
 
         Motion that is taken from another take counts fully in all of its range: it is matched to the ends instead.
         """
+        is_matched = isinstance(self.change, TakenMotion)
+        span = TimeRange(self.range.start, self.range.end) if is_matched else self.range
+        return span.weights(times) * self.factors(times)
+
+    def factors(self, times: ArrayLike) -> Floats:
+        """Return its factor (F,) 0..1 at times (F,) s; 0 everywhere while it is muted."""
         at = np.asarray(times, float)
         if self.muted:
             return np.zeros(at.shape)
@@ -179,6 +227,4 @@ class Correction:
         if self.factor_keys:
             keyed, values = zip(*self.factor_keys, strict=True)
             factors = np.interp(at, keyed, values)
-        is_matched = isinstance(self.change, TakenMotion)
-        span = TimeRange(self.range.start, self.range.end) if is_matched else self.range
-        return span.weights(at) * factors
+        return np.broadcast_to(factors, at.shape)

@@ -15,6 +15,7 @@ from .correction import (
     KINDS,
     Change,
     Correction,
+    HeldTouch,
     HiddenMarkers,
     OtherMethods,
     PoseDifference,
@@ -23,6 +24,7 @@ from .correction import (
     TakenMotion,
     TimeRange,
 )
+from .touch_json import touch_from_dict, touch_to_dict
 
 MOST = 1000
 """Corrections of a take, at most."""
@@ -139,6 +141,10 @@ def _motion(fields: "_Fields") -> TakenMotion:
     return TakenMotion(at, sampled, str(source)[:MAX_TEXT])
 
 
+def _contact(fields: "_Fields") -> HeldTouch:
+    return touch_from_dict(fields.data, fields.where)
+
+
 def _hide(fields: "_Fields") -> HiddenMarkers:
     return HiddenMarkers(fields.labels(1, MOST_LABELS))
 
@@ -167,6 +173,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "difference": (_difference, ("turns",)),
     "pose": (_pose, ("pose", "digits")),
     "motion": (_motion, ("times", "rotations", "source")),
+    "contact": (_contact, ("bones", "shares", "direction")),
     "hide": (_hide, ("labels",)),
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
@@ -261,6 +268,8 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
     if isinstance(change, TakenMotion):
         sampled = {joint: np.round(turns, 7).tolist() for joint, turns in change.rotations.items()}
         return {"source": change.source, "times": np.round(change.times, 6).tolist(), "rotations": sampled}
+    if isinstance(change, HeldTouch):
+        return touch_to_dict(change)
     if isinstance(change, OtherMethods):
         return {
             "solver": change.solver,

@@ -55,6 +55,8 @@ class SolvedFrames:
     ever_measured: Bools | None = None
     """(T,) whether a target is measured anywhere in the take of which these frames are a piece; None for a whole
     take."""
+    depths: Floats | None = None
+    """(F, P) mm, how deep its parts are in the others; None if that was not measured yet."""
 
     @cached_property
     def errors(self) -> Floats:
@@ -90,7 +92,7 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
         ..., :3, 3
     ]
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
-    put("depth", depths(solved.flesh, joints))
+    put("depth", depths(solved.flesh, joints) if solved.depths is None else solved.depths)
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
     put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))

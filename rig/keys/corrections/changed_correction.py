@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction import Correction, HeldTouch
 from ....pipeline.corrections.correction_json import encode
 from ..played_action import played_action
 from .composed_keys import keys_id, write_hand
-from .composing import HandOfTake, compose, moved_joints
+from .composing import compose, moved_joints
 from .corrected_take import (
     COMPOSED_ID_PROPERTY,
     channelbag_of,
@@ -18,6 +18,7 @@ from .corrected_take import (
     keep_corrections,
     of_hand,
 )
+from .hand_of_take import HandOfTake
 from .take_clock import clock_of
 from .waiting import waiting_text
 
@@ -29,7 +30,8 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     """Let the corrected action of an armature have corrections of which one was another before; return whether it has.
 
     It has not where more must be composed anew: without a corrected action, where that or its take was edited, where
-    a correction has no frames, and where the take has no key on some frame. Raises RigError.
+    a correction has no frames, where the take has no key on some frame, and with contacts, which tell by all of it
+    whether they can be held. Raises RigError.
     """
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):
@@ -39,7 +41,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     after = next(each for each in corrections if each.id == before.id)
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     own = [of for of in hands if of.hand.side == before.hand]
-    if own and action is None:
+    if own and (action is None or any(isinstance(each.change, HeldTouch) for each in corrections)):
         return False
     if action is not None:
         bag = channelbag_of(action, armature)

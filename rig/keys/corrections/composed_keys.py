@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ... import rotation_channels
 from ..fcurves import SAME_FRAME, key_settings, key_values
 from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, replace_keys
-from .composing import Composed, HandOfTake, runs_with_ends
+from .composing import Composed, runs_with_ends
+from .hand_of_take import HandOfTake
 
 if TYPE_CHECKING:
     from bpy.types import FCurve

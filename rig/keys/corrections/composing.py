@@ -1,69 +1,31 @@
 """The rotations of a hand's bones in a take with corrections on it, on the frames that they change."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
-from ....pipeline.corrections.correction import Correction, PoseChange, PoseDifference, PoseToHold, TakenMotion
-from ... import rotation_channels
-from ..fcurves import SAME_FRAME, key_values
-from ..hand_curves import check_finite
-from ..spliced_keys import evaluated_channels
+from ....pipeline.corrections.correction import (
+    Correction,
+    HeldTouch,
+    PoseChange,
+    PoseDifference,
+    PoseToHold,
+    TakenMotion,
+)
+from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
+from .held_touch import held_touch
 from .matched_motion import matched
 from .take_clock import TakeClock
-
-if TYPE_CHECKING:
-    from bpy.types import FCurve, Object
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyedBone:
-    """The rotation of a bone in an action."""
-
-    path: str
-    mode: str
-    curves: "list[FCurve]"
-    """Of its channels, each with keys."""
-
-    def rotations(self, frames: Floats) -> Floats:
-        """Return its rotations (F, 4) on scene frames (F,)."""
-        return rotation_channels.rotations(evaluated_channels(self.curves, frames), self.mode)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HandOfTake:
-    """A hand and what an action keys of it."""
-
-    hand: HandToCorrect
-    bones: dict[int, KeyedBone]
-    """Joint -> its bone, of those whose rotation is keyed."""
-    frames: Floats
-    """(F,) scene frames with keys, and the whole ones between those that are further apart."""
-    shown: Floats
-    """(J, 4) the rotations that bones without keys have."""
-
-    def rotations(self, frames: Floats) -> Floats:
-        """Return the rotations (F, J, 4) of its bones on scene frames (F,)."""
-        found = np.broadcast_to(self.shown, (len(frames), *self.shown.shape)).copy()
-        for joint, bone in self.bones.items():
-            found[:, joint] = bone.rotations(frames)
-        return found
-
-    def rows(self, correction: Correction, clock: TakeClock) -> Bools:
-        """Return which of its frames (F,) are in the range of a correction."""
-        ends = clock.frames([correction.range.start, correction.range.end])
-        inside: Bools = (self.frames > ends[0] - SAME_FRAME) & (self.frames < ends[1] + SAME_FRAME)
-        return inside
+UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,36 +40,8 @@ class Composed:
     """(R, J) where a correction counts."""
     in_range: Bools
     """(R, J) where the frame is in the range of one that moves the joint."""
-
-
-def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
-    """Return what curves, each with its data path, key of a hand. Raises RigError for keys that are no numbers."""
-    found: dict[str, dict[int, FCurve]] = {}
-    for path, curve in curves:
-        found.setdefault(path, {})[curve.array_index] = curve
-    bones, shown = {}, np.tile(rot.IDENTITY, (len(JOINTS), 1))
-    for joint in hand.joints:
-        bone = armature.pose.bones[hand.bone(joint)]
-        channel = rotation_channels.channel(bone.rotation_mode)
-        path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].{channel}'
-        now = np.array(getattr(bone, channel), float)[None]
-        shown[joint] = rotation_channels.rotations(now, bone.rotation_mode)[0]
-        of_path = found.get(path, {})
-        if set(of_path) == set(range(now.shape[1])) and all(len(curve.keyframe_points) for curve in of_path.values()):
-            check_finite(armature, bone.name, of_path)
-            bones[joint] = KeyedBone(path, bone.rotation_mode, [of_path[index] for index in sorted(of_path)])
-    return HandOfTake(hand, bones, _frames([curve for bone in bones.values() for curve in bone.curves]), shown)
-
-
-def _frames(curves: "Sequence[FCurve]") -> Floats:
-    """Return the frames (F,) of the keys of curves, and whole ones where these are more than one apart."""
-    keyed = np.unique(np.concatenate([np.empty(0), *(key_values(curve, "co")[::2].astype(float) for curve in curves)]))
-    if len(keyed) < 2:
-        return keyed
-    keyed = keyed[np.concatenate([[True], np.diff(keyed) > SAME_FRAME])]
-    gaps = np.flatnonzero(np.diff(keyed) > 1 + SAME_FRAME)
-    whole = [np.arange(np.floor(keyed[row] + SAME_FRAME) + 1, keyed[row + 1] - SAME_FRAME) for row in gaps]
-    return np.sort(np.concatenate([keyed, *whole]))
+    waiting: Mapping[str, str]
+    """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
 
 
 def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
@@ -119,20 +53,30 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
     around = [_around(rows, correction) for rows, correction in zip(ranges, corrections, strict=True)]
     rows = np.any(around, axis=0) if around else np.zeros(len(of.frames), bool)
     if only is not None:
-        rows &= _with_whole_motions(only, around, corrections)
+        rows &= _with_whole_ranges(only, around, corrections)
     frames = of.frames[rows]
-    rotations = of.rotations(frames)
+    rotations, waiting = of.rotations(frames), dict[str, str]()
     changed, in_range = np.zeros((2, *rotations.shape[:2]), bool)
     for correction, inside, evaluated in zip(corrections, ranges, around, strict=True):
         at, moved = evaluated[rows], moved_joints(of, correction)
-        weights = correction.weights(clock.times(frames[at]))
-        target = _target(of.hand, correction, rotations[at], moved, clock.times(frames[at]))
+        if not at.any() or not moved:
+            continue
+        times = clock.times(frames[at])
+        if isinstance(correction.change, HeldTouch):
+            # Its blends are in what it is brought to, as a way to go may need longer ones.
+            weights, ends = correction.factors(times), (not inside[0], not inside[-1])
+            target = held_touch(of.hand, correction, rotations[at], times, moved=moved, ends=ends)
+            if target is None:
+                waiting[correction.id] = UNREACHED
+                continue
+        else:
+            weights, target = correction.weights(times), _target(of.hand, correction, rotations[at], moved, times)
         for joint in moved:
             mixed = rot.slerp(rotations[at, joint], target[:, joint], weights[:, None])
             rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
             changed[at, joint] |= weights > 0
             in_range[inside[rows], joint] = True
-    return Composed(rows, rotations, changed, in_range)
+    return Composed(rows, rotations, changed, in_range, waiting)
 
 
 def _around(rows: Bools, correction: Correction) -> Bools:
@@ -144,13 +88,13 @@ def _around(rows: Bools, correction: Correction) -> Bools:
     return around
 
 
-def _with_whole_motions(only: Bools, around: Sequence[Bools], corrections: Sequence[Correction]) -> Bools:
-    """Return frames (F,) and those of all motions among them, as a motion depends on the ends of its range."""
+def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequence[Correction]) -> Bools:
+    """Return frames (F,) and all those of the motions and contacts among them, whose frames depend on each other."""
     wanted, before = only.copy(), -1
     while wanted.sum() != before:
         before = wanted.sum()
         for rows, correction in zip(around, corrections, strict=True):
-            if isinstance(correction.change, TakenMotion) and (rows & wanted).any():
+            if isinstance(correction.change, TakenMotion | HeldTouch) and (rows & wanted).any():
                 wanted |= rows
     return wanted
 

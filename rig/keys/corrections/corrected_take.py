@@ -23,7 +23,8 @@ from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
 from ..take_report import report_in
 from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
-from .composing import HandOfTake, compose, hand_of_take, waiting_reason
+from .composing import compose, waiting_reason
+from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of, fix_clock
@@ -131,6 +132,8 @@ def correct_take(
     edited = _is_edited(armature, hands, clock, posed_at)
     keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
+    for _, composed in keys:
+        reasons |= composed.waiting
     waiting = json.dumps(reasons)
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")

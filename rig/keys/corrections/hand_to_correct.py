@@ -1,7 +1,7 @@
 """A hand of an armature as corrections see it: joints relative to the wrist, whatever rig they are on."""
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand import poses
 from ....hand import rotations as rot
+from ....hand.flesh import Flesh
+from ....hand.joint_rotations import angles_from_rotations
 from ....hand.joints import JOINT_INDEX, JOINTS, Side
 from ....hand.kinematics import Pose
 from ....hand.model import HandModel
@@ -22,6 +24,7 @@ from ...binding import RigBinding
 from ...limits.read_limits import read_limits
 from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
+from ...skin_bones import skin_radii, skins
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -41,6 +44,8 @@ class HandToCorrect:
     hand: HandModel
     world: Floats
     """(4, 4) T_world_armature."""
+    flesh: Flesh
+    """As thick as its skin."""
 
     @property
     def side(self) -> Side:
@@ -107,6 +112,38 @@ class HandToCorrect:
             carried = rot.multiply(bones[:, parent], of.in_parent[joint]) if joint != WRIST else bones[:, joint]
             yield joint, carried, of.to_bone[joint]
 
+    def posed(self, rotations: Floats) -> tuple[Pose, Floats]:
+        """Return the pose (F,) whose joints are turned as bones (F, J, 4) are, and the rest of their turns (J, 4).
+
+        The wrist is at the origin. Bones may be turned as the model's joints are not, in their own frames by this rest,
+        the mean of the frames: the pose's hand carries what follows on them along, so that its joints are where theirs
+        are.
+        """
+        relative, known = self.relative_to_wrist(rotations), np.zeros(len(JOINTS), bool)
+        known[[WRIST, *(joint for joint in self.joints if joint in self.posable)]] = True
+        # A performer, and what a person has posed, may be beyond the limits of an adult, and stays there.
+        boundless = replace(self.hand, limits=np.tile([-np.pi, np.pi], (self.hand.dofs, 1)))
+        found = angles_from_rotations(boundless, relative, known)
+        angles = np.where(np.isfinite(found), found, self.hand.neutral)
+        low, high = self.hand.limits.T
+        limits = np.stack([np.minimum(low, angles.min(axis=0)), np.maximum(high, angles.max(axis=0))], axis=1)
+        # What a joint's bone is turned by on top of its angles, with the bone that carries it as it is.
+        resting, parents = rot.from_matrix(np.array(self.hand.rest)[:, :3, :3]), list(self.hand.parents)
+        for joint in np.flatnonzero(~known).tolist():
+            relative[:, joint] = rot.multiply(relative[:, parents[joint]], resting[joint])
+        own, local = known & (np.arange(len(JOINTS)) != WRIST), Pose.at_origin(self.hand, angles).rotations
+        posed = rot.multiply(rot.multiply(relative[:, parents], resting), local)
+        beyond = rot.multiply(rot.conjugate(posed), relative)
+        beyond = (beyond * np.where(beyond[..., :1] < 0, -1.0, 1.0)).mean(axis=0)
+        beyond = np.where(own[:, None], beyond / np.linalg.norm(beyond, axis=1, keepdims=True), rot.IDENTITY)
+        rest = np.array(self.hand.rest)
+        for joint, parent in enumerate(parents):
+            if parent >= 0 and own[parent]:
+                turned = np.eye(4)
+                turned[:3, :3] = rot.to_matrix(beyond[parent])
+                rest[joint] = turned @ rest[joint]
+        return Pose.at_origin(replace(self.hand, rest=rest, limits=limits), angles), beyond
+
     def pose(self, pose: str | poses.NamedPose) -> Floats:
         """Return the bones' rotations (J, 4) in a named pose. Raises HandError for an unknown one."""
         root = resting_wrist(self.binding, self.world)
@@ -167,6 +204,7 @@ def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
     """Yield all that a hand depends on."""
     yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_turns.items())
     yield np.array(armature.matrix_world).tobytes()
+    yield from ((mesh.name, len(mesh.data.vertices)) for mesh in skins(armature))
     for name in (*found.bones.values(), *filter(None, [found.carrier])):
         bone = armature.data.bones[name]
         yield tuple(each.name for each in bone.parent_recursive)
@@ -185,4 +223,5 @@ def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
                 f"armature '{armature.name}': bone '{binding.bones[joint]}' for {JOINTS[joint]} does not hang on the "
                 f"{found.side} hand's other bones and turn with them, so that no correction can turn it with them"
             )
-    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float))
+    flesh = Flesh.of(of.hand, skin_radii(armature, found), of.digits)
+    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh)

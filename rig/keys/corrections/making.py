@@ -12,7 +12,8 @@ from ....hand.joints import DIGITS, JOINTS, Side, digit_of
 from ....pipeline.corrections.correction import Correction, PoseDifference, TakenMotion
 from ....pipeline.corrections.correction_json import MOST_SAMPLES
 from ..fcurves import SAME_FRAME, curves_of
-from .composing import HandOfTake, compose, hand_of_take
+from .composing import compose
+from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import HandToCorrect
 from .take_clock import TakeClock
 
@@ -47,12 +48,7 @@ def posed_hands(
                 f"frame {frame:g} is not in the take of armature '{armature.name}', which has {of.frames[0]:.0f} to "
                 f"{of.frames[-1]:.0f}"
             )
-        frames = of.frames[np.abs(of.frames - frame) > SAME_FRAME]
-        now = replace(of, frames=np.sort(np.append(frames, frame)))
-        counting = [each for each in corrections if each.hand == of.hand.side and not each.muted]
-        composed = compose(now, counting, clock, now.frames == frame)
-        at = composed.rotations[now.frames[composed.rows] == frame]
-        rotations = at[0] if len(at) else of.rotations(np.array([frame]))[0]
+        rotations = _composed_at(of, corrections, clock, frame)
         turns = {
             joint: of.hand.turn_between(joint, rotations[joint], of.shown[joint])
             for joint in of.hand.joints
@@ -62,6 +58,16 @@ def posed_hands(
         if moved:
             found.append(PosedHand(of.hand.side, PoseDifference(moved)))
     return found
+
+
+def _composed_at(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, frame: float) -> Floats:
+    """Return the rotations (J, 4) of a hand's bones on a scene frame, with corrections on them."""
+    frames = of.frames[np.abs(of.frames - frame) > SAME_FRAME]
+    now = replace(of, frames=np.sort(np.append(frames, frame)))
+    counting = [each for each in corrections if each.hand == of.hand.side and not each.muted]
+    composed = compose(now, counting, clock, now.frames == frame)
+    at = composed.rotations[now.frames[composed.rows] == frame]
+    return np.asarray(at[0] if len(at) else of.rotations(np.array([frame]))[0])
 
 
 def _angle(turn: Floats) -> float:

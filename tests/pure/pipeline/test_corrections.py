@@ -12,6 +12,7 @@ from knuckle.hand import rotations as rot
 from knuckle.pipeline.corrections.correction import (
     Change,
     Correction,
+    HeldTouch,
     HiddenMarkers,
     OtherMethods,
     PoseDifference,
@@ -27,10 +28,12 @@ CHANGES: dict[str, Change] = {
     "difference": PoseDifference({"thumb-phalanx-distal": TURN, "wrist": TURN}),
     "pose": PoseToHold("fist", ("thumb", "index-finger")),
     "motion": TakenMotion(np.array([1.0, 1.5]), {"thumb-phalanx-distal": np.stack([TURN, rot.IDENTITY])}, "Take"),
+    "contact": HeldTouch(("thumb-phalanx-distal", "ring-finger-metacarpal"), (0.75, 0.5), np.array([0.0, -0.6, 0.8])),
     "hide": HiddenMarkers(("RTIP", "RMCP")),
     "swap": SwappedLabels(("RTIP", "RMCP")),
     "solve": OtherMethods("cga", {}, "whole", {"calm": 2.0}),
 }
+TOUCH = {"bones": ["thumb-phalanx-distal", "index-finger-phalanx-distal"], "shares": [1, 1], "direction": [0, 0, 1]}
 RANGE = {"start": 1.0, "end": 2.0}
 PLAIN = {"id": "a", "name": "A", "kind": "pose", "hand": "left", "pose": "fist", **RANGE}
 
@@ -49,7 +52,7 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"kind": "contact"}, "kind is 'contact', expected one of difference, pose, motion, hide, swap, solve"),
+        ({"kind": "grip"}, "kind is 'grip', expected one of difference, pose, motion, contact, hide, swap, solve"),
         ({"hand": "third"}, "hand is 'third', expected one of left, right"),
         ({"start": 3.0}, r"end is 2.0, expected 3 to 1e\+11"),
         ({"start": float("nan")}, r"start is nan, expected -1e\+11 to 1e\+11"),
@@ -82,6 +85,16 @@ def test_what_is_not_understood_is_told(wrong, sentence):
         ("motion", {"times": [], "rotations": {"wrist": []}}, "'times' must list 1 to 5000 times"),
         ("motion", {"times": [2, 1], "rotations": {"wrist": [[1, 0, 0, 0]] * 2}}, "its times must increase"),
         ("motion", {"times": [1], "rotations": {"wrist": [[1, 0, 0, 0]] * 2}}, "rotations of wrist must be 1 x 4"),
+        (
+            "contact",
+            TOUCH | {"bones": ["thumb-tip", "index-finger-tip"]},
+            r"bones is \['thumb-tip', .*, expected two of",
+        ),
+        ("contact", TOUCH | {"bones": ["thumb-phalanx-distal"] * 2}, "expected the last one of a digit, and one of"),
+        ("contact", TOUCH | {"bones": [[], {}]}, r"bones is \[\[\], \{\}\], expected two of"),
+        ("contact", TOUCH | {"shares": [True, 0]}, r"shares is \[True, 0\], expected 2 numbers"),
+        ("contact", TOUCH | {"direction": [0, 0, 2]}, "direction is 2 long, expected a unit vector"),
+        ("contact", TOUCH | {"direction": [0, float("nan"), 1]}, "direction is .*, expected 3 numbers"),
         ("hide", {"labels": []}, "labels is \\[\\], expected 1 to 1000 labels"),
         ("swap", {"labels": ["A", "A"]}, "swaps 'A' with itself, expected two labels"),
         ("solve", {"solver": "magic"}, "solver is 'magic', expected one of"),

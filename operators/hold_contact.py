@@ -1,0 +1,155 @@
+"""Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty, IntProperty
+
+from ..errors import RecipeError, RigError
+from ..hand.joints import DIGITS, SIDES, Side, digit_title
+from ..pipeline.contacts.hold_touch import chosen_touch
+from ..pipeline.corrections.correction import Correction, HeldTouch
+from ..pipeline.corrections.touch_json import touch_from_dict
+from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
+from ..rig.keys.corrections.hand_of_take import HandOfTake
+from ..rig.keys.corrections.held_touch import range_of_touch
+from ..rig.keys.take_report import report_in
+from .correct_take import DIGIT_ITEMS, Corrects, blend_property, first_property, last_property
+from .take_corrections import ShownTake
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Event
+
+OTHER_ITEMS = [*DIGIT_ITEMS, ("palm", "Palm", "The palm of the hand")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundContact:
+    """A contact of the performer that the take's solve found."""
+
+    side: Side
+    touch: HeldTouch
+    start: float
+    end: float
+    """s, on the capture's clock."""
+    gap_mm: float
+    """Between the performer's skins."""
+
+    @property
+    def name(self) -> str:
+        """What touches what."""
+        digit, other = self.touch.parts
+        return f"{digit_title(digit)} on {digit_title(other).lower()}"
+
+
+def found_contacts(shown: ShownTake) -> list[FoundContact]:
+    """Return the performer's contacts that a take does not hold yet, by time; what a report has damaged is left out."""
+    found = list[FoundContact]()
+    hands = (report_in(shown.base) or {}).get("hands", {})
+    for side in SIDES:
+        told = hands.get(side, {}).get("contacts", []) if isinstance(hands, dict) else []
+        for one in told if isinstance(told, list) else []:
+            try:
+                contact = _found(side, one)
+            except (RecipeError, KeyError, TypeError, ValueError):
+                continue
+            if "off_mm" not in one and not any(_holds(each, contact) for each in shown.corrections):
+                found.append(contact)
+    return sorted(found, key=lambda contact: contact.start)
+
+
+def _found(side: Side, told: dict[str, Any]) -> FoundContact:
+    touch = touch_from_dict(told["touch"], "contact")
+    return FoundContact(side, touch, float(told["start"]), float(told["end"]), float(told["gap_mm"]))
+
+
+def _holds(one: Correction, contact: FoundContact) -> bool:
+    """Whether a correction holds these parts at that time."""
+    same = isinstance(one.change, HeldTouch) and set(one.change.parts) == set(contact.touch.parts)
+    return (
+        same
+        and one.hand == contact.side
+        and one.range.full_start <= contact.end
+        and contact.start <= one.range.full_end
+    )
+
+
+class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
+    """Let a fingertip stay on another digit or on the palm in a range of frames, without slip, as a correction that a
+    new solve keeps. Where it comes from far away, blends become longer rather than that a joint leaps"""
+
+    bl_idname = "knuckle.hold_contact"
+    bl_label = "Hold Contact"
+    bl_options = {"REGISTER", "UNDO"}
+
+    found: IntProperty(
+        name="Found Contact",
+        description="Which of the contacts that were found, from 1 in the order of time; 0 takes the parts below",
+        default=0,
+        min=0,
+        options={"SKIP_SAVE"},
+    )
+    digit: EnumProperty(name="Digit", description="The digit whose tip touches", items=DIGIT_ITEMS)
+    other: EnumProperty(name="On", description="What it touches", items=OTHER_ITEMS, default=DIGITS[1])
+    hand: EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
+    )
+    first: first_property()
+    last: last_property()
+    blend: blend_property()
+
+    def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
+        """Ask for the parts and the frames, unless a contact that was found is held."""
+        return self.execute(context) if self.found else self.ask_for_range(context)
+
+    def draw(self, _context: "Context") -> None:
+        """Draw the choices."""
+        if not self.found:
+            for name in ("digit", "other", "hand"):
+                self.layout.prop(self, name)
+            self.draw_range(self.layout)
+
+    def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
+        """Return the correction."""
+        if self.found:
+            return self.numbered(shown, [self._of_found(shown)])
+        if self.digit == self.other:
+            raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
+        span = self.range_of(shown)
+        of = _hand(shown, self.hand)
+        frames = of.frames[(of.frames >= self.first) & (of.frames <= self.last)]
+        if not len(frames):
+            raise RigError(
+                f"frames {self.first} to {self.last} are not in the take, which has {of.frames[0]:.0f} to "
+                f"{of.frames[-1]:.0f}"
+            )
+        touch = chosen_touch(of.hand.posed(of.rotations(frames))[0], of.hand.flesh, self.digit, self.other)
+        name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
+        return self.numbered(shown, [Correction("", name, of.hand.side, span, touch)])
+
+    def _of_found(self, shown: ShownTake) -> Correction:
+        """Return the correction that holds a contact that was found, with its blends around it."""
+        there = found_contacts(shown)
+        if self.found > len(there):
+            raise RigError(f"there is no found contact {self.found}, only {len(there)} that are not held")
+        contact = there[self.found - 1]
+        of, own = _hand(shown, contact.side), [one for one in shown.corrections if one.hand == contact.side]
+        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own)
+        return Correction("", contact.name, contact.side, span, contact.touch)
+
+
+def _hand(shown: ShownTake, side: str) -> HandOfTake:
+    """Return the hand of a take of a side, or its only one for AUTO. Raises RigError without."""
+    hands = [of for armature in shown.armatures for of in hands_of_take(armature, check_correctable(armature))]
+    own = [of for of in hands if side in ("AUTO", of.hand.side)]
+    if len(own) != 1:
+        there = " and ".join(of.hand.side for of in hands)
+        raise RigError(f"the take has the hands {there}, choose one of them")
+    return own[0]
+
+
+CLASSES = (KNUCKLE_OT_hold_contact,)

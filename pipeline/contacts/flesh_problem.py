@@ -1,0 +1,91 @@
+"""The pose problem of flesh that is parted and contacts that are held, in some frames of a take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.flesh import Flesh
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
+from ...hand.kinematics import Pose, joint_frames
+from ...hand.model import HandModel
+from ...solvers.pose_problem import (
+    REFERENCE_LENGTH,
+    Objective,
+    PoseProblem,
+    Preferences,
+    Separation,
+    middle_finger_length,
+    solve,
+)
+from .held_contacts import HeldContacts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_DEPTH = 0.8e-3
+"""m of a hand of the usual length, how deep flesh is left in flesh: 1 mm is promised."""
+NEAR = 4e-3
+"""m of such a hand: pairs that are farther apart than this, and not parted, are not watched."""
+HOLD_POSTURE = 0.01
+"""m, what a change of a joint by its whole range costs while contacts are held: else the last joints alone, with the
+least levers, would take up the noise of the take."""
+STAY_WEIGHT = 0.1
+"""m of depth that moving a middle joint or a tip by 1 m costs: hands move little, rather than angles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FleshProblem:
+    """A hand whose flesh is parted, and whose contacts are held."""
+
+    hand: HandModel
+    flesh: Flesh
+    free: Ints
+    """The angles that may change, as in hand.jacobians."""
+    held: HeldContacts | None = None
+
+    @property
+    def scale(self) -> float:
+        """The length of the hand, relative to that for which lengths are given."""
+        return middle_finger_length(self.hand) / REFERENCE_LENGTH
+
+    def excess(self, deep: Floats) -> Floats:
+        """Return by how much pairs that are so deep (F, K) m are too deep."""
+        return np.maximum(deep - MOST_DEPTH * self.scale, 0.0)
+
+    def solve(self, angles: Floats, rows: Ints, deep: Floats, needed: Floats, *, patient: bool) -> Floats:
+        """Return the angles (N, D) rad of some of a take's frames, from angles (N, D).
+
+        Contacts are held, flesh is parted, and middle joints and tips stay near their places.
+
+        Args:
+            angles: of these frames.
+            rows: (N,) where these are in the take.
+            deep: (N, K) m, how deep pairs are.
+            needed: (N, K) m, how much less they must be.
+            patient: as in pose_problem.solve.
+        """
+        allowed, of, goals = self._allowed(deep, needed), self.hand, list[Objective]()
+        if self.held is not None:
+            # What touches is just not too deep: parting it smoothly would open the contact.
+            near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
+            allowed = np.where(near, MOST_DEPTH * self.scale, allowed)
+            of, goals = self.held.objectives(rows)
+        start = Pose.at_origin(of, angles)
+        sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
+        places = joint_frames(of, start)[..., :3, 3]
+        stay = [Objective(site, places[:, site], STAY_WEIGHT) for site in sites]
+        problem = PoseProblem.of(
+            start,
+            self.free,
+            [*stay, *goals],
+            preferences=Preferences(posture=HOLD_POSTURE) if goals else Preferences(),
+            separation=Separation(self.flesh, allowed),
+        )
+        found: Floats = solve(problem, patient=patient).pose.angles
+        return found
+
+    def _allowed(self, deep: Floats, needed: Floats) -> Floats:
+        """Return how deep pairs may be (N, K) m: less by `needed` than `deep`, and no other that is near too deep."""
+        watched = np.where(deep > -NEAR * self.scale, MOST_DEPTH * self.scale, np.inf)
+        return np.where((needed > 0.0) & np.isfinite(deep), np.where(np.isfinite(deep), deep, 0.0) - needed, watched)

@@ -1,0 +1,166 @@
+"""A contact that a correction holds over a stretch of a take."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh
+from ...hand.generators import run_to_end
+from ...hand.joints import DIGITS, JOINTS
+from ...hand.kinematics import Pose, joint_frames
+from ...hand.model import HandModel, Site
+from ...solvers.pose_problem import (
+    REFERENCE_LENGTH,
+    Objective,
+    PoseProblem,
+    Separation,
+    angles_of,
+    half_closed,
+    middle_finger_length,
+    solve,
+)
+from ..corrections.correction import HeldTouch
+from .find_contacts import END_GAP, Contact, touch_over_time
+from .flesh_problem import FleshProblem
+from .held_contacts import BLEND_SECONDS, HeldContacts
+from .held_motion import blend_frames, held_motion
+from .hold_contacts import hold_contacts
+from .settling import settle
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+PAD_SHARE = 0.6
+"""Where the pad of a bone is on its way to the next joint, or to the tip."""
+PALM_SIDE: Floats = np.array([0.0, 0.0, -1.0])
+"""A bone's +Z is out of the back of the hand."""
+WIDENINGS = 3
+"""How often blends are made longer, each by what the last contact's ends ask for."""
+_CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolist())}
+
+
+def touch_of(contact: Contact) -> HeldTouch:
+    """Return where a contact that was found touches."""
+    first, second = (JOINTS[STARTS[capsule]] for capsule in contact.capsules)
+    return HeldTouch((first, second), contact.shares, contact.direction)
+
+
+def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other: str) -> HeldTouch:
+    """Return where a digit's tip touches another digit, or the palm, over F frames.
+
+    Where they come nearest to each other if that is a contact, else where they would with pad on pad: that of the other
+    digit's tip, or of the palm below the fingertip. Raises HandError if the hand lacks one of them.
+    """
+    parts = [DIGITS.index(digit), PALM if other == "palm" else DIGITS.index(other)]
+    of_tip = (LINKS_OF_CAPSULES[flesh.pairs] == 2) & (PARTS_OF_CAPSULES[flesh.pairs] == parts[0])
+    columns = np.flatnonzero(of_tip.any(axis=0) & (np.sort(flesh.parts, axis=0) == np.sort(parts)[:, None]).all(axis=0))
+    if not len(columns):
+        raise HandError(f"the hand has no {digit} and {other} that can touch")
+    nearest = _nearest(pose, flesh, columns, parts[0])
+    if nearest.gap > END_GAP * middle_finger_length(pose.hand) / REFERENCE_LENGTH:
+        pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other] if part != "palm")])
+        nearest = _nearest(pads, flesh, columns, parts[0])
+    return touch_of(nearest)
+
+
+def _nearest(pose: Pose, flesh: Flesh, columns: Ints, tip: int) -> Contact:
+    """Return where, and in which frame, some pairs of capsules come nearest to each other."""
+    frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
+    found = [touch_over_time(frames, flesh, int(column), 0, tip=tip) for column in columns]
+    best = min(found, key=lambda touch: float(touch.gaps.min()))
+    row = int(best.gaps.argmin())
+    return best.contact(slice(row, row + 1), 0)
+
+
+def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str]) -> Pose:
+    """Return the hand, of one frame, with the pads of two parts on each other, from where they come nearest."""
+    first, second = nearest.capsules
+    if PARTS_OF_CAPSULES[second] != PALM:
+        second += 2 - int(LINKS_OF_CAPSULES[second])
+    sites = [_pad(pose.hand, flesh, capsule) for capsule in (first, second)]
+    hand, count = pose.hand.with_sites((sites[0], sites[1])), len(pose.hand.sites)
+    start = Pose.at_origin(hand, pose.angles[nearest.first : nearest.first + 1])
+    goal = Objective(count, np.zeros(3), relative=count + 1)
+    allowed = np.zeros((1, flesh.pairs.shape[1]))
+    problem = PoseProblem.of(start, angles_of(hand, digits), [goal], separation=Separation(flesh, allowed))
+    tried = [solve(problem), solve(problem, Pose(hand, start.root, half_closed(problem)))]
+    return min(tried, key=lambda solution: float(solution.cost[0])).pose
+
+
+def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
+    """Return the pad of a bone: on its palm's side, nearer to its end."""
+    radii, along = flesh.radii[capsule], np.array(hand.rest[ENDS[capsule], :3, 3])
+    x, y, z = (PAD_SHARE * along + (radii[0] + PAD_SHARE * (radii[1] - radii[0])) * PALM_SIDE).tolist()
+    return Site(f"pad {capsule}", int(STARTS[capsule]), (x, y, z))
+
+
+def hold_touch(
+    pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, ends: tuple[bool, bool]
+) -> Pose | None:
+    """Return how a hand holds a contact in a range of frames; None if it cannot.
+
+    Blends are made longer, into the contact, where the way to go asks for it, rather than that a joint leaps.
+
+    Args:
+        pose: F frames, those of the range.
+        times: (F,) s.
+        flesh: of its hand.
+        free: the angles that may change, as in hand.jacobians.
+        touch: what touches where.
+        full: (F,) the frames between the blends.
+        ends: whether the take has frames before, and after, the range.
+    """
+    rows = np.flatnonzero(full)
+    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (len(pose) // 2, len(pose) // 2)
+    contact = Contact(_capsules(touch), first, last, 0.0, touch.shares, touch.direction)
+    for _ in range(WIDENINGS):
+        held = _held(pose, times, flesh, free, contact)
+        if not held.held:
+            return None
+        motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
+        moved = motion.angles[[contact.first, contact.last]] - pose.angles[[contact.first, contact.last]]
+        wider = _widened(contact, [blend_frames(pose.hand, each) for each in moved], len(pose), ends)
+        if wider is None:
+            break
+        contact = wider
+    return run_to_end(settle(pose, times, flesh, free, _held(pose, times, flesh, free, contact), everywhere=False))
+
+
+def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
+    """Return how long the blends before and after a contact in all of F frames have to be, in s; times (F,) s.
+
+    At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
+    """
+    contact = Contact(_capsules(touch), 0, len(pose) - 1, 0.0, touch.shares, touch.direction)
+    held = hold_contacts(pose, times, flesh, free, [contact])
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
+    moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
+    # A frame more: those at the ends of a range do not count.
+    before, after = (max(BLEND_SECONDS, (blend_frames(pose.hand, each) + 1) * step) for each in moved)
+    return before, after
+
+
+def _capsules(touch: HeldTouch) -> tuple[int, int]:
+    return _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
+
+
+def _held(pose: Pose, times: Floats, flesh: Flesh, free: Ints, contact: Contact) -> HeldContacts:
+    return hold_contacts(pose, times, flesh, free, [contact], blends=(contact.first, len(pose) - 1 - contact.last))
+
+
+def _widened(contact: Contact, needed: Sequence[int], count: int, ends: tuple[bool, bool]) -> Contact | None:
+    """Return a contact that leaves the frames that its blends need; None if it does.
+
+    One that has no room for that is held in the middle of its range alone.
+    """
+    middle = (contact.first + contact.last) // 2
+    first = min(max(contact.first, needed[0]), middle) if ends[0] else contact.first
+    last = max(min(contact.last, count - 1 - needed[1]), middle) if ends[1] else contact.last
+    if (first, last) == (contact.first, contact.last):
+        return None
+    return replace(contact, first=first, last=last)

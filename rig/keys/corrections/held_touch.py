@@ -1,0 +1,108 @@
+"""Bones of a hand that hold a contact, over the frames of a correction."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import rotations as rot
+from ....hand.jacobians import ROOT_DOFS
+from ....hand.joints import JOINT_INDEX
+from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
+from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
+from ..fcurves import SAME_FRAME
+from .hand_of_take import HandOfTake
+from .hand_to_correct import HandToCorrect
+from .take_clock import TakeClock
+
+Floats = NDArray[np.float64]
+
+MOST_CACHED = 16
+_cached: dict[Hashable, Floats | None] = {}
+"""Turns of joints by all that they depend on, the last used last: another factor changes none of them."""
+
+
+def held_touch(
+    hand: HandToCorrect,
+    one: Correction,
+    rotations: Floats,
+    times: Floats,
+    *,
+    moved: list[int],
+    ends: tuple[bool, bool],
+) -> Floats | None:
+    """Return the rotations (F, J, 4) of a hand's bones that hold the contact of a correction; None if they cannot.
+
+    Args:
+        hand: the hand.
+        one: a correction of kind contact.
+        rotations: (F, J, 4) of the bones in the frames of its range.
+        times: (F,) s, on the capture's clock.
+        moved: the joints that may turn.
+        ends: whether the take has frames before, and after, the range.
+    """
+    change = one.change
+    assert isinstance(change, HeldTouch)
+    told = (change.bones, change.shares, change.direction.tobytes(), one.range)
+    key = (hand, told, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    if key not in _cached:
+        _cached[key] = _turns(hand, one, rotations, times, moved=moved, ends=ends)
+    turns = _cached[key] = _cached.pop(key)
+    while len(_cached) > MOST_CACHED:
+        del _cached[next(iter(_cached))]
+    if turns is None:
+        return None
+    result = rotations.copy()
+    for joint in moved:
+        result[:, joint] = hand.turned(rotations[:, joint], joint, turns[:, joint])
+    return result
+
+
+def range_of_touch(
+    of: HandOfTake, touch: HeldTouch, span: tuple[float, float], clock: TakeClock, others: Sequence[Correction]
+) -> TimeRange:
+    """Return the range of a correction that holds a contact over a span, s, with the blends that it needs.
+
+    They are found by the take as it was solved, and end where others hold a contact of the same digits. Raises
+    RigError if the take has no frame there.
+    """
+    (start, end), frames = span, clock.frames(span)
+    rows = (of.frames > frames[0] - SAME_FRAME) & (of.frames < frames[1] + SAME_FRAME)
+    if not rows.any():
+        have = f"{of.frames[0]:.0f} to {of.frames[-1]:.0f}"
+        raise RigError(f"frames {frames[0]:.0f} to {frames[1]:.0f} are not in the take, which has {have}")
+    (pose, _), times = of.hand.posed(of.rotations(of.frames[rows])), clock.times(of.frames[rows])
+    free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
+    before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
+    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & _digits(touch)]
+    before = min([before, *(start - one.full_end for one in beside if one.full_end <= start)])
+    after = min([after, *(one.full_start - end for one in beside if one.full_start >= end)])
+    return TimeRange(start - before, end + after, before, after)
+
+
+def _digits(touch: HeldTouch) -> set[str]:
+    return set(touch.parts) - {"palm"}
+
+
+def _turns(
+    hand: HandToCorrect,
+    one: Correction,
+    rotations: Floats,
+    times: Floats,
+    *,
+    moved: list[int],
+    ends: tuple[bool, bool],
+) -> Floats | None:
+    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are."""
+    assert isinstance(one.change, HeldTouch)
+    before, beyond = hand.posed(rotations)
+    free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
+    full = one.range.weights(times) >= 1.0
+    after = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
+    if after is None:
+        return None
+    of_model = rot.multiply(rot.conjugate(before.rotations), after.rotations)
+    turns: Floats = rot.multiply(rot.conjugate(beyond), rot.multiply(of_model, beyond))
+    unmoved = (before.angles == after.angles).all(axis=1)
+    return np.where(unmoved[:, None, None], rot.IDENTITY, turns)
