@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -124,7 +123,7 @@ def open_long(path: str | Path, unit: str = "auto", up: str = "auto", rate: floa
     path, source = _checked(path, unit, up)
     with _open(path, source) as file:
         try:
-            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(path.open, "rb"), source)
+            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(lambda: path.open("rb"), source)
             return None if reader is None else long_capture(reader, unit, up, rate)
         except OSError as error:
             raise _unreadable(source, error) from None

@@ -76,6 +76,6 @@ def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:
         positions = positions_of(cleaned.markers, worn.spots)
         hand, targets = assign(worn.model, worn.spots, cleaned.markers.times, positions)
         seen[side] = np.any(visible_digits(hand, targets), axis=0)
-    measured = (cleaned.markers.seen & ~cleaned.markers.predicted).any(axis=0)
-    labels = frozenset(label for label, known in zip(raw.names, measured, strict=True) if known)
+    measured = np.flatnonzero((cleaned.markers.seen & ~cleaned.markers.predicted).any(axis=0))
+    labels = frozenset(raw.names[column] for column in measured)
     return Prepared(assigned, performer, seen, labels)

@@ -72,7 +72,8 @@ def test_problems_are_found_and_mended_and_a_new_solve_keeps_the_mends(spoilt):
             )
             assert bpy.ops.knuckle.hide_marker(marker=marker) == {"FINISHED"}
         elif mend == "pose":
-            for bone in map(rig.pose.bones.get, selected(rig)):
+            for name in selected(rig):
+                bone = rig.pose.bones[name]
                 bone.matrix_basis = bone.matrix_basis @ Matrix.Rotation(0.2, 4, "X")
             assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
         else:

@@ -145,9 +145,9 @@ def test_a_new_solve_by_another_solver_in_a_shell_keeps_those_of_the_rig_and_red
 
 def test_a_damaged_recipe_is_told(tmp_path, capsys):
     path = tmp_path / "c.json"
-    path.write_text('[{"kind": "contact"}]')
+    path.write_text('[{"kind": "wish"}]')
     assert main(["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "o.blend"), "--corrections", str(path)]) == 1
-    assert "c.json, correction 1: kind is 'contact', expected one of" in capsys.readouterr().err
+    assert "c.json, correction 1: kind is 'wish', expected one of" in capsys.readouterr().err
     assert not (tmp_path / "o.blend").exists()
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import api
+from knuckle import api, take_files
 from knuckle.errors import KnuckleError
 from knuckle.farm import tasks
 from knuckle.farm.output_folder import LOCK
@@ -43,7 +43,7 @@ def test_a_take_is_what_solving_it_alone_gives(tmp_path):
 
 def test_what_is_there_is_not_solved_again_but_what_changed_is(tmp_path, monkeypatch):
     solved = []
-    solve = tasks.solve_content
+    solve = take_files.solve_content
 
     def counted(recipe, *others):
         solved.append(recipe.capture)
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_one_row_and_stops_nobody(tmp_path):
 
 def test_a_bug_is_one_row_and_its_traceback_is_kept(tmp_path, monkeypatch):
     orders = orders_of(tmp_path, 2)
-    solve = tasks.solve_content
+    solve = take_files.solve_content
     monkeypatch.setattr(
         tasks, "solve_content", lambda recipe, *rest: 1 / 0 if "a00" in recipe.capture else solve(recipe, *rest)
     )
