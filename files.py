@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -18,7 +19,8 @@ class FileError(KnuckleError):
     """A file that cannot be written."""
 
 
-TEMPORARY_PREFIX = ".knuckle-"
+TEMPORARY_PREFIX, FOLDER_SUFFIX = ".knuckle-", ".parts"
+_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY_PREFIX)}\d+-[0-9a-f]{{8}}(\.[^.]*)?")
 STALE_SECONDS = 3600.0
 """Age from which a temporary file is taken for that of a process that was killed."""
 
@@ -54,14 +56,20 @@ def delete_temporary(folder: Path, age: float = 0.0) -> None:
 
     By default all are deleted, of running writers, too.
     """
-    # Names of this module alone: a person's files may begin with the prefix, too.
-    for path in folder.glob(f"{TEMPORARY_PREFIX}[0-9]*-{'[0-9a-f]' * 8}*"):
+    for path in folder.glob(f"{TEMPORARY_PREFIX}*"):
         with suppress(OSError):
-            if age == 0.0 or time.time() - path.stat().st_mtime > age:
-                if path.is_dir() and not path.is_symlink():
+            # Names of this module alone: a person's files may begin with the prefix, too.
+            if _TEMPORARY.fullmatch(path.name) and (age == 0.0 or time.time() - _last_written(path) > age):
+                if path.name.endswith(FOLDER_SUFFIX):
                     shutil.rmtree(path)
                 else:
                     path.unlink()
+
+
+def _last_written(path: Path) -> float:
+    """Return when a file, or any in a folder, was written last, s."""
+    inside = path.iterdir() if path.is_dir() else ()
+    return max(each.stat().st_mtime for each in (path, *inside))
 
 
 @contextmanager
@@ -70,7 +78,7 @@ def temporary_folder(beside: Path) -> Iterator[Path]:
 
     Raises FileError if it cannot be made.
     """
-    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(4)}.parts").resolve()
+    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(4)}{FOLDER_SUFFIX}").resolve()
     try:
         delete_temporary(folder.parent, STALE_SECONDS)
         folder.mkdir()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -115,6 +116,11 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | N
     return to_markers(recording, source, unit, up, rate)
 
 
+def _opened(path: Path) -> BinaryIO:
+    """Open a file: as a function of this module, it can be sent to a worker process."""
+    return path.open("rb")
+
+
 def open_long(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture | None:
     """Open a capture to read some of its frames at a time, of any size; None if its format is only read at once.
 
@@ -123,7 +129,7 @@ def open_long(path: str | Path, unit: str = "auto", up: str = "auto", rate: floa
     path, source = _checked(path, unit, up)
     with _open(path, source) as file:
         try:
-            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(lambda: path.open("rb"), source)
+            reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(_opened, path), source)
             return None if reader is None else long_capture(reader, unit, up, rate)
         except OSError as error:
             raise _unreadable(source, error) from None

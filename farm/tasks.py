@@ -239,7 +239,9 @@ def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) 
     html = "html" in settings.outputs
     if "blend" not in settings.outputs and recipe.rig == "default":
         choices = SolveChoices(name, html=html, review=True)
-        return run_to_end(solve_content(recipe, choices, Path(settings.out, name.rpartition("/")[2]), held))
+        solved = run_to_end(solve_content(recipe, choices, Path(settings.out, name.rpartition("/")[2]), held))
+        _end_without_blender()
+        return solved
     take = api.solve(recipe)
     shown = reviewed(take, name)
     _end_without_blender()

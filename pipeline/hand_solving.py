@@ -44,9 +44,9 @@ class PieceContext:
     """What the solve of a piece of a take takes from the whole take and from the piece before."""
 
     seen_digits: Mapping[Side, Bools] = field(default_factory=dict)
-    """(G,) of each hand, whether a digit is ever seen in the whole take."""
+    """(G,) of each hand, whether a digit is seen in the stretches that a long take was measured on."""
     measured_labels: frozenset[str] | None = None
-    """Of markers that are measured anywhere in the whole take; None if this is the whole take."""
+    """Of markers that are measured in those stretches; None if this is the whole take."""
     states: Mapping[Side, Any] = field(default_factory=dict)
     """Of each hand's solver, before the first frame; of hands without one, the solver begins anew."""
     hand_on_at: float = np.inf
@@ -91,9 +91,7 @@ def solve_hand(
         pose = _fit_all_markers(measured, markers, smoothed, methods.smoothing, pose)
     else:
         pose = methods.smoothing.smooth_pose(hand, targets, pose, smoothed.noise[hand.side])
-    seen_digits = piece.seen_digits.get(hand.side)
-    if seen_digits is None:
-        seen_digits = np.any(visible_digits(hand, targets), axis=0)
+    seen_digits = np.any(visible_digits(hand, targets), axis=0) | piece.seen_digits.get(hand.side, np.False_)
     pose, guessed = estimate_unseen_fingers(pose, seen_digits)
     pose = apply_target_rotations(hand, targets, pose) if methods.angles == "device" else pose
     _, unsmoothed = assign(measured.model, spots, markers.times, assignment.positions_of(markers, spots))

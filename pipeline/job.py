@@ -83,7 +83,7 @@ class SolveJob:
         self.labelled, raw = labels, labels.markers
         seconds = {"read": time.perf_counter() - started}
         yield Progress(0.1, "Cleaning")
-        prepared, piece = yield from part_of(0.1, 0.1, "", self._of_whole_take(raw))
+        prepared = yield from part_of(0.1, 0.1, "", self._prepared_by_stretches(raw))
         assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
         cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
         self.cleaned, markers = cleaned, cleaned.markers
@@ -108,13 +108,13 @@ class SolveJob:
             smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
         methods = SolveMethods(solver, smoothing, recipe.angles)
         source = SolveSource(recipe, raw, assigned, performer, methods)
-        solved = yield from part_of(0.2, 0.74, "", _solve_hands(source, markers, smoothed, piece))
+        solved = yield from part_of(0.2, 0.74, "", _solve_hands(source, markers, smoothed, self.piece))
         work = resolve_ranges(source, corrections, solved)
         solved, waiting = yield from part_of(0.74, 0.8, "", work)
         recipe, solved = self._place(recipe, solved, markers, smoothing)
         solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        self.solved_frames = tuple(_solved_frames(hand, history, piece.measured_labels) for hand in solved)
+        self.solved_frames = tuple(_solved_frames(hand, history, self.piece.measured_labels) for hand in solved)
         evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
         by_hand = list(zip(solved, self.solved_frames, strict=True))
         report = _report((raw.rate, markers), assigned, by_hand, replace(rig_hands, recipe=recipe), seconds)
@@ -126,12 +126,12 @@ class SolveJob:
         report["warnings"] += blind_notes(source, corrections)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
-    def _of_whole_take(self, raw: Markers) -> Steps[tuple[Prepared | None, PieceContext]]:
-        """Return what holds for the whole take: found on stretches of a long one, not yet known of a short one."""
+    def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
+        """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
-            return self.prepared, self.piece
+            return self.prepared
         prepared = yield from prepare(self.recipe, select_frames(raw, measured_frames(len(raw.times))))
-        return prepared, PieceContext(prepared.seen_digits, prepared.measured_labels)
+        return prepared
 
     def _to_keyed_hands(
         self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
@@ -205,6 +205,7 @@ def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
 def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozenset[str] | None) -> SolvedFrames:
     """Return what the evidence of a hand is computed from; measured: see PieceContext."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
+    ever_measured = np.array([label in (measured or ()) for label in solved.labels], dtype=bool)
     return SolvedFrames(
         solved.targets,
         solved.pose,
@@ -214,7 +215,7 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozens
         corrected,
         doubt,
         solved.flesh,
-        None if measured is None else np.array([label in measured for label in solved.labels]),
+        None if measured is None else ever_measured | solved.measured.any(axis=0),
         solved.depths,
     )
 

@@ -134,7 +134,7 @@ class _Rows:
 
 def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
     """Find all rows. Raises CaptureError if there are too many, or one is too long."""
-    starts, numbers, times, offset = array("q"), array("i"), array("d"), 0
+    starts, numbers, times, offset, row_end = array("q"), array("i"), array("d"), 0, 0
     for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_LENGTH + 1), b"")):
         if len(line) > MAX_LINE_LENGTH and not line.strip(b"\0"):
             break  # file systems leave zeros after a power failure
@@ -144,6 +144,11 @@ def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
             starts.append(offset)
             numbers.append(number)
             times.append(_time(line))
+            row_end = offset + len(line)
+        if starts and offset - row_end > MAX_LINE_LENGTH:
+            raise CaptureError(
+                f"{head.source}, line {number + 1}: {MAX_LINE_LENGTH >> 20} MiB without a frame, expected rows"
+            )
         if len(starts) > MAX_FRAMES:
             raise CaptureError(f"{head.source}: has over {MAX_FRAMES} rows, expected a take of that many at most")
         offset += len(line)

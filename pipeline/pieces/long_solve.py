@@ -8,13 +8,15 @@ solver's state that the earlier one left there.
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ...capture import LongCapture, open_long
+from ...capture.scene_files import needs_blender
+from ...errors import KnuckleError
 from ...hand.generators import Progress, Steps, part_of
 from ..assignment import chosen_frames, label_markers_stepwise
 from ..prepared import MOST_MEASURED, Prepared, measured_frames, prepare
@@ -39,6 +41,8 @@ def opened_as_long(recipe: Recipe, longer_than: int = MOST_MEASURED) -> LongCapt
     It is if its format is read in pieces and it is long, unless corrections, a rig or other methods need the whole
     take. Raises KnuckleError if it cannot be read.
     """
+    if needs_blender(recipe.capture):
+        return None
     if recipe.rig != "default" or recipe.corrections or recipe.align != "off" or recipe.labels == "shape":
         return None
     capture = open_long(recipe.capture, recipe.unit, recipe.up, recipe.rate)
@@ -110,7 +114,13 @@ def _collected(
         yield Progress(min(len(results) / count, 1.0), doing)
         done, _ = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
         for future in done:
-            result = future.result()
+            try:
+                result = future.result()
+            except BrokenExecutor as error:
+                raise KnuckleError(
+                    "a worker process was ended while it solved a piece, perhaps for want of memory, expected 1 GB for "
+                    "each core: fewer cores need less (taskset)"
+                ) from error
             results[result.piece.number] = result
         waiting -= done
 

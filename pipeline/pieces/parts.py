@@ -13,6 +13,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from ...files import FileError
+
 Array = NDArray[Any]
 
 
@@ -24,9 +26,13 @@ class Parts:
     count: int
 
     def write(self, piece: int, arrays: Mapping[str, Array]) -> None:
-        """Write the rows of a piece."""
-        for name, rows in arrays.items():
-            np.save(self._path(piece, name), rows, allow_pickle=False)
+        """Write the rows of a piece. Raises FileError if there is no room for them."""
+        try:
+            for name, rows in arrays.items():
+                np.save(self._path(piece, name), rows, allow_pickle=False)
+        except OSError as error:
+            why = error.strerror or "the disk may be full"
+            raise FileError(f"{self.folder.parent}: parts of a long take cannot be written there ({why})") from error
 
     def read(self, piece: int, name: str) -> Array:
         """Read a piece's rows of an array."""

@@ -20,13 +20,17 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THRE
 """Workers fill the cores; matrices are small, and threads of BLAS would only wait for each other."""
 
 
+MOST_PROCESSES = 61
+"""As many as Windows can wait for."""
+
+
 def usual_processes() -> int:
     """Return how many worker processes there are by default: one for each core, none more inside Blender's program.
 
     Blender installs the extension under another name, which a process of its own does not find.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores if __name__.partition(".")[0] == PACKAGE else 1
+    return min(cores, MOST_PROCESSES) if __name__.partition(".")[0] == PACKAGE else 1
 
 
 class Workers(Protocol):

@@ -1,5 +1,6 @@
 """A capture that is read a few frames at a time gives what reading all of it at once does."""
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
+from knuckle.capture.files import trc as trc_rows
 from knuckle.errors import CaptureError
 
 from .files import stand_ins
@@ -44,6 +46,22 @@ def test_parts_are_those_of_the_whole(name: str, tmp_path: Path) -> None:
         assert (part.names, part.rate, part.unit) == (whole.names, whole.rate, whole.unit)
         np.testing.assert_array_equal(part.times, whole.times[rows])
         np.testing.assert_array_equal(part.positions, whole.positions[rows])
+
+
+def test_a_file_that_is_read_in_parts_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "take.trc"
+    path.write_bytes(trc())
+    sent = pickle.loads(pickle.dumps(capture.open_long(path)))
+    np.testing.assert_array_equal(sent.markers(np.arange(5)).positions, capture.read(path).positions[:5])
+
+
+def test_megabytes_between_two_rows_are_no_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be read at once."""
+    monkeypatch.setattr(trc_rows, "MAX_LINE_LENGTH", 5000)
+    path = tmp_path / "take.trc"
+    path.write_bytes(trc().replace(b"\n50\t", b"\n" * 6000 + b"\n50\t"))
+    with pytest.raises(CaptureError, match="without a frame, expected rows"):
+        capture.open_long(path)
 
 
 def test_unit_axis_and_rate_are_those_that_are_asked_for(tmp_path: Path) -> None:

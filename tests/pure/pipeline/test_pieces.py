@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from knuckle.errors import KnuckleError
 from knuckle.files import temporary_folder
 from knuckle.hand import proportions
 from knuckle.hand.generators import run_to_end
-from knuckle.hand.joints import Side
+from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.poses import POSES, angles
 from knuckle.pipeline.evidence.evidence import MEASURES
@@ -135,10 +136,43 @@ def test_a_digit_hidden_for_longer_than_the_overlap_stays_as_it_was(
     markers = capture.read(path)
     points = 1000 * markers.positions
     points[60:390, [name.split(":")[1].startswith("index") for name in markers.names]] = np.nan
-    recipe = Recipe(str(saved(path, points, list(markers.names))))
+    cleaning = replace(Recipe("").cleaning, gap_limit=0.1)
+    recipe = Recipe(str(saved(path, points, list(markers.names))), cleaning=cleaning)
     found = in_pieces(recipe, tmp_path / "out.npz")
     assert found["report"]["pieces"]["solved_again"] == 3
     assert_same(found, api.solve(recipe))
+
+
+def test_a_digit_that_is_seen_between_the_measured_stretches_alone_is_solved_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The middle finger is seen in frames 200 to 260, which the performer is not measured on."""
+    monkeypatch.setattr(long_solve, "measured_frames", lambda count: np.arange(min(count, 150)))
+    path = written_take(tmp_path / "take.c3d", ("right",))
+    markers = capture.read(path)
+    points, middle = 1000 * markers.positions, ["middle" in name for name in markers.names]
+    hidden = np.ones(len(points), bool)
+    hidden[200:260] = False
+    points[np.ix_(hidden, middle)] = np.nan
+    recipe = Recipe(str(saved(path, points, list(markers.names))))
+    found = in_pieces(recipe, tmp_path / "out.npz")["joints"]
+    tip = JOINTS.index("middle-finger-tip")
+    off = (
+        found["right_positions"][205:255, tip]
+        - markers.positions[205:255, markers.names.index("right:middle-finger-tip")]
+    )
+    assert np.nanmedian(np.linalg.norm(off, axis=1)) < 0.002
+
+
+@pytest.mark.parametrize("capture_name", ["armature:Rig", "dance.fbx", "dance.glb", "dance.usdc"])
+def test_what_blender_reads_is_left_to_it(capture_name: str) -> None:
+    assert opened_as_long(Recipe(capture_name), longer_than=0) is None
+
+
+def test_pieces_overlap_by_the_longest_gap_that_is_filled_from_both_sides() -> None:
+    wide = replace(Recipe("take.c3d"), cleaning=replace(Recipe("take.c3d").cleaning, gap_limit=5.0))
+    prepared: Any = SimpleNamespace(performer=SimpleNamespace(hands={}))
+    assert (piece.overlap_s(Recipe("take.c3d"), prepared), piece.overlap_s(wide, prepared)) == (3.0, 10.0)
 
 
 @pytest.mark.parametrize("frames", [1, 99, 100, 1234])
