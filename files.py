@@ -69,7 +69,7 @@ def delete_temporary(folder: Path, age: float = 0.0) -> None:
 def _last_written(path: Path) -> float:
     """Return when a file, or any in a folder, was written last, s."""
     inside = path.iterdir() if path.is_dir() else ()
-    return max(each.stat().st_mtime for each in (path, *inside))
+    return max([path.stat().st_mtime, *(each.stat().st_mtime for each in inside)])
 
 
 @contextmanager

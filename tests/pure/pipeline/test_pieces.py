@@ -150,7 +150,7 @@ def test_a_digit_that_is_seen_between_the_measured_stretches_alone_is_solved_whe
     monkeypatch.setattr(long_solve, "measured_frames", lambda count: np.arange(min(count, 150)))
     path = written_take(tmp_path / "take.c3d", ("right",))
     markers = capture.read(path)
-    points, middle = 1000 * markers.positions, ["middle" in name for name in markers.names]
+    points, middle = 1000 * markers.positions, np.array(["middle" in name for name in markers.names])
     hidden = np.ones(len(points), bool)
     hidden[200:260] = False
     points[np.ix_(hidden, middle)] = np.nan
