@@ -113,13 +113,16 @@ class OnRange:
 class Corrects(OnRange):
     """Mixin of operators that add corrections at once."""
 
+    takes_pose = False
+    """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are told of."""
+
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Add them, and tell what was done."""
         try:
             self.fill_range(context)
             shown = expected_take(context)
             made = self.made(context, shown)
-            notes = shown.write((*shown.corrections, *made), posed_at=shown.frame)
+            notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
@@ -148,6 +151,7 @@ class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
     bl_idname = "knuckle.correct_pose"
     bl_label = "Correct Pose"
     bl_options = {"REGISTER", "UNDO"}
+    takes_pose = True
 
     first: first_property()
     last: last_property()

@@ -1,6 +1,7 @@
 """Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -11,7 +12,8 @@ from ..hand.joints import DIGITS, SIDES, Side, digit_title
 from ..pipeline.contacts.hold_touch import chosen_touch
 from ..pipeline.corrections.correction import Correction, HeldTouch
 from ..pipeline.corrections.touch_json import touch_from_dict
-from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
+from ..rig.keys.corrections.composing import corrected_rotations
+from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.take_report import report_in
@@ -53,7 +55,7 @@ def found_contacts(shown: ShownTake) -> list[FoundContact]:
         for one in told if isinstance(told, list) else []:
             try:
                 contact = _found(side, one)
-            except (RecipeError, KeyError, TypeError, ValueError):
+            except (RecipeError, KeyError, TypeError, ValueError, OverflowError):
                 continue
             if "off_mm" not in one and not any(_holds(each, contact) for each in shown.corrections):
                 found.append(contact)
@@ -78,7 +80,7 @@ def _holds(one: Correction, contact: FoundContact) -> bool:
 
 class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     """Let a fingertip stay on another digit or on the palm in a range of frames, without slip, as a correction that a
-    new solve keeps. Where it comes from far away, blends become longer rather than that a joint leaps"""
+    new solve keeps. Where it comes from far away, its blends take frames from it"""
 
     bl_idname = "knuckle.hold_contact"
     bl_label = "Hold Contact"
@@ -121,13 +123,14 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
             raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
         span = self.range_of(shown)
         of = _hand(shown, self.hand)
-        frames = of.frames[(of.frames >= self.first) & (of.frames <= self.last)]
-        if not len(frames):
+        rows = (of.frames >= self.first) & (of.frames <= self.last)
+        if not rows.any():
             raise RigError(
                 f"frames {self.first} to {self.last} are not in the take, which has {of.frames[0]:.0f} to "
                 f"{of.frames[-1]:.0f}"
             )
-        touch = chosen_touch(of.hand.posed(of.rotations(frames))[0], of.hand.flesh, self.digit, self.other)
+        rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
+        touch = chosen_touch(of.hand.posed(rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
         return self.numbered(shown, [Correction("", name, of.hand.side, span, touch)])
 
@@ -137,8 +140,10 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         if self.found > len(there):
             raise RigError(f"there is no found contact {self.found}, only {len(there)} that are not held")
         contact = there[self.found - 1]
-        of, own = _hand(shown, contact.side), [one for one in shown.corrections if one.hand == contact.side]
-        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own)
+        of = _hand(shown, contact.side)
+        own = of_hand(shown.corrections, of)
+        at = partial(corrected_rotations, of, own, shown.clock)
+        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own, corrected=at)
         return Correction("", contact.name, contact.side, span, contact.touch)
 
 

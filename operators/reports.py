@@ -8,7 +8,7 @@ from ..errors import printable
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import WmReportItems
 
-NAMED = re.compile(r"\w*_|[^:]*\.\w+\b[^:]*: ")
+NAMED = re.compile(r"\w*_|[^:']*\.\w+\b[^:']*: ")
 """How a message begins with the name of a file or of a recipe's setting."""
 
 

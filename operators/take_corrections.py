@@ -80,8 +80,8 @@ class ShownTake:
             own_take(armature)
         notes = [
             note
-            for correction in armatures
-            for note in correct_take(correction, corrections, self.scene, posed_at=posed_at)
+            for armature in armatures
+            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at)
         ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))

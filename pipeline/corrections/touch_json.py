@@ -24,8 +24,10 @@ def touch_to_dict(touch: HeldTouch) -> dict[str, Any]:
     return {"bones": list(touch.bones), "shares": shares, "direction": direction}
 
 
-def touch_from_dict(data: Mapping[str, Any], where: str) -> HeldTouch:
+def touch_from_dict(data: object, where: str) -> HeldTouch:
     """Return where two parts of a hand touch. Raises RecipeError naming `where`."""
+    if not isinstance(data, Mapping):
+        raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with bones, shares and direction")
     bones = data.get("bones")
     if not isinstance(bones, list) or len(bones) != 2 or any(bone not in BONES for bone in bones):
         raise RecipeError(f"{where}: bones is {bones!r:.60}, expected two of {', '.join(BONES)}")

@@ -111,6 +111,18 @@ def test_what_auto_keying_has_keyed_becomes_the_correction_and_edits_elsewhere_a
     assert [action.name for action in bpy.data.actions].count(composed.name) == 1
 
 
+def test_a_key_on_this_frame_that_a_correction_does_not_keep_stays_in_its_action_and_that_is_told(armature, capfd):
+    bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5)
+    composed, bent = played_action(armature), bend(armature, 0.3)
+    armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=20)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"ring-finger"}, first=34, last=38, blend=1)
+    assert played_action(armature) != composed and composed.use_fake_user
+    assert f"the edited keys stay in '{composed.name}'" in "".join(capfd.readouterr()).replace("The", "the")
+    armature.animation_data.action = composed
+    bpy.context.scene.frame_set(20)
+    assert angle(shown(armature), bent) < 0.01
+
+
 def test_named_poses_and_their_order(armature):
     assert bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5) == {
         "FINISHED"

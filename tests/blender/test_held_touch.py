@@ -79,7 +79,7 @@ def contact(armature: bpy.types.Object, **others: Any) -> Correction:
     pose, _ = of.hand.posed(of.rotations(frames))
     touch = chosen_touch(pose, of.hand.flesh, "thumb", "index-finger")
     start, end = clock.times([FIRST, LAST]).tolist()
-    span = range_of_touch(of, touch, (start, end), clock, ())
+    span = range_of_touch(of, touch, (start, end), clock, (), corrected=lambda rows: of.rotations(of.frames[rows]))
     given: dict[str, Any] = {"id": "a", "name": "Pinch", "hand": "right", "range": span, "change": touch}
     return Correction(**given | others)
 
@@ -158,6 +158,15 @@ def test_blends_that_are_too_short_become_longer_rather_than_that_a_joint_leaps(
     corrected(armature, replace(made, range=TimeRange(made.range.start, made.range.end, 0.01, 0.01)))
     assert (turns(armature) - 1.5 * was).max() < 5.0
     assert abs(gaps(armature, range(30, 31))[0]) < 1e-3
+
+
+def test_a_contact_whose_digit_a_later_one_moves_says_so(armature: bpy.types.Object) -> None:
+    first = contact(armature)
+    later = replace(first, id="b", name="Later")
+    assert corrected(armature, first, later) == (
+        "correction 'Pinch' waits: 'Later' moves the same digit in its frames",
+    )
+    assert corrected(armature, first, replace(later, muted=True)) == ()
 
 
 def test_a_contact_that_cannot_be_reached_waits_and_says_why(armature: bpy.types.Object) -> None:

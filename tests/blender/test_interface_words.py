@@ -150,3 +150,16 @@ def test_texts_in_panels_end_without_a_full_stop() -> None:
 )
 def test_reports_begin_as_blenders_do_unless_a_name_begins_them(message: str, shown: str) -> None:
     assert sentence(message) == shown
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("the take 'hand.001' has no recipe: solve it", "The take 'hand.001' has no recipe: solve it"),
+        ("armature 'Rig.001' plays nothing: solve first", "Armature 'Rig.001' plays nothing: solve first"),
+        ("take.c3d: no frames found", "take.c3d: no frames found"),
+        ("gap_limit is 7, expected 0 to 5", "gap_limit is 7, expected 0 to 5"),
+    ],
+)
+def test_reports_begin_with_a_capital_but_for_names_of_files_and_settings(message: str, told: str) -> None:
+    assert sentence(message) == told

@@ -76,7 +76,27 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
             changed[at, joint] |= weights > 0
             in_range[inside[rows], joint] = True
-    return Composed(rows, rotations, changed, in_range, waiting)
+    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections))
+
+
+def _hindered(corrections: Sequence[Correction]) -> dict[str, str]:
+    """Return id -> why a contact does not hold, of those that a later one of the same digit moves on."""
+    contacts = [each for each in corrections if isinstance(each.change, HeldTouch) and not each.muted]
+    return {
+        first.id: f"'{later.name}' moves the same digit in its frames"
+        for number, first in enumerate(contacts)
+        for later in contacts[number + 1 :]
+        if {*first.digits} & {*later.digits} - {"palm"}
+        and first.range.full_start <= later.range.full_end
+        and later.range.full_start <= first.range.full_end
+    }
+
+
+def corrected_rotations(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, wanted: Bools) -> Floats:
+    """Return the rotations (R, J, 4) of a hand's bones with corrections of it on them, in the wanted frames (F,)."""
+    composed, rotations = compose(of, corrections, clock, wanted), of.rotations(of.frames[wanted])
+    rotations[composed.rows[wanted]] = composed.rotations[wanted[composed.rows]]
+    return rotations
 
 
 def _around(rows: Bools, correction: Correction) -> Bools:

@@ -1,5 +1,6 @@
 """A hand of an armature as corrections see it: joints relative to the wrist, whatever rig they are on."""
 
+import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -204,7 +205,10 @@ def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
     """Yield all that a hand depends on."""
     yield from (armature.name, found.side, found.carrier, *found.bones.items(), *found.curl_turns.items())
     yield np.array(armature.matrix_world).tobytes()
-    yield from ((mesh.name, len(mesh.data.vertices)) for mesh in skins(armature))
+    for mesh in skins(armature):
+        positions = np.empty(3 * len(mesh.data.vertices), np.float32)
+        mesh.data.vertices.foreach_get("co", positions)
+        yield mesh.name, zlib.crc32(positions.tobytes()), np.array(mesh.matrix_world).tobytes()
     for name in (*found.bones.values(), *filter(None, [found.carrier])):
         bone = armature.data.bones[name]
         yield tuple(each.name for each in bone.parent_recursive)

@@ -1,6 +1,6 @@
 """Bones of a hand that hold a contact, over the frames of a correction."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from .hand_to_correct import HandToCorrect
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 MOST_CACHED = 16
+FULL = 1e-6
+"""Weight that is lost where times are rounded."""
 _cached: dict[Hashable, Floats | None] = {}
 """Turns of joints by all that they depend on, the last used last: another factor changes none of them."""
 
@@ -60,11 +63,18 @@ def held_touch(
 
 
 def range_of_touch(
-    of: HandOfTake, touch: HeldTouch, span: tuple[float, float], clock: TakeClock, others: Sequence[Correction]
+    of: HandOfTake,
+    touch: HeldTouch,
+    span: tuple[float, float],
+    clock: TakeClock,
+    others: Sequence[Correction],
+    *,
+    corrected: Callable[[Bools], Floats],
 ) -> TimeRange:
     """Return the range of a correction that holds a contact over a span, s, with the blends that it needs.
 
-    They are found by the take as it was solved, and end where others hold a contact of the same digits. Raises
+    They are found by the take with the other corrections, whose rotations (R, J, 4) in frames (F,) `corrected`
+    returns, and end where others hold a contact of the same digits. Raises
     RigError if the take has no frame there.
     """
     (start, end), frames = span, clock.frames(span)
@@ -72,7 +82,7 @@ def range_of_touch(
     if not rows.any():
         have = f"{of.frames[0]:.0f} to {of.frames[-1]:.0f}"
         raise RigError(f"frames {frames[0]:.0f} to {frames[1]:.0f} are not in the take, which has {have}")
-    (pose, _), times = of.hand.posed(of.rotations(of.frames[rows])), clock.times(of.frames[rows])
+    (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
     beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & _digits(touch)]
@@ -98,7 +108,7 @@ def _turns(
     assert isinstance(one.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
-    full = one.range.weights(times) >= 1.0
+    full = one.range.weights(times) > 1.0 - FULL
     after = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
     if after is None:
         return None

@@ -22,6 +22,7 @@ from knuckle.pipeline.corrections.correction import (
     TimeRange,
 )
 from knuckle.pipeline.corrections.correction_json import decode, encode, from_list, to_list
+from knuckle.pipeline.corrections.touch_json import touch_from_dict
 
 TURN = rot.from_axis_angle([0.6, 0.0, 0.8], 0.7)
 CHANGES: dict[str, Change] = {
@@ -152,3 +153,9 @@ def test_it_counts_in_its_range_alone_and_begins_and_ends_without_a_step(blend_i
         if blend > 0.05:
             near = np.abs(times - end) < 0.01
             assert np.abs(np.diff(weights[near])).max() < 1.6 * 0.001 / blend
+
+
+@pytest.mark.parametrize("data", ["x", ["bones"], 7, None])
+def test_a_contact_that_is_no_object_is_told(data):
+    with pytest.raises(RecipeError, match="contact: found .*, expected an object"):
+        touch_from_dict(data, "contact")
