@@ -157,5 +157,5 @@ def test_it_counts_in_its_range_alone_and_begins_and_ends_without_a_step(blend_i
 
 @pytest.mark.parametrize("data", ["x", ["bones"], 7, None])
 def test_a_contact_that_is_no_object_is_told(data):
-    with pytest.raises(RecipeError, match="contact: found .*, expected an object"):
+    with pytest.raises(RecipeError, match=r"contact: found .*, expected an object"):
         touch_from_dict(data, "contact")
