@@ -19,11 +19,11 @@ QUICK = 0.2
 """s: a test that takes less is never slow; nor is one that is marked `always`."""
 CHEAP = 0.5
 """s that the cheapest of a test's cases may take."""
-LONG = 0.5
+LONG = 0.3
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
-LONGEST = 1.0
+LONGEST = 0.5
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
-LANDING = 2.0
+LANDING = 1.5
 """s that a test's cases may take at each landing, the cheapest first; the dearer ones are left to `make test-all`."""
 NOTED = 0.1
 """s from which on a test is written down."""
