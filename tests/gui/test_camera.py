@@ -235,8 +235,14 @@ def test_a_video_dropped_on_the_page_is_saved_and_sent(
     page, receiver = page_and_receiver
     drop(page, file_of(rendered[0]))
     page.wait_for_text("said", "a hand in")
-    wait_for(lambda: receiver.stats.frames > 0)
-    ((name, content),) = receiver.take_captures()
+    captures = list[tuple[str, bytes]]()
+
+    def has_come() -> bool:
+        captures.extend(receiver.take_captures())
+        return bool(captures)
+
+    wait_for(has_come)  # the page has sent it by then, and the receiver reads it meanwhile
+    ((name, content),) = captures
     page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     page.evaluate("document.getElementById('download').click()")
     wait_for((tmp_path / "tap.json").exists)

@@ -246,7 +246,7 @@ def mends(screen: "Screen") -> dict[str, Any]:
     waiting = module("rig.keys.corrections.waiting").waiting_of(action)
     (before,), turned = corrected.hands_of_take(rig, base), {}
     (after,) = [
-        module("rig.keys.corrections.composing").hand_of_take(
+        module("rig.keys.corrections.hand_of_take").hand_of_take(
             rig, before.hand, [(c.data_path, c) for c in module("rig.keys.fcurves").curves_on(rig)]
         )
     ]
