@@ -12,6 +12,7 @@ PAGES = {
         "ops.knuckle.correct_pose", "ops.knuckle.snap_to_pose", "ops.knuckle.take_from", "ops.knuckle.hide_marker",
         "ops.knuckle.swap_labels", "ops.knuckle.solve_range", "ops.knuckle.*_correction*", "types.knucklecorrection.*",
     ),
+    "how-to/contacts": ("ops.knuckle.hold_contact",),
     "how-to/keys": ("ops.knuckle.reduce_keys", "ops.knuckle.restore_dense_keys", "types.knucklesettings.reduce*"),
     "how-to/solve": (
         "ops.knuckle.align_capture",
