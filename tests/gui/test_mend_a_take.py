@@ -46,7 +46,7 @@ def test_the_page_leads_from_a_solved_take_to_one_that_can_be_shown(shared: Fold
         assert seen[number]["mends"]["pose"][1] > 5
     assert seen["7"]["action"] != seen["6"]["action"], "it is another take"
     assert seen["8"]["mends"]["motion"][0] == "on"
-    # Of contacts that hinder each other, as a thumb on several digits, those are left out whose skins were farther apart.
+    # Contacts that hinder each other, as a thumb on several digits, are left out but for one.
     held = [
         contact for contact in seen["9"]["contacts"] if max(contact.get("off_mm", 9), contact.get("slip_mm", 9)) <= 1
     ]
