@@ -271,7 +271,7 @@ def test_a_hand_whose_keys_cannot_get_fewer_stops_no_other(capsys):
         bpy.context.view_layer.objects.active = active
         assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
         assert dense_action(left) is not None and right.animation_data.action == few
-        assert f"the action '{few.name}' cannot do with fewer keys" in capsys.readouterr().out
+        assert f"The action '{few.name}' cannot do with fewer keys" in capsys.readouterr().out
         restore_dense(left)
     bpy.data.objects.remove(left)
     bpy.context.view_layer.objects.active = right
