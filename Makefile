@@ -29,7 +29,7 @@ test: rigs ## test all features within minutes, on the newest Python found: with
 	$(NEWEST)/python $(PYTEST) -m "not slow" $(ARGS)
 
 # All is tried on the newest Python; on the others what is quick, but for numbers alone, and in Blender one case of each
-# slower test, up to seconds, with fewer examples.
+# slower test, up to half a second, with fewer examples.
 NUMBERS = $(foreach room,hand posing solvers,--ignore tests/pure/$(room))
 test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@failed=0; for env in .venv/3.*; do \

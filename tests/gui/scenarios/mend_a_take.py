@@ -197,10 +197,10 @@ def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Told:
     yield 0.5
     yield from walk.key("Enter", "Return")
     yield from screen.wait_until(lambda: len(kept(screen)) == count and not walking.running(), 60)
-    # What was pressed in the dialogue is gone.
-    del walk.marks[1:]
     screen.move(*screen.view_middle())
     yield 0.7
+    # What was pressed in the dialogue is gone, and a list that has grown may have moved the button that opened it.
+    walk.marks = [(yield from walk.look(walk.words[0]))]
 
 
 def module(name: str) -> Any:
