@@ -30,7 +30,7 @@ from .labelling import LabelledMarkers
 from .marker_cleaning import CleanedMarkers, clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .performer import Performer
-from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare, select_frames
+from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
 from .retarget import observed_directions, retarget_figures
@@ -130,7 +130,7 @@ class SolveJob:
         """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
             return self.prepared
-        prepared = yield from prepare(self.recipe, select_frames(raw, measured_frames(len(raw.times))))
+        prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))
         return prepared
 
     def _to_keyed_hands(
