@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import CaptureError
 from .markers import Markers
-from .recording import convert
+from .recording import convert, expect_content
 from .row_reader import MAX_FRAMES, RowReader
 from .timestamps import Timestamps, clean_timestamps
 
@@ -65,8 +65,7 @@ class LongCapture:
 def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture:
     """Return the frames of a file; unit, up and rate as `capture.read` takes them. Raises CaptureError as it does."""
     head = reader.head
-    if not head.names or not reader.frames:
-        raise CaptureError(f"{reader.source}: no {'frames' if head.names else 'markers'} found, expected at least one")
+    expect_content(len(head.names), reader.frames, reader.source)
     if reader.frames > MAX_FRAMES:
         raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
     shown = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))

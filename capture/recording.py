@@ -59,10 +59,7 @@ def to_markers(
     if no usable position is left or the file's unit is unknown.
     """
     frames, count = recording.positions.shape[:2]
-    if not count:
-        raise CaptureError(f"{source}: no markers found, expected at least one")
-    if not frames:
-        raise CaptureError(f"{source}: no frames found, expected at least one")
+    expect_content(count, frames, source)
     converted = convert(recording, source, unit, up)
     if not np.isfinite(converted.positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
@@ -82,6 +79,14 @@ def to_markers(
         pictures=tuple(hand.select(clock.frames) for hand in recording.pictures),
         warnings=recording.warnings + converted.notes + clock.warnings,
     )
+
+
+def expect_content(markers: int, frames: int, source: str) -> None:
+    """Raise CaptureError if a recording has no markers or no frames."""
+    if not markers:
+        raise CaptureError(f"{source}: no markers found, expected at least one")
+    if not frames:
+        raise CaptureError(f"{source}: no frames found, expected at least one")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
