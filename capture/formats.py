@@ -121,16 +121,21 @@ def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def open_long(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture | None:
-    """Open a capture to read some of its frames at a time, of any size; None if its format is only read at once.
+def open_long(
+    path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None, *, fewest: int = 0
+) -> LongCapture | None:
+    """Open a capture to read some of its frames at a time, of any size.
 
-    Arguments and errors are those of `read`.
+    None if its format is only read at once, or if it has fewer frames than `fewest`. The other arguments, and errors,
+    are those of `read`.
     """
     path, source = _checked(path, unit, up)
     with _open(path, source) as file:
         try:
             reader = _format(file.read(HEAD_SIZE), path, source).open_rows(partial(_opened, path), source)
-            return None if reader is None else long_capture(reader, unit, up, rate)
+            if reader is None or reader.frames < fewest:
+                return None
+            return long_capture(reader, unit, up, rate)
         except OSError as error:
             raise _unreadable(source, error) from None
 

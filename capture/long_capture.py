@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import CaptureError
 from .markers import Markers
-from .recording import places_of
+from .recording import convert, expect_content
 from .row_reader import MAX_FRAMES, RowReader
 from .timestamps import Timestamps, clean_timestamps
 
@@ -49,7 +49,7 @@ class LongCapture:
             for part in np.split(run, range(ROWS_AT_ONCE, len(run), ROWS_AT_ONCE)):
                 if len(part):
                     recording = self.reader.read(int(rows[part[0]]), int(rows[part[-1]]) + 1)
-                    positions[part] = places_of(recording, self.source, self.unit, self.up).positions
+                    positions[part] = convert(recording, self.source, self.unit, self.up).positions
         return Markers(
             names=head.names,
             times=self.clock.times[frames],
@@ -65,13 +65,12 @@ class LongCapture:
 def long_capture(reader: RowReader, unit: str = "auto", up: str = "auto", rate: float | None = None) -> LongCapture:
     """Return the frames of a file; unit, up and rate as `capture.read` takes them. Raises CaptureError as it does."""
     head = reader.head
-    if not head.names or not reader.frames:
-        raise CaptureError(f"{reader.source}: no {'frames' if head.names else 'markers'} found, expected at least one")
+    expect_content(len(head.names), reader.frames, reader.source)
     if reader.frames > MAX_FRAMES:
         raise CaptureError(f"{reader.source}: {reader.frames} frames, expected {MAX_FRAMES} at most: split the take")
     shown = np.unique(np.linspace(0, reader.frames - 1, GUESSED_ON).astype(int))
     positions = np.concatenate([reader.read(row, row + 1).positions for row in shown.tolist()])
-    places = places_of(replace(head, positions=positions), reader.source, unit, up)
+    converted = convert(replace(head, positions=positions), reader.source, unit, up)
     times, stated = (reader.times(), head.rate) if rate is None else (None, rate)
     clock = clean_timestamps(times, stated, reader.frames, reader.source)
-    return LongCapture(reader, clock, places.unit, places.up, head.warnings + places.notes + clock.warnings)
+    return LongCapture(reader, clock, converted.unit, converted.up, head.warnings + converted.notes + clock.warnings)

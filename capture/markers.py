@@ -92,8 +92,8 @@ class Markers:
         """Seconds from the first frame to the last."""
         return float(self.times[-1] - self.times[0]) if len(self.times) else 0.0
 
-    def select(self, frames: slice) -> "Markers":
-        """The same markers over a slice of the frames."""
+    def select(self, frames: NDArray[np.intp] | slice) -> "Markers":
+        """Return the same markers over some of the frames."""
         return replace(
             self,
             times=self.times[frames],

@@ -59,33 +59,38 @@ def to_markers(
     if no usable position is left or the file's unit is unknown.
     """
     frames, count = recording.positions.shape[:2]
-    if not count:
-        raise CaptureError(f"{source}: no markers found, expected at least one")
-    if not frames:
-        raise CaptureError(f"{source}: no frames found, expected at least one")
-    places = places_of(recording, source, unit, up)
-    if not np.isfinite(places.positions[..., 0]).any():
+    expect_content(count, frames, source)
+    converted = convert(recording, source, unit, up)
+    if not np.isfinite(converted.positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
-    rotations = places.rotations
+    rotations = converted.rotations
     times, stated_rate = (recording.times, recording.rate) if rate is None else (None, rate)
     clock: Timestamps = clean_timestamps(times, stated_rate, frames, source)
     return Markers(
         names=recording.names,
         times=clock.times,
-        positions=np.ascontiguousarray(places.positions[clock.frames]),
+        positions=np.ascontiguousarray(converted.positions[clock.frames]),
         source=source,
         rate=clock.rate,
-        unit=places.unit,
+        unit=converted.unit,
         format=recording.format,
         rotations=None if rotations is None else np.ascontiguousarray(rotations[clock.frames]),
         timecode=recording.timecode,
         pictures=tuple(hand.select(clock.frames) for hand in recording.pictures),
-        warnings=recording.warnings + places.notes + clock.warnings,
+        warnings=recording.warnings + converted.notes + clock.warnings,
     )
 
 
+def expect_content(markers: int, frames: int, source: str) -> None:
+    """Raise CaptureError if a recording has no markers or no frames."""
+    if not markers:
+        raise CaptureError(f"{source}: no markers found, expected at least one")
+    if not frames:
+        raise CaptureError(f"{source}: no frames found, expected at least one")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class ConvertedRecording:
     """A recording in metres and Z up. F frames, M markers."""
 
     positions: Floats
@@ -99,7 +104,7 @@ class Places:
     """About guesses and damage."""
 
 
-def places_of(recording: Recording, source: str, unit: str = "auto", up: str = "auto") -> Places:
+def convert(recording: Recording, source: str, unit: str = "auto", up: str = "auto") -> ConvertedRecording:
     """Convert to metres and Z up, as to_markers does. Raises CaptureError if the file's unit is unknown."""
     stated_unit = recording.unit or unit_from(recording.unit_text)
     if unit == "auto" and stated_unit is None and recording.unit_text.strip():
@@ -113,7 +118,7 @@ def places_of(recording: Recording, source: str, unit: str = "auto", up: str = "
         if recording.rotations is None
         else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), recording.rotations)
     )
-    return Places(to_z_up(positions, up), rotations, unit, up, unit_notes + up_notes)
+    return ConvertedRecording(to_z_up(positions, up), rotations, unit, up, unit_notes + up_notes)
 
 
 def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:

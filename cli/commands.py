@@ -34,7 +34,7 @@ from ..take_files import (
 )
 from . import farm, poses, review, streams, video
 from . import options as cli_options
-from .output import hands_text, progress_bar, report_text, shown, tip_facts
+from .output import hands_text, progress_bar, report_text, run_with_progress, tip_facts
 from .terminal import TakeFailedError, exiting_on_signals, expect_replaceable, holding_interrupts, say
 
 EPILOG = (
@@ -155,8 +155,7 @@ def _calibrate(options: argparse.Namespace) -> None:
     recipe = cli_options.recipe_of(options)
     job = calibration.CalibrationJob(recipe, choices, api.reader(recipe))
     with progress_bar() as update_progress:
-        for progress in job.steps():
-            update_progress(progress.fraction, progress.doing)
+        run_with_progress(job.steps(), update_progress)
     assert job.performer is not None
     write_json(options.out, performer.to_dict(job.performer))
     for side, measured in job.performer.hands.items():
@@ -204,7 +203,7 @@ def _solve_joints(options: argparse.Namespace, recipe: Recipe, conditions: tuple
     files = TakeFiles(options.out, options.evidence, options.html, options.report)
     choices = SolveChoices(options.out.stem, usual_processes(), conditions, html=options.html is not None)
     with exiting_on_signals(), progress_bar() as update_progress:
-        solved = shown(solve_to_files(recipe, files, choices), update_progress)
+        solved = run_with_progress(solve_to_files(recipe, files, choices), update_progress)
         update_progress(1.0, "Done")
     return dict(solved.content.report), solved.judged
 

@@ -14,6 +14,7 @@ from ..farm.take_orders import TakeOrder, absolute, read_orders
 from ..farm.take_rows import TakeRow
 from ..farm.tasks import FILE_NAMES, FarmSettings, kept_row, settings_of
 from ..files import written_whole
+from ..pipeline.pieces.pool import cores
 from .farm_progress import FarmProgress
 from .terminal import TakeFailedError, exiting_on_signals, say
 
@@ -77,7 +78,7 @@ def farm(options: argparse.Namespace) -> None:
     """Solve the takes. Raises KnuckleError if the run cannot begin or go on, TakeFailedError if takes have failed."""
     settings = _settings(options)
     orders = read_orders(options.takes, options.recipe, options.rig, Path(settings.out))
-    workers = options.workers or min(cluster.cores(), len(orders))
+    workers = options.workers or min(cores(), len(orders))
     local = cluster.LocalChoices(workers, options.memory, options.dashboard)
     opened = cluster.local_cluster(local) if options.scheduler is None else cluster.remote_cluster(options.scheduler)
     # The cluster starts first, so that without one nothing is written. It also stops first.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import printable
-from ..hand.generators import Result, Steps
+from ..hand.generators import Result, Steps, run_to_end
 
 MAX_TOLD = 5
 """Problems in the summary of a report; the report has more."""
@@ -31,15 +31,9 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def shown(work: Steps[Result], update_progress: Callable[[float, str], None]) -> Result:
+def run_with_progress(work: Steps[Result], update_progress: Callable[[float, str], None]) -> Result:
     """Run a computation to its end, show its progress, and return its result."""
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        update_progress(progress.fraction, progress.doing)
+    return run_to_end(work, lambda progress: update_progress(progress.fraction, progress.doing))
 
 
 def report_text(report: dict[str, Any], out: Path) -> str:

@@ -7,7 +7,7 @@ from ..capture.devices.video_tracking import track_video
 from ..capture.protocols.camera_video import CameraVideo
 from ..files import expect_writable, written_whole
 from .options import add_force
-from .output import progress_bar
+from .output import progress_bar, run_with_progress
 from .terminal import exiting_on_signals, expect_replaceable, say
 
 
@@ -42,12 +42,7 @@ def _tracked(options: argparse.Namespace) -> CameraVideo:
     work = track_video(options.video, options.browser)
     try:
         with exiting_on_signals(), progress_bar() as update_progress:
-            while True:
-                progress = next(work)
-                update_progress(progress.fraction, progress.doing)
-    except StopIteration as finished:
-        tracked: CameraVideo = finished.value
-        return tracked
+            return run_with_progress(work, update_progress)
     finally:
         # Ends the browser, however this ends.
         work.close()

@@ -1,7 +1,6 @@
 """The cluster: dask's own on this machine, or a studio's by its scheduler's address. Only here dask is imported."""
 
 import logging
-import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -180,8 +179,3 @@ def _expect_bokeh() -> None:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

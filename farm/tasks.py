@@ -173,14 +173,21 @@ def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeR
     if order.performer_file:
         recipe = replace(recipe, performer=recipes.read_json(order.performer_file))
     with ExitStack() as held:
-        return _write_solved(order, settings, (started, key, known), _solved(recipe, settings, order.name, held))
+        solved = _solved(recipe, settings, order.name, held)
+        return _write_solved(order, settings, solved, key=key, known=known, started=started)
 
 
 def _write_solved(
-    order: TakeOrder, settings: FarmSettings, made: tuple[float, str, TakeRecord | None], solved: SolvedContent
+    order: TakeOrder,
+    settings: FarmSettings,
+    solved: SolvedContent,
+    *,
+    key: str,
+    known: TakeRecord | None,
+    started: float,
 ) -> TakeRow:
-    """Write the files of a solved take; made: when it was begun, its inputs' key, and the record that is there."""
-    folder, (started, key, known) = settings.folder(order), made
+    """Write the files of a solved take; key: of its inputs; known: see _solve_anew; started: s, by perf_counter."""
+    folder = settings.folder(order)
     assert solved.reviewed is not None
     row = row_of(solved.reviewed, order.capture, order.performer or Path(order.performer_file).stem)
     # Files that were written earlier from the same inputs stay; those of other inputs would be taken for this take's.

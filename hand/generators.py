@@ -1,10 +1,11 @@
 """Long computations as generators that yield their progress and return their result."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
 Result = TypeVar("Result")
+Yielded = TypeVar("Yielded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,14 @@ def part_of(begin: float, end: float, doing: str, work: Steps[Result]) -> Steps[
         yield Progress(begin + (end - begin) * progress.fraction, progress.doing or doing)
 
 
-def run_to_end(work: Generator[object, None, Result]) -> Result:
-    """Run a generator to its end and return its result."""
+def run_to_end(
+    work: Generator[Yielded, None, Result], on_yield: Callable[[Yielded], object] = lambda _yielded: None
+) -> Result:
+    """Run a generator to its end, call a function with all that it yields, and return its result."""
     while True:
         try:
-            next(work)
+            yielded = next(work)
         except StopIteration as end:
             result: Result = end.value
             return result
+        on_yield(yielded)

@@ -30,7 +30,7 @@ from .labelling import LabelledMarkers
 from .marker_cleaning import CleanedMarkers, clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .performer import Performer
-from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare, select_frames
+from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
 from .retarget import observed_directions, retarget_figures
@@ -89,8 +89,11 @@ class SolveJob:
         self.cleaned, markers = cleaned, cleaned.markers
         history = MarkerHistory.of(raw, markers, labels.swapped, labels.doubt)
         yield Progress(0.15, "Measuring the performer")
-        found = (prepared.performer, assigned) if prepared is not None else None
-        performer, assigned = found or assignment.measure_performer(recipe, markers, assigned)
+        performer, assigned = (
+            assignment.measure_performer(recipe, markers, assigned)
+            if prepared is None
+            else (prepared.performer, assigned)
+        )
         rig_hands = RigHands(recipe, self.rig)
         yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
         if recipe.align != "off":
@@ -117,7 +120,7 @@ class SolveJob:
         self.solved_frames = tuple(_solved_frames(hand, history, self.piece.measured_labels) for hand in solved)
         evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
         by_hand = list(zip(solved, self.solved_frames, strict=True))
-        report = _report((raw.rate, markers), assigned, by_hand, replace(rig_hands, recipe=recipe), seconds)
+        report = _report(recipe, markers, assigned, by_hand, rig_hands, recorded_rate=raw.rate, seconds=seconds)
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
         report["warnings"] += [
@@ -130,7 +133,7 @@ class SolveJob:
         """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
             return self.prepared
-        prepared = yield from prepare(self.recipe, select_frames(raw, measured_frames(len(raw.times))))
+        prepared = yield from prepare(self.recipe, raw.select(measured_frames(len(raw.times))))
         return prepared
 
     def _to_keyed_hands(
@@ -202,10 +205,13 @@ def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
     )
 
 
-def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozenset[str] | None) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from; measured: see PieceContext."""
+def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured_labels: frozenset[str] | None) -> SolvedFrames:
+    """Return what the evidence of a hand is computed from; measured_labels: see PieceContext."""
     corrected, doubt = history.at(solved.targets.times, solved.labels)
-    ever_measured = np.array([label in (measured or ()) for label in solved.labels], dtype=bool)
+    ever_measured = None
+    if measured_labels is not None:
+        known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
+        ever_measured = known | solved.measured.any(axis=0)
     return SolvedFrames(
         solved.targets,
         solved.pose,
@@ -215,20 +221,22 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured: frozens
         corrected,
         doubt,
         solved.flesh,
-        None if measured is None else ever_measured | solved.measured.any(axis=0),
+        ever_measured,
         solved.depths,
     )
 
 
 def _report(
-    rates: tuple[float, Markers],
+    recipe: Recipe,
+    markers: Markers,
     assigned: assignment.Assignment,
     solved: list[tuple[SolvedHand, SolvedFrames]],
     rig_hands: RigHands,
+    *,
+    recorded_rate: float,
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """Return the report of a take, JSON-ready; rates: Hz, of the capture, and the markers at the solved frames."""
-    (recorded_rate, markers), recipe = rates, rig_hands.recipe
+    """Return the report of a take, JSON-ready; recorded_rate: Hz, of the capture; markers: at the solved frames."""
     figures = {hand.side: hand_report(HandFigures.of(frames, hand.labels)) for hand, frames in solved}
     for hand, _ in solved:
         if hand.retargeted is not None:

@@ -27,6 +27,8 @@ MAP_LAYOUT = "marker map"
 """Name of the layout of a marker map."""
 MAX_NAMED_SWAPS = 3
 """How many swaps a warning names."""
+SWAP_RESULTS = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
+"""What warnings say of the swaps that the report counts under these names."""
 SWAP_DOUBT = 0.5
 """Doubt of labels that may be swapped: either way is as likely."""
 DOUBTFUL_CONFIDENCE = 0.8
@@ -85,8 +87,8 @@ def keep_labels(markers: Markers, groups: Groups) -> LabelledMarkers:
 def _swap_warnings(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
     """One sentence about the clear swaps of a hand, and one about the doubtful ones."""
     warnings = []
-    for clear, result in ((True, "were undone"), (False, "are possible and were left as they are")):
-        swaps_of_kind = [swap for swap in found if swap.clear == clear]
+    for kind, result in SWAP_RESULTS.items():
+        swaps_of_kind = [swap for swap in found if swap.clear == (kind == "mended")]
         if swaps_of_kind:
             named = [
                 f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"

@@ -5,7 +5,7 @@ so that a take that is solved in pieces is measured as one that is solved at onc
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,18 +48,6 @@ def measured_frames(frames: int) -> Ints:
         return np.arange(frames)
     starts = np.linspace(0, frames - STRETCH, STRETCHES).astype(int)
     return (starts[:, None] + np.arange(STRETCH)).reshape(-1)
-
-
-def select_frames(markers: Markers, frames: Ints) -> Markers:
-    """Return the markers in some frames (N,), which increase."""
-    return replace(
-        markers,
-        times=markers.times[frames],
-        positions=markers.positions[frames],
-        predicted=markers.predicted[frames],
-        rotations=None if markers.rotations is None else markers.rotations[frames],
-        pictures=(),
-    )
 
 
 def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:

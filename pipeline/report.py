@@ -103,30 +103,30 @@ class ReportedTake:
     seconds: Mapping[str, float]
 
 
-def take_report(told: ReportedTake) -> dict[str, Any]:
+def take_report(take: ReportedTake) -> dict[str, Any]:
     """Return the report of a take, JSON-ready."""
-    recipe = told.recipe
+    recipe = take.recipe
     report: dict[str, Any] = {
         "capture": recipe.capture,
-        "format": told.format,
-        "frames": told.frames,
-        "rate": told.rate,
+        "format": take.format,
+        "frames": take.frames,
+        "rate": take.rate,
         "solver": recipe.solver,
         "smoothing": recipe.smoothing,
-        "marker_set": {"name": told.assigned.set_name, "confidence": round(told.assigned.confidence, 3)},
-        "hands": dict(told.hands),
-        "warnings": [*told.warnings, *told.assigned.warnings],
+        "marker_set": {"name": take.assigned.set_name, "confidence": round(take.assigned.confidence, 3)},
+        "hands": dict(take.hands),
+        "warnings": [*take.warnings, *take.assigned.warnings],
         "recipe": to_dict(recipe),
         "versions": versions(),
-        "seconds": {name: round(value, 4) for name, value in told.seconds.items()},
+        "seconds": {name: round(value, 4) for name, value in take.seconds.items()},
     }
-    report["warnings"] += filter(None, [key_rate_note(told.recorded_rate, recipe.fps)])
+    report["warnings"] += filter(None, [key_rate_note(take.recorded_rate, recipe.fps)])
     report["warnings"] += [
         f"no marker on {', '.join(fingers)} of the {side} hand: guessed from the fingers beside"
-        for side, fingers in told.guessed_fingers.items()
+        for side, fingers in take.guessed_fingers.items()
         if fingers
     ]
-    report["warnings"] += filter(None, [*map(implausible_lengths, told.proportions), rate_doubt(report)])
+    report["warnings"] += filter(None, [*map(implausible_lengths, take.proportions), rate_doubt(report)])
     for side, figures in report["hands"].items():
         report["warnings"] += accuracy_warnings(side, figures)
     return report

@@ -21,7 +21,7 @@ from .c3d_parameters import BLOCK, MIPS, C3dParameters, float_values, read_param
 MAX_HEADER_FRAME = 65535
 """The last frame in the header's 16 bits, where they saturate."""
 MAX_HEAD = 65535 * BLOCK
-"""Bytes before the points at most: the header tells their first block in 16 bits."""
+"""Bytes before the points at most: the header has 16 bits for their first block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class _Head:
         return numbers[:, 2:].reshape(len(numbers), len(self.labels), 3)
 
     def recording(self, frames: int, notes: tuple[str, ...]) -> Recording:
-        """Return the recording of so many frames, without them."""
+        """Return what a recording of so many frames has besides them."""
         counts = count_warnings(
             {
                 "frames": (parse_number(self.fields.get("numframes", "")), frames),
@@ -125,9 +125,9 @@ class _Rows:
     starts: NDArray[np.int64]
     """(R,) bytes from the file's beginning."""
     numbers: NDArray[np.int32]
-    """(R,) which line of the file each is, from 0."""
+    """(R,) each row's line in the file, from 0."""
     end: int
-    """Bytes until the last one ends."""
+    """Byte at which the last one ends."""
     times: Floats
     """(R,) s"""
 
@@ -152,8 +152,7 @@ def _find_rows(file: BinaryIO, head: _Head) -> _Rows:
         if len(starts) > MAX_FRAMES:
             raise CaptureError(f"{head.source}: has over {MAX_FRAMES} rows, expected a take of that many at most")
         offset += len(line)
-    arrays = (np.array(starts, np.int64), np.array(numbers, np.int32), offset, np.array(times))
-    return _Rows(*arrays)
+    return _Rows(np.array(starts, np.int64), np.array(numbers, np.int32), offset, np.array(times))
 
 
 def _time(line: bytes) -> float:

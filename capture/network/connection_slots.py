@@ -67,6 +67,6 @@ class ConnectionSlots(Generic[ClientT]):
                 self._taken[client].last_used = time.monotonic()
 
     def release(self, client: ClientT) -> None:
-        """Free the place of a client, if it has one."""
+        """Free the slot of a client, if it has one."""
         with self._lock:
             self._taken.pop(client, None)

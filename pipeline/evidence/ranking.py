@@ -150,21 +150,21 @@ def _problems(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     ).reshape(-1, 3)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
     height = by_part[worst, spans[:, 0]]
-    left, overlaps = np.ones(len(spans), bool), _Overlaps(spans)
+    left, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
     for row in np.argsort(-height, kind="stable"):
         if left[row]:
-            near = overlaps.of(row)
+            near = by_frame.overlapping(row)
             near = near[left[near]]
             lesser = height[near] <= SIDE_EFFECT * height[row]
-            same = near[_belongs(spans[near], times[worst[near]], lesser, (spans[row], worst[row]), times)]
+            same = near[_belongs(spans[near], times[worst[near]], lesser, int(np.searchsorted(near, row)), times)]
             left[same] = False
             parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
             first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
             yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), (first, last, int(worst[row])))
 
 
-class _Overlaps:
-    """Which spans (S, 3) of part, first and last overlap one of them: looked up, since a long take has many."""
+class _SpansByFrame:
+    """Spans (S, 3) of part, first and last, looked up by their frames: a long take has many."""
 
     def __init__(self, spans: Ints) -> None:
         self._spans = spans
@@ -172,24 +172,24 @@ class _Overlaps:
         self._firsts = spans[self._order, 1]
         self._latest = np.maximum.accumulate(spans[self._order, 2])
 
-    def of(self, row: int) -> Ints:
-        """Return those that may overlap a span, itself among them, in their order."""
+    def overlapping(self, row: int) -> Ints:
+        """Return indices (N,), in order, of spans that may overlap one, itself among them."""
         _, first, last = self._spans[row]
         begin, end = np.searchsorted(self._latest, first), np.searchsorted(self._firsts, last, "right")
         found: Ints = np.sort(self._order[begin:end])
         return found
 
 
-def _belongs(spans: Ints, worst: Floats, lesser: Bools, one: tuple[Ints, np.int64], times: Floats) -> Bools:
-    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one and its worst frame.
+def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats) -> Bools:
+    """Return (S,), which of the spans (S, 3) of part, first and last are the same problem as one of them.
 
     Those that overlap it and are as long, or are lesser and worst, at times worst (S,) s, where it begins, ends or is
     worst itself: a fault of one marker shows in other digits where it comes and goes.
     """
-    (_, first, last), worst_of_one = one
+    _, first, last = spans[row]
     common = np.minimum(spans[:, 2], last) - np.maximum(spans[:, 1], first) + 1
     either = np.maximum(spans[:, 2], last) - np.minimum(spans[:, 1], first) + 1
-    ends = np.array([times[first], times[last], times[worst_of_one]])
+    ends = np.array([times[first], times[last], worst[row]])
     near = lesser & (np.abs(worst[:, None] - ends) <= JOIN_S).any(axis=1)
     belongs: Bools = (common > 0) & ((common >= ALIKE * either) | near)
     return belongs

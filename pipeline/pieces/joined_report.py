@@ -8,6 +8,7 @@ from typing import Any
 from ...hand.joints import Side
 from ..evidence.evidence import Evidence, HandEvidence
 from ..evidence.ranking import Problem, as_report, rank, worst_first
+from ..labelling import SWAP_RESULTS
 from ..marker_cleaning import cleaning_warnings
 from ..report import HandFigures, ReportedTake, hand_report, take_report
 from .solve_piece import FIGURES, HandOfPiece, LongTake, PieceResult
@@ -36,7 +37,7 @@ def joined_report(
         swaps.update(result.swaps)
         fragments.update(result.fragments)
     order = {label: fragments[label] for label in long.capture.reader.head.names if fragments[label]}
-    told = ReportedTake(
+    take = ReportedTake(
         long.recipe,
         long.capture.reader.head.format,
         results[0].rate,
@@ -53,9 +54,9 @@ def joined_report(
         [pieces[0].proportions for pieces in hands.values()],
         seconds,
     )
-    report = take_report(told)
+    report = take_report(take)
     problems = _problems(long, tuple(hands))
-    labels = {"by": "names", "swaps": {"mended": swaps["mended"], "doubtful": swaps["doubtful"]}}
+    labels = {"by": "names", "swaps": {kind: swaps[kind] for kind in SWAP_RESULTS}}
     fitted = {
         "count": joins.pieces,
         "overlap_s": joins.overlap_s,
@@ -95,5 +96,4 @@ def _problems(long: LongTake, sides: Sequence[Side]) -> tuple[Problem, ...]:
 
 
 def _swap_warnings(swaps: Mapping[str, int]) -> list[str]:
-    told = {"mended": "were undone", "doubtful": "are possible and were left as they are"}
-    return [f"{swaps[kind]} swaps of markers {what}" for kind, what in told.items() if swaps[kind]]
+    return [f"{swaps[kind]} swaps of markers {result}" for kind, result in SWAP_RESULTS.items() if swaps[kind]]

@@ -41,27 +41,30 @@ class Parts:
 
     def joined(self, name: str) -> Array:
         """Read all rows of an array."""
-        first = self.read(0, name)
-        counts = [self._shape(piece, name)[0] for piece in range(self.count)]
-        found = np.empty((sum(counts), *first.shape[1:]), first.dtype)
+        found = np.empty(self.shape(name), self.dtype(name))
         at = 0
-        for piece, count in enumerate(counts):
-            found[at : at + count] = self.read(piece, name)
-            at += count
+        for rows in self.rows(name):
+            found[at : at + len(rows)] = rows
+            at += len(rows)
         return found
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array of all rows."""
-        shapes = [self._shape(piece, name) for piece in range(self.count)]
+        shapes = [self._mapped(piece, name).shape for piece in range(self.count)]
         return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return the type of an array's elements."""
+        return self._mapped(0, name).dtype
 
     def rows(self, name: str) -> Iterator[Array]:
         """Yield the rows of an array, a piece's at a time."""
         return (self.read(piece, name) for piece in range(self.count))
 
-    def _shape(self, piece: int, name: str) -> tuple[int, ...]:
-        shape: tuple[int, ...] = np.load(self._path(piece, name), mmap_mode="r", allow_pickle=False).shape
-        return shape
+    def _mapped(self, piece: int, name: str) -> Array:
+        """Return a piece's rows of an array on the disk, of which only the header is read."""
+        rows: Array = np.load(self._path(piece, name), mmap_mode="r", allow_pickle=False)
+        return rows
 
     def _path(self, piece: int, name: str) -> Path:
         return self.folder / f"{piece:06}-{name}.npy"
@@ -85,9 +88,9 @@ def write_npz(
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name in names:
-            first = parts.read(0, name)
+            descr = npy.dtype_to_descr(parts.dtype(name))
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                head = {"descr": npy.dtype_to_descr(first.dtype), "fortran_order": False, "shape": parts.shape(name)}
+                head = {"descr": descr, "fortran_order": False, "shape": parts.shape(name)}
                 npy.write_array_header_1_0(member, head)
                 for piece, rows in enumerate(parts.rows(name)):
                     turned = rows * signs[name][piece] if name in signs else rows

@@ -28,6 +28,7 @@ from doc_sections import fill  # noqa: E402
 from long_take import SOURCE, write_long_take  # noqa: E402
 
 from knuckle.pipeline.job import SolveJob  # noqa: E402
+from knuckle.pipeline.pieces.pool import usual_processes  # noqa: E402
 from knuckle.pipeline.recipe import Recipe  # noqa: E402
 
 FOLDER = ROOT / "build" / "long-bench"
@@ -115,8 +116,7 @@ def run_command(frames: int, markers_on: str, suffix: str) -> Run:
     pieces = json.loads(told.read_text()).get("pieces", {})
     count, difference = pieces.get("count", 0), pieces.get("greatest_difference", 0.0)
     out.unlink()
-    cores = len(os.sched_getaffinity(0))
-    return Run(frames, markers_on, suffix, cores, seconds, processor, peak, count, difference, load)
+    return Run(frames, markers_on, suffix, usual_processes(), seconds, processor, peak, count, difference, load)
 
 
 def memory_of(process: psutil.Process) -> int:

@@ -109,6 +109,14 @@ def test_more_frames_than_a_take_has_are_refused(tmp_path: Path) -> None:
         capture.open_long(path)
 
 
+@pytest.mark.parametrize("name", ["floats.c3d", "y_up.trc"])
+def test_a_capture_with_fewer_frames_than_asked_for_is_not_opened(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(FILES[name])
+    assert capture.open_long(path, fewest=90) is not None
+    assert capture.open_long(path, fewest=91) is None
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("mac.trc", trc().replace(b"\n", b"\r")), ("table.csv", b"time,a.x,a.y,a.z\n0,1,2,3\n1,2,3,4\n")],

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from knuckle import api, capture
 from knuckle.errors import KnuckleError
@@ -59,6 +60,14 @@ def saved(path: Path, points: Any, labels: list[str]) -> Path:
     values = np.concatenate([np.where(seen[..., None], points, 0), np.where(seen, 0.0, -1.0)[..., None]], axis=2)
     path.write_bytes(samples.C3D(values, labels, rate=RATE).bytes())
     return path
+
+
+def take_with_hidden_digit(path: Path, digit: str, frames: NDArray[np.intp]) -> tuple[capture.Markers, Path]:
+    """Write a right hand of which a digit is not seen in some frames; return what was there, and the path."""
+    markers = capture.read(written_take(path, ("right",)))
+    points, columns = 1000 * markers.positions, [name.split(":")[1].startswith(digit) for name in markers.names]
+    points[np.ix_(frames, columns)] = np.nan
+    return markers, saved(path, points, list(markers.names))
 
 
 def in_pieces(recipe: Recipe, out: Path, length: int = 100, processes: int = 1) -> dict[str, Any]:
@@ -132,12 +141,8 @@ def test_a_digit_hidden_for_longer_than_the_overlap_stays_as_it_was(
 
     monkeypatch.setattr(piece, "CONTEXT_S", 0.25)
     monkeypatch.setattr(long_solve, "workers_of", workers_of)
-    path = written_take(tmp_path / "take.c3d", ("right",))
-    markers = capture.read(path)
-    points = 1000 * markers.positions
-    points[60:390, [name.split(":")[1].startswith("index") for name in markers.names]] = np.nan
-    cleaning = replace(Recipe("").cleaning, gap_limit=0.1)
-    recipe = Recipe(str(saved(path, points, list(markers.names))), cleaning=cleaning)
+    _, path = take_with_hidden_digit(tmp_path / "take.c3d", "index", np.arange(60, 390))
+    recipe = Recipe(str(path), cleaning=replace(Recipe("").cleaning, gap_limit=0.1))
     found = in_pieces(recipe, tmp_path / "out.npz")
     assert found["report"]["pieces"]["solved_again"] == 3
     assert_same(found, api.solve(recipe))
@@ -148,14 +153,8 @@ def test_a_digit_that_is_seen_between_the_measured_stretches_alone_is_solved_whe
 ) -> None:
     """The middle finger is seen in frames 200 to 260, which the performer is not measured on."""
     monkeypatch.setattr(long_solve, "measured_frames", lambda count: np.arange(min(count, 150)))
-    path = written_take(tmp_path / "take.c3d", ("right",))
-    markers = capture.read(path)
-    points, middle = 1000 * markers.positions, np.array(["middle" in name for name in markers.names])
-    hidden = np.ones(len(points), bool)
-    hidden[200:260] = False
-    points[np.ix_(hidden, middle)] = np.nan
-    recipe = Recipe(str(saved(path, points, list(markers.names))))
-    found = in_pieces(recipe, tmp_path / "out.npz")["joints"]
+    markers, path = take_with_hidden_digit(tmp_path / "take.c3d", "middle", np.r_[0:200, 260:FRAMES])
+    found = in_pieces(Recipe(str(path)), tmp_path / "out.npz")["joints"]
     tip = JOINTS.index("middle-finger-tip")
     off = (
         found["right_positions"][205:255, tip]

@@ -1,4 +1,4 @@
-"""Connection slots of a listener's clients: who is let in, and who leaves for another."""
+"""Connection slots of a listener's clients: who is let in, and who is disconnected for another."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def full(senders: list[str]) -> ConnectionSlots[int]:
-    """Places that are taken by clients 0, 1, … of these senders."""
+    """Slots that are taken by clients 0, 1, … of these senders."""
     taken = ConnectionSlots[int]()
     assert all(taken.admit(client, sender) is None for client, sender in enumerate(senders))
     return taken
@@ -32,7 +32,7 @@ MACHINES = [f"192.168.1.{number}" for number in range(MAX_CLIENTS)]
 """A machine for each slot."""
 
 
-def test_clients_of_use_keep_their_places(clock: Clock) -> None:
+def test_clients_that_send_useful_packets_keep_their_slots(clock: Clock) -> None:
     taken = full(MACHINES)
     for _ in range(10):
         clock.now += IDLE_S
@@ -41,17 +41,17 @@ def test_clients_of_use_keep_their_places(clock: Clock) -> None:
         assert taken.admit(99, "192.168.1.99") == 99
 
 
-def test_the_client_that_was_of_no_use_for_longest_leaves(clock: Clock) -> None:
+def test_the_client_without_a_useful_packet_for_longest_loses_its_slot(clock: Clock) -> None:
     taken = full(MACHINES)
     clock.now += 1.5 * IDLE_S
     taken.keep(0)
     taken.keep(2)
     newcomers = range(100, 100 + MAX_CLIENTS - 2)
     assert [taken.admit(one, str(one)) for one in newcomers] == [1, 3, 4, 5, 6, 7]
-    assert taken.admit(200, "another") == 200, "all have just come or were of use"
+    assert taken.admit(200, "another") == 200, "all have just connected or sent a useful packet"
 
 
-def test_a_machine_with_several_places_gives_one_to_a_machine_that_has_none(clock: Clock) -> None:
+def test_a_machine_with_several_slots_loses_one_to_a_machine_that_has_none(clock: Clock) -> None:
     taken = full(["performer", *["stranger"] * (MAX_CLIENTS - 1)])
     for client in range(MAX_CLIENTS):
         taken.keep(client)
@@ -60,7 +60,7 @@ def test_a_machine_with_several_places_gives_one_to_a_machine_that_has_none(cloc
     assert taken.admit(102, "third performer") == 2
 
 
-def test_who_left_frees_a_place(clock: Clock) -> None:
+def test_a_client_that_left_frees_its_slot(clock: Clock) -> None:
     taken = full(MACHINES)
     taken.release(3)
     taken.release(3)
