@@ -1,6 +1,6 @@
 """Bones of a hand that hold a contact, over the frames of a correction."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,16 @@ from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
 from ..fcurves import SAME_FRAME
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
+from .last_used import LastUsed
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOST_CACHED = 16
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_cached: dict[Hashable, Floats | None] = {}
-"""Turns of joints by all that they depend on, the last used last: another factor changes none of them."""
+_turns_of_contacts = LastUsed[Floats | None](16)
+"""Another factor changes none of them."""
 
 
 def held_touch(
@@ -47,13 +47,9 @@ def held_touch(
     """
     change = one.change
     assert isinstance(change, HeldTouch)
-    told = (change.bones, change.shares, change.direction.tobytes(), one.range)
-    key = (hand, told, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    if key not in _cached:
-        _cached[key] = _turns(hand, one, rotations, times, moved=moved, ends=ends)
-    turns = _cached[key] = _cached.pop(key)
-    while len(_cached) > MOST_CACHED:
-        del _cached[next(iter(_cached))]
+    held = (change.bones, change.shares, change.direction.tobytes(), one.range)
+    key = (hand, held, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    turns = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
     if turns is None:
         return None
     result = rotations.copy()
