@@ -22,8 +22,8 @@ Bools = NDArray[np.bool_]
 
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_turns_of_contacts = LastUsed[Floats | None](16)
-"""Another factor changes none of them."""
+_turns_of_contacts = LastUsed[Floats | None](64)
+"""A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
 
 
 def held_touch(
