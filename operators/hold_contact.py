@@ -1,7 +1,8 @@
 """Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
 
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -16,7 +17,7 @@ from ..rig.keys.corrections.composing import corrected_rotations
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
-from ..rig.keys.take_report import report_in
+from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from .correct_take import DIGIT_ITEMS, Corrects, blend_property, first_property, last_property
 from .take_corrections import ShownTake
 
@@ -48,23 +49,26 @@ class FoundContact:
 
 def found_contacts(shown: ShownTake) -> list[FoundContact]:
     """Return the performer's contacts that a take does not hold yet, by time; what a report has damaged is left out."""
-    found = list[FoundContact]()
-    hands = (report_in(shown.base) or {}).get("hands", {})
+    reported = _reported_contacts(str(shown.base.get(REPORT_PROPERTY, "")))
+    return [contact for contact in reported if not any(_holds(each, contact) for each in shown.corrections)]
+
+
+@lru_cache(maxsize=2)  # the panel asks whenever it is drawn
+def _reported_contacts(report: str) -> tuple[FoundContact, ...]:
+    """Return the contacts of a take's report that its solve did not hold, by time."""
+    found, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
     for side in SIDES:
-        told = hands.get(side, {}).get("contacts", []) if isinstance(hands, dict) else []
-        for one in told if isinstance(told, list) else []:
-            try:
-                contact = _found(side, one)
-            except (RecipeError, KeyError, TypeError, ValueError, OverflowError):
-                continue
-            if "off_mm" not in one and not any(_holds(each, contact) for each in shown.corrections):
-                found.append(contact)
-    return sorted(found, key=lambda contact: contact.start)
+        contacts = hands.get(side, {}).get("contacts", [])
+        for contact in contacts if isinstance(contacts, list) else []:
+            with suppress(RecipeError, KeyError, TypeError, ValueError, OverflowError):
+                if "off_mm" not in contact:
+                    found.append(_found(side, contact))
+    return tuple(sorted(found, key=lambda contact: contact.start))
 
 
-def _found(side: Side, told: dict[str, Any]) -> FoundContact:
-    touch = touch_from_dict(told["touch"], "contact")
-    return FoundContact(side, touch, float(told["start"]), float(told["end"]), float(told["gap_mm"]))
+def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
+    touch = touch_from_dict(contact["touch"], "contact")
+    return FoundContact(side, touch, float(contact["start"]), float(contact["end"]), float(contact["gap_mm"]))
 
 
 def _holds(one: Correction, contact: FoundContact) -> bool:
