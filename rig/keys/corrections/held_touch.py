@@ -9,6 +9,7 @@ from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
+from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
 from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
 from ..fcurves import SAME_FRAME
@@ -47,8 +48,7 @@ def held_touch(
     """
     change = one.change
     assert isinstance(change, HeldTouch)
-    held = (change.bones, change.shares, change.direction.tobytes(), one.range)
-    key = (hand, held, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
     turns = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
     if turns is None:
         return None
