@@ -18,7 +18,15 @@ from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_ta
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
-from .correct_take import DIGIT_ITEMS, Corrects, blend_property, first_property, last_property
+from .correct_take import (
+    DIGIT_ITEMS,
+    Corrects,
+    blend_property,
+    chosen_side,
+    first_property,
+    hand_property,
+    last_property,
+)
 from .take_corrections import ShownTake
 
 if TYPE_CHECKING:
@@ -99,11 +107,7 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     )
     digit: EnumProperty(name="Digit", description="The digit whose tip touches", items=DIGIT_ITEMS)
     other: EnumProperty(name="On", description="What it touches", items=OTHER_ITEMS, default=DIGITS[1])
-    hand: EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
-    )
+    hand: hand_property()
     first: first_property()
     last: last_property()
     blend: blend_property()
@@ -154,11 +158,8 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
 def _hand(shown: ShownTake, side: str) -> HandOfTake:
     """Return the hand of a take of a side, or its only one for AUTO. Raises RigError without."""
     hands = [of for armature in shown.armatures for of in hands_of_take(armature, check_correctable(armature))]
-    own = [of for of in hands if side in ("AUTO", of.hand.side)]
-    if len(own) != 1:
-        there = " and ".join(of.hand.side for of in hands)
-        raise RigError(f"the take has the hands {there}, choose one of them")
-    return own[0]
+    chosen = chosen_side([of.hand.side for of in hands], side)
+    return next(of for of in hands if of.hand.side == chosen)
 
 
 CLASSES = (KNUCKLE_OT_hold_contact,)
