@@ -131,12 +131,7 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
             raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
         span = self.range_of(shown)
         of = _hand(shown, self.hand)
-        rows = (of.frames >= self.first) & (of.frames <= self.last)
-        if not rows.any():
-            raise RigError(
-                f"frames {self.first} to {self.last} are not in the take, which has {of.frames[0]:.0f} to "
-                f"{of.frames[-1]:.0f}"
-            )
+        rows = of.expected_rows(self.first, self.last)
         rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
         touch = chosen_touch(of.hand.posed(rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"

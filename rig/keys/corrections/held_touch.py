@@ -5,14 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
 from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
 from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
-from ..fcurves import SAME_FRAME
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
 from .last_used import LastUsed
@@ -73,11 +71,7 @@ def range_of_touch(
     returns, and end where others hold a contact of the same digits. Raises
     RigError if the take has no frame there.
     """
-    (start, end), frames = span, clock.frames(span)
-    rows = (of.frames > frames[0] - SAME_FRAME) & (of.frames < frames[1] + SAME_FRAME)
-    if not rows.any():
-        have = f"{of.frames[0]:.0f} to {of.frames[-1]:.0f}"
-        raise RigError(f"frames {frames[0]:.0f} to {frames[1]:.0f} are not in the take, which has {have}")
+    (start, end), rows = span, of.expected_rows(*clock.frames(span))
     (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
