@@ -124,9 +124,14 @@ class HeldTouch:
         return first, second
 
     @property
+    def digits(self) -> tuple[str, ...]:
+        """The digits among its parts."""
+        return tuple(part for part in self.parts if part != "palm")
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """The joints of its digits that bend."""
-        return tuple(joint for part in self.parts if part != "palm" for joint in CHAIN_JOINTS[part])
+        return tuple(joint for digit in self.digits for joint in CHAIN_JOINTS[digit])
 
 
 def is_palm(joint: str) -> bool:

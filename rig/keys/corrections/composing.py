@@ -87,7 +87,7 @@ def _hindered(corrections: Sequence[Correction]) -> dict[str, str]:
         first.id: f"'{later.name}' moves the same digit in its frames"
         for number, first in enumerate(contacts)
         for later in contacts[number + 1 :]
-        if {*first.digits} & {*later.digits} - {"palm"}
+        if {*first.digits} & {*later.digits}
         and first.range.full_start <= later.range.full_end
         and later.range.full_start <= first.range.full_end
     }

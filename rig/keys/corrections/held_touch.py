@@ -75,14 +75,10 @@ def range_of_touch(
     (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
-    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & _digits(touch)]
+    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & set(touch.digits)]
     before = min([before, *(start - one.full_end for one in beside if one.full_end <= start)])
     after = min([after, *(one.full_start - end for one in beside if one.full_start >= end)])
     return TimeRange(start - before, end + after, before, after)
-
-
-def _digits(touch: HeldTouch) -> set[str]:
-    return set(touch.parts) - {"palm"}
 
 
 def _turns(
