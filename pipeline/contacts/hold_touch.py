@@ -13,13 +13,12 @@ from ...hand.joints import DIGITS, JOINTS
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import (
-    REFERENCE_LENGTH,
     Objective,
     PoseProblem,
     Separation,
     angles_of,
     half_closed,
-    middle_finger_length,
+    relative_size,
     solve,
 )
 from ..corrections.correction import HeldTouch
@@ -61,7 +60,7 @@ def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other: str) -> HeldTouch:
     if not len(columns):
         raise HandError(f"the hand has no {digit} and {other} that can touch")
     nearest = _nearest(pose, flesh, columns, parts[0])
-    if nearest.gap > END_GAP * middle_finger_length(pose.hand) / REFERENCE_LENGTH:
+    if nearest.gap > END_GAP * relative_size(pose.hand):
         pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other] if part != "palm")])
         nearest = _nearest(pads, flesh, columns, parts[0])
     return touch_of(nearest)
