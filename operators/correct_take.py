@@ -1,5 +1,6 @@
 """Correct a take: keep a pose, snap to a named one, or take a stretch from another take."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +8,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..errors import HandError, KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, digit_title
+from ..hand.joints import DIGITS, SIDES, Side, digit_title
 from ..hand.poses import named
 from ..pipeline.corrections.correction import Correction, PoseToHold, TimeRange
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
@@ -48,6 +49,23 @@ def blend_property() -> Any:
         max=10_000,
         options={"SKIP_SAVE"},
     )
+
+
+def hand_property() -> Any:
+    """Make the property of the hand that a new correction changes."""
+    return EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
+    )
+
+
+def chosen_side(sides: Sequence[Side], hand: str) -> Side:
+    """Return the side of the hand that was chosen of those of a take. Raises RigError unless it is one."""
+    chosen = [side for side in sides if hand in ("AUTO", side)]
+    if len(chosen) != 1:
+        raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
+    return chosen[0]
 
 
 def digits_property() -> Any:

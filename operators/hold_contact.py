@@ -1,7 +1,8 @@
 """Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
 
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -16,8 +17,16 @@ from ..rig.keys.corrections.composing import corrected_rotations
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
-from ..rig.keys.take_report import report_in
-from .correct_take import DIGIT_ITEMS, Corrects, blend_property, first_property, last_property
+from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
+from .correct_take import (
+    DIGIT_ITEMS,
+    Corrects,
+    blend_property,
+    chosen_side,
+    first_property,
+    hand_property,
+    last_property,
+)
 from .take_corrections import ShownTake
 
 if TYPE_CHECKING:
@@ -48,23 +57,26 @@ class FoundContact:
 
 def found_contacts(shown: ShownTake) -> list[FoundContact]:
     """Return the performer's contacts that a take does not hold yet, by time; what a report has damaged is left out."""
-    found = list[FoundContact]()
-    hands = (report_in(shown.base) or {}).get("hands", {})
+    reported = _reported_contacts(str(shown.base.get(REPORT_PROPERTY, "")))
+    return [contact for contact in reported if not any(_holds(each, contact) for each in shown.corrections)]
+
+
+@lru_cache(maxsize=2)  # the panel asks whenever it is drawn
+def _reported_contacts(report: str) -> tuple[FoundContact, ...]:
+    """Return the contacts of a take's report that its solve did not hold, by time."""
+    found, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
     for side in SIDES:
-        told = hands.get(side, {}).get("contacts", []) if isinstance(hands, dict) else []
-        for one in told if isinstance(told, list) else []:
-            try:
-                contact = _found(side, one)
-            except (RecipeError, KeyError, TypeError, ValueError, OverflowError):
-                continue
-            if "off_mm" not in one and not any(_holds(each, contact) for each in shown.corrections):
-                found.append(contact)
-    return sorted(found, key=lambda contact: contact.start)
+        contacts = hands.get(side, {}).get("contacts", [])
+        for contact in contacts if isinstance(contacts, list) else []:
+            with suppress(RecipeError, KeyError, TypeError, ValueError, OverflowError):
+                if "off_mm" not in contact:
+                    found.append(_found(side, contact))
+    return tuple(sorted(found, key=lambda contact: contact.start))
 
 
-def _found(side: Side, told: dict[str, Any]) -> FoundContact:
-    touch = touch_from_dict(told["touch"], "contact")
-    return FoundContact(side, touch, float(told["start"]), float(told["end"]), float(told["gap_mm"]))
+def _found(side: Side, contact: dict[str, Any]) -> FoundContact:
+    touch = touch_from_dict(contact["touch"], "contact")
+    return FoundContact(side, touch, float(contact["start"]), float(contact["end"]), float(contact["gap_mm"]))
 
 
 def _holds(one: Correction, contact: FoundContact) -> bool:
@@ -95,11 +107,7 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     )
     digit: EnumProperty(name="Digit", description="The digit whose tip touches", items=DIGIT_ITEMS)
     other: EnumProperty(name="On", description="What it touches", items=OTHER_ITEMS, default=DIGITS[1])
-    hand: EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
-    )
+    hand: hand_property()
     first: first_property()
     last: last_property()
     blend: blend_property()
@@ -123,12 +131,7 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
             raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
         span = self.range_of(shown)
         of = _hand(shown, self.hand)
-        rows = (of.frames >= self.first) & (of.frames <= self.last)
-        if not rows.any():
-            raise RigError(
-                f"frames {self.first} to {self.last} are not in the take, which has {of.frames[0]:.0f} to "
-                f"{of.frames[-1]:.0f}"
-            )
+        rows = of.expected_rows(self.first, self.last)
         rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
         touch = chosen_touch(of.hand.posed(rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
@@ -150,11 +153,8 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
 def _hand(shown: ShownTake, side: str) -> HandOfTake:
     """Return the hand of a take of a side, or its only one for AUTO. Raises RigError without."""
     hands = [of for armature in shown.armatures for of in hands_of_take(armature, check_correctable(armature))]
-    own = [of for of in hands if side in ("AUTO", of.hand.side)]
-    if len(own) != 1:
-        there = " and ".join(of.hand.side for of in hands)
-        raise RigError(f"the take has the hands {there}, choose one of them")
-    return own[0]
+    chosen = chosen_side([of.hand.side for of in hands], side)
+    return next(of for of in hands if of.hand.side == chosen)
 
 
 CLASSES = (KNUCKLE_OT_hold_contact,)

@@ -23,7 +23,7 @@ from ..rig.keys.take_report import report_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from ..solvers import LABELS, SMOOTHING_LABELS
-from .correct_take import OnRange, blend_property, first_property, last_property
+from .correct_take import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
 from .job import JobOperator, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, label_property, marker_of_problem
@@ -218,11 +218,7 @@ class KNUCKLE_OT_solve_range(_AddsRange, bpy.types.Operator):
         description="Which smoothing",
         items=[(name, kind.name, kind.about) for name, kind in SMOOTHING_LABELS.items()],
     )
-    hand: EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
-    )
+    hand: hand_property()
     first: first_property()
     last: last_property()
     blend: blend_property()
@@ -236,12 +232,10 @@ class KNUCKLE_OT_solve_range(_AddsRange, bpy.types.Operator):
     def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand and the methods."""
         there = [side for side in SIDES if side in (report_of(result_armature(context)) or {}).get("hands", {})]
-        sides = [side for side in there if self.hand in ("AUTO", side)]
-        if len(sides) != 1:
-            raise RigError(f"the take has the hands {' and '.join(there)}, choose one of them")
+        side = chosen_side(there, self.hand)
         name = LABELS[self.solver].name
         name += "" if self.smoothing == "off" else f", {SMOOTHING_LABELS[self.smoothing].name.lower()}"
-        return sides[0], name, OtherMethods(self.solver, {}, self.smoothing, {})
+        return side, name, OtherMethods(self.solver, {}, self.smoothing, {})
 
 
 class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):

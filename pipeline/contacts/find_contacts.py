@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...capture.cleaning import runs
 from ...hand.flesh import LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh, touches
 from ...hand.kinematics import Pose, joint_frames
-from ...solvers.pose_problem import REFERENCE_LENGTH, middle_finger_length
+from ...solvers.pose_problem import relative_size
 from .flesh_depths import FRAMES_AT_ONCE
 from .windows import smoothed, window_frames
 
@@ -60,7 +60,7 @@ def find_contacts(pose: Pose, times: Floats, flesh: Flesh, deep: Floats) -> tupl
     times: (F,) s. deep: (F, K) m, as pair_depths returns it.
     """
     found = list[Contact]()
-    scale, pause = middle_finger_length(pose.hand) / REFERENCE_LENGTH, window_frames(times, LEAST_SECONDS)
+    scale, pause = relative_size(pose.hand), window_frames(times, LEAST_SECONDS)
     tips = (LINKS_OF_CAPSULES[flesh.pairs] == 2).any(axis=0)
     for parts in np.unique(flesh.parts[:, tips], axis=1).T:
         if parts[1] - parts[0] == 1 and parts[0] > 0 and parts[1] < PALM:
@@ -90,7 +90,7 @@ def _cut(span: Pose, flesh: Flesh, pairs: Ints, first: int, pause: int) -> list[
     each frame. first: the span's row in the take. pause: frames that are left to the slide.
     """
     frames, contacts, begin = joint_frames(span.hand, span), list[Contact](), 0
-    scale = middle_finger_length(span.hand) / REFERENCE_LENGTH
+    scale = relative_size(span.hand)
     of_pairs = {pair: touch_over_time(frames, flesh, pair, pause // 2) for pair in np.unique(pairs).tolist()}
     while begin < len(span):
         touch = of_pairs[int(np.bincount(pairs[begin : begin + pause]).argmax())]

@@ -10,12 +10,11 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
 from ...solvers.pose_problem import (
-    REFERENCE_LENGTH,
     Objective,
     PoseProblem,
     Preferences,
     Separation,
-    middle_finger_length,
+    relative_size,
     solve,
 )
 from .held_contacts import HeldContacts
@@ -47,7 +46,7 @@ class FleshProblem:
     @property
     def scale(self) -> float:
         """The length of the hand, relative to that for which lengths are given."""
-        return middle_finger_length(self.hand) / REFERENCE_LENGTH
+        return relative_size(self.hand)
 
     def excess(self, deep: Floats) -> Floats:
         """Return by how much pairs that are so deep (F, K) m are too deep."""

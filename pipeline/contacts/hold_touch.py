@@ -13,19 +13,18 @@ from ...hand.joints import DIGITS, JOINTS
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import (
-    REFERENCE_LENGTH,
     Objective,
     PoseProblem,
     Separation,
     angles_of,
     half_closed,
-    middle_finger_length,
+    relative_size,
     solve,
 )
 from ..corrections.correction import HeldTouch
 from .find_contacts import END_GAP, Contact, touch_over_time
 from .flesh_problem import FleshProblem
-from .held_contacts import BLEND_SECONDS, HeldContacts
+from .held_contacts import BLEND_SECONDS
 from .held_motion import blend_frames, held_motion
 from .hold_contacts import hold_contacts
 from .settling import settle
@@ -61,7 +60,7 @@ def chosen_touch(pose: Pose, flesh: Flesh, digit: str, other: str) -> HeldTouch:
     if not len(columns):
         raise HandError(f"the hand has no {digit} and {other} that can touch")
     nearest = _nearest(pose, flesh, columns, parts[0])
-    if nearest.gap > END_GAP * middle_finger_length(pose.hand) / REFERENCE_LENGTH:
+    if nearest.gap > END_GAP * relative_size(pose.hand):
         pads = _pad_on_pad(pose, flesh, nearest, [digit, *(part for part in [other] if part != "palm")])
         nearest = _nearest(pads, flesh, columns, parts[0])
     return touch_of(nearest)
@@ -117,17 +116,18 @@ def hold_touch(
     rows = np.flatnonzero(full)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (len(pose) // 2, len(pose) // 2)
     contact = Contact(_capsules(touch), first, last, 0.0, touch.shares, touch.direction)
-    for _ in range(WIDENINGS):
-        held = _held(pose, times, flesh, free, contact)
+    for left in reversed(range(WIDENINGS + 1)):
+        blends = contact.first, len(pose) - 1 - contact.last
+        held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
         if not held.held:
             return None
         motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
         moved = motion.angles[[contact.first, contact.last]] - pose.angles[[contact.first, contact.last]]
         wider = _widened(contact, [blend_frames(pose.hand, each) for each in moved], len(pose), ends)
-        if wider is None:
+        if wider is None or not left:
             break
         contact = wider
-    return run_to_end(settle(pose, times, flesh, free, _held(pose, times, flesh, free, contact), everywhere=False))
+    return run_to_end(settle(pose, times, flesh, free, held, everywhere=False, motion=motion))
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
@@ -147,10 +147,6 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
 def _capsules(touch: HeldTouch) -> tuple[int, int]:
     return _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
-
-
-def _held(pose: Pose, times: Floats, flesh: Flesh, free: Ints, contact: Contact) -> HeldContacts:
-    return hold_contacts(pose, times, flesh, free, [contact], blends=(contact.first, len(pose) - 1 - contact.last))
 
 
 def _widened(contact: Contact, needed: Sequence[int], count: int, ends: tuple[bool, bool]) -> Contact | None:

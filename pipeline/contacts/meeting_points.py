@@ -12,11 +12,10 @@ from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, STARTS, Flesh, touches
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import (
-    REFERENCE_LENGTH,
     Objective,
     PoseProblem,
     Separation,
-    middle_finger_length,
+    relative_size,
     solve,
 )
 from .find_contacts import Contact
@@ -50,7 +49,7 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
     frames = joint_frames(hand, touching)
     found = touches(flesh, frames[..., :3, 3], np.arange(len(rows)), np.full(len(rows), pair))
-    if float(np.median(np.abs(found.depths))) > REACH * middle_finger_length(hand) / REFERENCE_LENGTH:
+    if float(np.median(np.abs(found.depths))) > REACH * relative_size(hand):
         return None
     points, shares = found.points[order], found.shares[order]
     away = points[0] - points[1]

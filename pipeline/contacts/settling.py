@@ -17,7 +17,7 @@ from ...hand.kinematics import Pose
 from .flesh_depths import FRAMES_AT_ONCE, pair_depths
 from .flesh_problem import FleshProblem
 from .held_contacts import HeldContacts
-from .held_motion import held_motion
+from .held_motion import HeldMotion, held_motion
 from .windows import smoothed, spread, window_frames
 
 Floats = NDArray[np.float64]
@@ -38,6 +38,7 @@ def settle(
     *,
     everywhere: bool = True,
     deep: Floats | None = None,
+    motion: HeldMotion | None = None,
 ) -> Steps[Pose]:
     """Return the pose with digits and palm at most MOST_DEPTH deep in each other, and with contacts held.
 
@@ -52,10 +53,11 @@ def settle(
         held: the contacts to hold, of the same frames; None for none.
         everywhere: whether digits are kept apart in all frames, not just in those of the contacts.
         deep: (F, K) m, how deep pairs are in the pose, if that is known.
+        motion: how the hand holds the contacts, if that is known.
     """
     problem, before, within = FleshProblem(pose.hand, flesh, free, held), pose.angles, np.ones(len(pose))
     if held is not None:
-        motion = yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, held))
+        motion = motion or (yield from part_of(0.0, 0.5, "", held_motion(pose, times, problem, held)))
         before, within = motion.angles, within if everywhere else motion.within
     known = deep if held is None else None
     work = _part(before, window_frames(times, WINDOW_SECONDS), problem, within, known)

@@ -16,6 +16,7 @@ from ...hand.poses import NamedPose
 from ...hand.smoothstep import smoothstep
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 Kind = Literal["difference", "pose", "motion", "contact", "hide", "swap", "solve"]
 
@@ -42,11 +43,15 @@ class TimeRange:
         """s, where its blend out begins."""
         return self.end - self.blend_out
 
+    def contains(self, times: ArrayLike) -> Bools:
+        """Return which times (F,) s are in it."""
+        at = np.asarray(times, float)
+        return np.asarray((at >= self.start - SAME_TIME) & (at <= self.end + SAME_TIME))
+
     def weights(self, times: ArrayLike) -> Floats:
         """Return the weight (F,) 0..1 at times (F,): 0 outside, and smooth over the blends."""
         at = np.asarray(times, float)
-        inside = (at >= self.start - SAME_TIME) & (at <= self.end + SAME_TIME)
-        weights = np.where(inside, 1.0, 0.0)
+        weights = np.where(self.contains(at), 1.0, 0.0)
         if self.blend_in > SAME_TIME:
             weights = np.minimum(weights, smoothstep((at - self.start) / self.blend_in))
         if self.blend_out > SAME_TIME:
@@ -119,9 +124,14 @@ class HeldTouch:
         return first, second
 
     @property
+    def digits(self) -> tuple[str, ...]:
+        """The digits among its parts."""
+        return tuple(part for part in self.parts if part != "palm")
+
+    @property
     def joints(self) -> tuple[str, ...]:
         """The joints of its digits that bend."""
-        return tuple(joint for part in self.parts if part != "palm" for joint in CHAIN_JOINTS[part])
+        return tuple(joint for digit in self.digits for joint in CHAIN_JOINTS[digit])
 
 
 def is_palm(joint: str) -> bool:

@@ -27,10 +27,9 @@ from ..marker_smoothing import smooth_markers
 from ..performer import Performer
 from ..recipe import Recipe
 from ..take import SolvedHand
-from .correction import SAME_TIME, Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
+from .correction import Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 CONTEXT = 1.0
 """s before and after a range that are solved with it: gaps at its ends are filled, and smoothing has settled."""
@@ -60,7 +59,7 @@ class SolveSource:
         change, times = correction.change, self.raw.times
         if self.side(correction) not in self.performer.hands:
             return f"there is no {correction.hand} hand in the take"
-        if not _inside(times, correction.range).any():
+        if not correction.range.contains(times).any():
             return (
                 f"its range from {correction.range.start:.2f} to {correction.range.end:.2f} s is not in the capture, "
                 f"which has {times[0]:.2f} to {times[-1]:.2f} s"
@@ -100,7 +99,7 @@ def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[
         if not isinstance(each.change, HiddenMarkers):
             continue
         worn = [source.raw.names.index(label) for label in source.assigned.hands[source.side(each)]]
-        blind = _inside(source.raw.times, each.range) & seen[:, worn].any(axis=1) & ~left[:, worn].any(axis=1)
+        blind = each.range.contains(source.raw.times) & seen[:, worn].any(axis=1) & ~left[:, worn].any(axis=1)
         if blind.any():
             times = source.raw.times[blind]
             notes.append(
@@ -118,7 +117,7 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
         if not isinstance(correction.change, HiddenMarkers | SwappedLabels):
             continue
         columns = np.array([raw.names.index(label) for label in correction.change.labels])
-        rows = np.flatnonzero(_inside(raw.times, correction.range))[:, None]
+        rows = np.flatnonzero(correction.range.contains(raw.times))[:, None]
         if isinstance(correction.change, HiddenMarkers):
             positions[rows, columns] = np.nan
             predicted[rows, columns] = False
@@ -131,15 +130,11 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
     return replace(raw, positions=positions, predicted=predicted, rotations=rotations)
 
 
-def _inside(times: Floats, span: TimeRange) -> Bools:
-    return (times >= span.start - SAME_TIME) & (times <= span.end + SAME_TIME)
-
-
 def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
     """Solve the range of a correction and what surrounds it."""
     recipe, methods = source.recipe, _methods(source.methods, correction)
-    around = _inside(raw.times, TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT))
-    rows = np.flatnonzero(around)
+    around = TimeRange(correction.range.start - CONTEXT, correction.range.end + CONTEXT)
+    rows = np.flatnonzero(around.contains(raw.times))
     part = raw.select(slice(int(rows[0]), int(rows[-1]) + 1))
     cleaned = yield from part_of(0.0, 0.2, "", clean_markers(recipe, part, source.assigned))
     markers = to_hand_frames(methods.solver, source.performer, cleaned.markers)

@@ -44,7 +44,11 @@ def report_of(armature: "Object | None") -> dict[str, Any] | None:
 
 def report_in(action: "Action") -> dict[str, Any] | None:
     """Return the report in an action, None if there is none or it is damaged."""
-    text = action.get(REPORT_PROPERTY)
+    return parsed_report(action.get(REPORT_PROPERTY))
+
+
+def parsed_report(text: object) -> dict[str, Any] | None:
+    """Return the report of a text as an action keeps it, None if that is damaged."""
     try:
         report = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):

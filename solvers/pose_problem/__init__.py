@@ -1,13 +1,13 @@
 """Pose problems: bring points of a hand to positions within limits, with the least change from a starting pose."""
 
 from .problem import (
-    REFERENCE_LENGTH,
     Objective,
     PoseProblem,
     Preferences,
     SoftLimit,
     angles_of,
     middle_finger_length,
+    relative_size,
     sites_of,
 )
 from .retry import half_closed, retry_strayed
@@ -15,7 +15,6 @@ from .search import Solution, solve
 from .separation import Separation
 
 __all__ = [
-    "REFERENCE_LENGTH",
     "Objective",
     "PoseProblem",
     "Preferences",
@@ -25,6 +24,7 @@ __all__ = [
     "angles_of",
     "half_closed",
     "middle_finger_length",
+    "relative_size",
     "retry_strayed",
     "sites_of",
     "solve",

@@ -161,7 +161,7 @@ class PoseProblem:
             separation: how deep flesh may be in flesh.
         """
         hand = start.hand
-        scale = middle_finger_length(hand) / REFERENCE_LENGTH
+        scale = relative_size(hand)
         low, high = hand.limits.T
         weights = preferences.posture * scale / np.maximum(high - low, LEAST_RANGE)
         weights[np.array(hand.movements) == "twist"] *= TWIST_FACTOR
@@ -259,6 +259,11 @@ def angles_of(hand: HandModel, digits: Collection[str]) -> Ints:
     """Return the indices (k,) of the angles of some digits, as in hand.jacobians."""
     joints = [JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]]
     return ROOT_DOFS + np.flatnonzero(np.isin(hand.axis_joint, joints))
+
+
+def relative_size(hand: HandModel) -> float:
+    """Return the length of a hand relative to REFERENCE_LENGTH."""
+    return middle_finger_length(hand) / REFERENCE_LENGTH
 
 
 def middle_finger_length(hand: HandModel) -> float:

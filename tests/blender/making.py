@@ -168,6 +168,17 @@ def worst_direction(armature: bpy.types.Object, world: Floats) -> float:
     return worst
 
 
+def copied(armature: bpy.types.Object) -> bpy.types.Object:
+    """A copy of a character, as Shift D makes one."""
+    copy = armature.copy()
+    copy.data = armature.data.copy()
+    copy.animation_data.action = armature.animation_data.action.copy()
+    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    return copy
+
+
 def everything(scene: bpy.types.Scene) -> dict[str, Any]:
     """What a file holds: the names of all data, and the scene's settings that a take must not touch."""
     names = {

@@ -23,7 +23,7 @@ from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.linked_action import link_action
-from knuckle.tests.blender.making import rig, take
+from knuckle.tests.blender.making import copied, rig, take
 from knuckle.tests.blender.test_corrections import JOINT, RATE, angle
 from knuckle.tests.blender.test_spliced_takes import keys
 
@@ -245,13 +245,7 @@ def test_other_keys_of_the_corrected_action_stay_and_deleted_curves_come_back(ar
 
 def test_a_copy_of_the_character_has_corrections_of_its_own(armature):
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=35)
-    copy = armature.copy()
-    copy.data = armature.data.copy()
-    copy.animation_data.action = armature.animation_data.action.copy()
-    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
-    bpy.context.scene.collection.objects.link(copy)
-    bpy.context.view_layer.update()
-    bpy.context.view_layer.objects.active = copy
+    bpy.context.view_layer.objects.active = copy = copied(armature)
     (one,) = corrections_of(copy)
     before = keys(armature)
     change("DELETE", one)

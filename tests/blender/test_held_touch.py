@@ -34,7 +34,7 @@ from knuckle.rig.keys.corrections.hand_of_take import HandOfTake, hand_of_take
 from knuckle.rig.keys.corrections.held_touch import range_of_touch
 from knuckle.rig.keys.corrections.making import posed_hands
 from knuckle.rig.keys.corrections.take_clock import TakeClock, clock_of
-from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.rig_query import RigQuery
 from knuckle.tests.blender.making import evaluated, rig, take
@@ -140,6 +140,22 @@ def test_half_a_factor_goes_half_way_and_a_muted_one_nowhere(armature: bpy.types
     assert 0.2 * apart < gaps(armature, middle)[0] < 0.8 * apart
     corrected(armature, replace(made, muted=True))
     assert keys(armature) == before
+
+
+@pytest.mark.usefixtures("extension")
+def test_a_slider_beside_a_muted_contact_gives_the_keys_of_composing_anew(armature: bpy.types.Object) -> None:
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.knuckle.snap_to_pose(pose="fist", first=20, last=40, digits={"thumb"})
+    shown = shown_take(bpy.context)
+    assert shown is not None
+    shown.write((*shown.corrections, replace(contact(armature), id="held", muted=True)))
+    before = keys(armature)
+    bpy.context.scene.knuckle_correction.factor = 0.4
+    quick = [key_values(curve, "co") for curve in curves_on(armature)]
+    assert keys(armature) != before
+    assert corrected(armature, *corrections_of(armature)) == ()
+    anew = [key_values(curve, "co") for curve in curves_on(armature)]
+    np.testing.assert_allclose(np.concatenate(quick), np.concatenate(anew), atol=1e-6)
 
 
 @pytest.mark.parametrize("frame", [22, 24, 30])

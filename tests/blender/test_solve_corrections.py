@@ -21,6 +21,7 @@ from knuckle.rig.keys.corrections.solved_keys import edited_frames
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_report import report_of
+from knuckle.tests.blender.making import copied
 from knuckle.tests.blender.test_spliced_takes import keys
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -182,17 +183,6 @@ def test_keys_that_were_edited_by_hand_are_told_before_they_are_replaced_and_sta
     assert now[np.abs(now[:, 0] - 33).argmin(), 1] == pytest.approx(value, abs=0.01), "edited by 0.1"
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=10, last=20) == {"FINISHED"}
     assert [action.name for action in bpy.data.actions if "Edited" in action.name] == [edited.name]
-
-
-def copied(armature):
-    """A copy of a character, as Shift D makes one."""
-    copy = armature.copy()
-    copy.data = armature.data.copy()
-    copy.animation_data.action = armature.animation_data.action.copy()
-    copy.animation_data.action_slot = copy.animation_data.action.slots[0]
-    bpy.context.scene.collection.objects.link(copy)
-    bpy.context.view_layer.update()
-    return copy
 
 
 @pytest.mark.parametrize("reduced", [False, True])

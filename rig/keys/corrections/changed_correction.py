@@ -30,8 +30,8 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     """Let the corrected action of an armature have corrections of which one was another before; return whether it has.
 
     It has not where more must be composed anew: without a corrected action, where that or its take was edited, where
-    a correction has no frames, where the take has no key on some frame, and with contacts, which tell by all of it
-    whether they can be held. Raises RigError.
+    a correction has no frames, where the take has no key on some frame, and with contacts of the hand, which tell by
+    all of it whether they can be held. Raises RigError.
     """
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):
@@ -41,7 +41,8 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     after = next(each for each in corrections if each.id == before.id)
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     own = [of for of in hands if of.hand.side == before.hand]
-    if own and (action is None or any(isinstance(each.change, HeldTouch) for each in corrections)):
+    composed = [before, *(each for of in own for each in of_hand(corrections, of))]
+    if own and (action is None or any(isinstance(each.change, HeldTouch) for each in composed)):
         return False
     if action is not None:
         bag = channelbag_of(action, armature)

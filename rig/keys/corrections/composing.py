@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....capture.cleaning import runs
 from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import (
@@ -86,7 +87,7 @@ def _hindered(corrections: Sequence[Correction]) -> dict[str, str]:
         first.id: f"'{later.name}' moves the same digit in its frames"
         for number, first in enumerate(contacts)
         for later in contacts[number + 1 :]
-        if {*first.digits} & {*later.digits} - {"palm"}
+        if {*first.digits} & {*later.digits}
         and first.range.full_start <= later.range.full_end
         and later.range.full_start <= first.range.full_end
     }
@@ -178,5 +179,5 @@ def runs_with_ends(in_range: Bools, keyed: Bools) -> Iterator[tuple[int, int]]:
     rows = in_range.copy()
     rows[:-1] |= in_range[1:] & ~keyed[:-1]
     rows[1:] |= in_range[:-1] & ~keyed[1:]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(int)))
-    yield from zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True)
+    _, starts, stops = runs(rows[:, None])
+    yield from zip(starts.tolist(), (stops - 1).tolist(), strict=True)

@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.joints import JOINTS
 from ....pipeline.corrections.correction import Correction
@@ -60,9 +61,19 @@ class HandOfTake:
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
         """Return which of its frames (F,) are in the range of a correction."""
-        ends = clock.frames([correction.range.start, correction.range.end])
-        inside: Bools = (self.frames > ends[0] - SAME_FRAME) & (self.frames < ends[1] + SAME_FRAME)
-        return inside
+        return self.rows_between(*clock.frames([correction.range.start, correction.range.end]))
+
+    def rows_between(self, first: float, last: float) -> Bools:
+        """Return which of its frames (F,) are between two scene frames, ends included."""
+        return np.asarray((self.frames > first - SAME_FRAME) & (self.frames < last + SAME_FRAME))
+
+    def expected_rows(self, first: float, last: float) -> Bools:
+        """Return the same. Raises RigError if there are none."""
+        rows = self.rows_between(first, last)
+        if not rows.any():
+            have = f"{self.frames[0]:.0f} to {self.frames[-1]:.0f}"
+            raise RigError(f"frames {first:.0f} to {last:.0f} are not in the take, which has {have}")
+        return rows
 
 
 def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:

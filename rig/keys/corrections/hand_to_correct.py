@@ -26,15 +26,13 @@ from ...limits.read_limits import read_limits
 from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 from ...skin_bones import skin_radii, skins
+from .last_used import LastUsed
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
-MOST_CACHED = 8
-_cached: "dict[Hashable, HandToCorrect]" = {}
-"""Hands that were made, the last used last, by all that they depend on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +171,9 @@ class _Hierarchy:
         return cls(rig.order, rot.from_matrix(binding.rest_to_bone[:, :3, :3]), rot.from_matrix(in_parent))
 
 
+_hands = LastUsed[HandToCorrect](8)
+
+
 def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
     """Return the hands of an armature of which curves with these data paths key a bone.
 
@@ -192,13 +193,7 @@ def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCor
 
 def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
     """Return a hand, the one that was made before if nothing of it has changed: a slider asks with each step."""
-    key = tuple(_depends_on(armature, found))
-    hand = _cached.get(key) or _made(armature, found)
-    _cached.pop(key, None)
-    _cached[key] = hand
-    while len(_cached) > MOST_CACHED:
-        del _cached[next(iter(_cached))]
-    return hand
+    return _hands.get(tuple(_depends_on(armature, found)), lambda: _made(armature, found))
 
 
 def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":

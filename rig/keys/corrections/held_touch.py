@@ -1,29 +1,28 @@
 """Bones of a hand that hold a contact, over the frames of a correction."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
+from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
 from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
-from ..fcurves import SAME_FRAME
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
+from .last_used import LastUsed
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MOST_CACHED = 16
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_cached: dict[Hashable, Floats | None] = {}
-"""Turns of joints by all that they depend on, the last used last: another factor changes none of them."""
+_turns_of_contacts = LastUsed[Floats | None](64)
+"""A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
 
 
 def held_touch(
@@ -47,13 +46,8 @@ def held_touch(
     """
     change = one.change
     assert isinstance(change, HeldTouch)
-    told = (change.bones, change.shares, change.direction.tobytes(), one.range)
-    key = (hand, told, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    if key not in _cached:
-        _cached[key] = _turns(hand, one, rotations, times, moved=moved, ends=ends)
-    turns = _cached[key] = _cached.pop(key)
-    while len(_cached) > MOST_CACHED:
-        del _cached[next(iter(_cached))]
+    key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    turns = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
     if turns is None:
         return None
     result = rotations.copy()
@@ -77,22 +71,14 @@ def range_of_touch(
     returns, and end where others hold a contact of the same digits. Raises
     RigError if the take has no frame there.
     """
-    (start, end), frames = span, clock.frames(span)
-    rows = (of.frames > frames[0] - SAME_FRAME) & (of.frames < frames[1] + SAME_FRAME)
-    if not rows.any():
-        have = f"{of.frames[0]:.0f} to {of.frames[-1]:.0f}"
-        raise RigError(f"frames {frames[0]:.0f} to {frames[1]:.0f} are not in the take, which has {have}")
+    (start, end), rows = span, of.expected_rows(*clock.frames(span))
     (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
-    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & _digits(touch)]
+    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & set(touch.digits)]
     before = min([before, *(start - one.full_end for one in beside if one.full_end <= start)])
     after = min([after, *(one.full_start - end for one in beside if one.full_start >= end)])
     return TimeRange(start - before, end + after, before, after)
-
-
-def _digits(touch: HeldTouch) -> set[str]:
-    return set(touch.parts) - {"palm"}
 
 
 def _turns(

@@ -101,8 +101,7 @@ def motion_of(
     if of is None or not moved:
         raise RigError(f"action '{action.name}' keys none of these digits of armature '{armature.name}'")
     ends = clock.frames([stretch.start, stretch.end]) + stretch.later
-    inside = (of.frames > ends[0] - SAME_FRAME) & (of.frames < ends[1] + SAME_FRAME)
-    frames = of.frames[inside]
+    frames = of.frames[of.rows_between(*ends)]
     if not len(frames):
         raise RigError(
             f"action '{action.name}' has keys from frame {of.frames[0]:.0f} to {of.frames[-1]:.0f}, expected some in "

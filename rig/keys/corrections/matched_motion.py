@@ -24,7 +24,7 @@ def matched(taken: Floats, base: Floats, times: Floats, span: TimeRange) -> Floa
     Both are (F, 4), with a frame before and after the range if there is one: how fast the base turns there is kept.
     Between the blends they are the other motion's; an end without a blend is a cut.
     """
-    inside = np.flatnonzero((times >= span.start - SAME_TIME) & (times <= span.end + SAME_TIME))
+    inside = np.flatnonzero(span.contains(times))
     if not len(inside):
         return taken
     lasting = max(span.blend_in + span.blend_out, SAME_TIME)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....capture.cleaning import runs
 from ....errors import KnuckleError, RigError
-from ....pipeline.corrections.correction import SAME_TIME, Correction
+from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode, to_list
 from ....pipeline.recipe import Recipe, from_dict
 from ....pipeline.take import Take
@@ -134,6 +135,6 @@ def _ranges(times: Floats, corrections: Sequence[Correction]) -> list[slice]:
     inside = np.zeros(len(times), bool)
     for correction in corrections:
         if correction.is_before_solving:
-            inside |= (times >= correction.range.start - SAME_TIME) & (times <= correction.range.end + SAME_TIME)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
-    return [slice(int(first), int(stop)) for first, stop in zip(edges[::2], edges[1::2], strict=True)]
+            inside |= correction.range.contains(times)
+    _, starts, stops = runs(inside[:, None])
+    return [slice(first, stop) for first, stop in zip(starts.tolist(), stops.tolist(), strict=True)]

@@ -1,0 +1,24 @@
+"""A cache of what was made last, by all that it depends on."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class LastUsed(Generic[Value]):
+    """Values that were made, those that were used last. For arguments that functools.lru_cache cannot hash."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values = OrderedDict[Hashable, Value]()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made now if it is not there."""
+        if key not in self._values:
+            self._values[key] = make()
+        self._values.move_to_end(key)
+        while len(self._values) > self._most:
+            self._values.popitem(last=False)
+        return self._values[key]
