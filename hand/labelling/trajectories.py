@@ -64,6 +64,10 @@ class Trajectories:
         result[row, slot] = self.positions[frames[row], column]
         return result
 
+    def positions_at(self, frames: Ints, columns: Ints) -> Floats:
+        """Positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not seen."""
+        return np.where((columns >= 0)[..., None], self.positions[frames[:, None], columns], np.nan)
+
     def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
         """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
