@@ -48,7 +48,7 @@ fuzz: rigs ## try laws, packets, files or a scene at random, FOR seconds on each
 	  $$env/bin/python tools/fuzz_$(OF).py --seconds $(FOR) $(ARGS) || found=1; \
 	done; exit $$found
 
-mutate: setup ## break the code one operator at a time, FOR seconds, and tell which breaks no test notices
+mutate: setup ## break the code one operator at a time, FOR seconds, and print the breaks that no test notices (Python 3.13)
 	$(NEWEST)/python tools/mutate.py --seconds $(FOR) $(ARGS)
 
 measure: rigs ## measure how long each test takes, and write tests/durations.tsv, by which some are slow

@@ -82,14 +82,14 @@ def filter_angles(
     noises = prior.covariance - decays @ prior.covariance @ decays.swapaxes(1, 2)
     means, covariances = np.empty((2, count, dofs)), np.empty((2, count, dofs, dofs))
     result = FilteredAngles(means[0], covariances[0], means[1], covariances[1], decays)
-    one = np.eye(dofs)
+    identity = np.eye(dofs)
     for frame, (decay, noise) in enumerate(zip(decays, noises, strict=True)):
         mean = prior.mean + decay @ (mean - prior.mean)
         covariance = decay @ covariance @ decay.T + noise
         result.predicted_mean[frame], result.predicted_covariance[frame] = mean, covariance
         information = measured.information[frame]
         # (C⁻¹ + I)⁻¹ by one factorisation instead of two inversions.
-        covariance = solve(one + covariance @ information, covariance)
+        covariance = solve(identity + covariance @ information, covariance)
         covariance = (covariance + covariance.T) / 2
         mean = mean + covariance @ (measured.gradient[frame] + information @ (measured.angles[frame] - mean))
         result.mean[frame], result.covariance[frame] = mean, covariance

@@ -16,7 +16,7 @@ from .solver import State
 
 @dataclass(frozen=True, slots=True)
 class Fabrik:
-    """Constrained FABRIK. Each frame begins from its own targets, or from the pose before; pieces have any length."""
+    """Constrained FABRIK, from each frame's own targets or from the pose before. A take can be solved in any pieces."""
 
     mode: str = mode_setting()
     tolerance: float = tolerance_setting()

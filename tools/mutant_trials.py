@@ -37,7 +37,7 @@ PASSED = 0, 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a mutant."""
+    """What noticed a mutant, if anything did."""
 
     noticed: str | None
     """The test that failed, ENDLESS, or None."""
@@ -47,7 +47,7 @@ class Verdict:
     """Whether what is broken runs while modules are imported."""
 
 
-Told = Callable[[Mutant, Verdict], None]
+Report = Callable[[Mutant, Verdict], None]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Trials:
     mutants: list[Mutant]
     end: float
     each: float
-    told: Told
+    report: Report
     verdicts: list[Verdict] = field(default_factory=list)
     kills: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Module -> how many of its mutants each test noticed."""
@@ -96,7 +96,6 @@ class Trials:
     def _try(self, mutant: Mutant, functions: list[FunctionType]) -> None:
         names, seconds = self._reaching(mutant)
         cases = [case for name in names for case in self.tests[name]]
-
         changes = _changes(mutant, functions)
 
         def work() -> int:
@@ -111,10 +110,10 @@ class Trials:
         first, last = mutant.lines
         early = any(self.imported.get(mutant.module, 0) >> line & 1 for line in range(first, last + 1))
         self.verdicts.append(Verdict(noticed, len(cases), early))
-        self.told(mutant, self.verdicts[-1])
+        self.report(mutant, self.verdicts[-1])
 
     def _reaching(self, mutant: Mutant) -> tuple[list[str], float]:
-        """The tests that reach a mutant, those first that noticed others of its module, then the cheapest; their s."""
+        """The tests that reach a mutant, first those that noticed others of its module, then the cheapest; their s."""
         kills = self.kills[mutant.module]
         reaching = [name for name, run in self.runs.items() if run.reaches(mutant.module, mutant.lines)]
         reaching.sort(key=lambda name: (-kills[name], self.runs[name].seconds))
@@ -126,13 +125,13 @@ class Trials:
         return reaching, seconds
 
 
-def try_warm(mutants: list[Mutant], tests: Iterable[str], end: float, each: float, told: Told) -> list[Verdict]:
+def try_warm(mutants: list[Mutant], tests: Iterable[str], end: float, each: float, report: Report) -> list[Verdict]:
     """Tries mutants by the tests that reach them; the verdicts of those that were tried before the end."""
     if not mutants:
         return []
 
     def work() -> list[list[object]]:
-        trials = Trials(mutants, end, each, told)
+        trials = Trials(mutants, end, each, report)
         pytest.main([*OPTIONS, *tests], plugins=[trials])
         return [[each.noticed, each.tests, each.early] for each in trials.verdicts]
 

@@ -82,7 +82,7 @@ def source_of(module: Path) -> bytes:
 
 
 def mutants_of(module: Path) -> list[Mutant]:
-    """All mutants of a module. One of equal expressions in a function says which one it is: `a - b #2`."""
+    """All mutants of a module. Equal expressions in a function are numbered from the second on: `a - b #2`."""
     source = source_of(module)
     starts = [0]
     for line in source.splitlines(keepends=True):

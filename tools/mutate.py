@@ -5,7 +5,7 @@
     python tools/mutate.py --again                                                # what survived the last run
 
 A sample of all mutants of the MODULES (mutants.py) is tried by the quick tests that reach what is broken, up to the
-first that fails (mutant_trials.py). Survivors are printed, and their number is the exit status.
+first that fails (mutant_trials.py). Survivors are printed, and their number is the exit status. Needs Python 3.12.
 
 A survivor needs a law, or the code is dead, or the mutant computes the same and stands in equivalent_mutants.tsv with
 its reason: `<` for `<=` where both branches agree at equality, the sign or length of a vector that is squared or
@@ -88,7 +88,7 @@ def importers(module: str) -> tuple[str, ...]:
 def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
     """The mutants to try, in random order.
 
-    Raises ValueError where one that is said to be equivalent is none.
+    Raises ValueError if equivalent_mutants.tsv names one that does not exist.
     """
     given = [path.resolve() for path in options.modules]
     modules = given or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
@@ -104,12 +104,11 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
     return found[: options.count]
 
 
-def tried(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
+def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, Verdict]]:
     """The mutants that were tried before the end, and what noticed each."""
-
     counts = [0, 0]
 
-    def told(mutant: Mutant, verdict: Verdict) -> None:
+    def report(mutant: Mutant, verdict: Verdict) -> None:
         survived = verdict.noticed is None and not verdict.early
         counts[0], counts[1] = counts[0] + 1, counts[1] + survived
         if survived:
@@ -117,16 +116,16 @@ def tried(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant, 
         print(f"\rmutate: {counts[0]} tried, {counts[1]} survived", end="", file=sys.stderr, flush=True)
 
     warm = [mutant for mutant in mutants if mutant.module not in IN_BLENDER]
-    results = list(zip(warm, try_warm(warm, TESTS, end, each, told), strict=False))
+    results = list(zip(warm, try_warm(warm, TESTS, end, each, report), strict=False))
     for number, (mutant, verdict) in enumerate(results):
         if verdict.noticed is None and verdict.early:
             cold = Verdict(try_cold(mutant, importers(mutant.module), COLD), verdict.tests, early=False)
-            told(mutant, cold)
+            report(mutant, cold)
             results[number] = mutant, cold
     for mutant in mutants:
         if mutant.module in IN_BLENDER and time.monotonic() < end:
             cold = Verdict(try_cold(mutant, IN_BLENDER[mutant.module], COLD), 0, early=False)
-            told(mutant, cold)
+            report(mutant, cold)
             results.append((mutant, cold))
     return results
 
@@ -163,7 +162,7 @@ def main() -> int:
         mutants += sample(options, known)
     same = [mutant for mutant in mutants if mutant.key in known]
     others = [mutant for mutant in mutants if mutant.key not in known]
-    results = tried(others, time.monotonic() + options.seconds, options.each)
+    results = try_all(others, time.monotonic() + options.seconds, options.each)
     survivors = [mutant for mutant, verdict in results if verdict.noticed is None]
     SURVIVORS.parent.mkdir(parents=True, exist_ok=True)
     SURVIVORS.write_text(json.dumps([mutant.key for mutant in survivors]))

@@ -10,10 +10,7 @@ from ..calibration.skin_markers.chain import ShapeParameters
 from ..generators import Progress, Steps
 from ..joints import TIPS, Side
 from .hungarian import exchange_costs
-from .label_confidence import (
-    marker_confidence,
-    side_confidence,
-)
+from .label_confidence import marker_confidence, side_confidence
 from .model_fit import FITTED_FRAMES, fit_model, shape_of_spots
 from .palm_candidates import ShapeFit, TrajectorySample, fit_proposals, fit_shape, propose_palms
 from .shape_model import HandShape, MarkerLayout, mirrored
@@ -28,13 +25,11 @@ MAX_SPOT_COST = -2.5
 """Highest mean cost per spot for a hand; what is no hand costs more."""
 HAND_SIZE_RANGE = (0.7, 1.4)
 """Range of hand sizes, relative to the mean adult's."""
-MAX_MODEL_COST, MAX_CHECKED_COST = 0.75, 1.3
-"""Highest cost for each marker of an articulated hand: of its markers alone, and with the empty spots where it checks
-labels found by shape. Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
+MAX_CHECKED_COST = 1.3
+"""Highest cost for each marker of an articulated hand, with the empty spots, where it checks labels found by shape.
+Right labels cost 0.1 to 0.7; wrong ones 0.9 and more, or 1.5 with their empty spots."""
 MIN_SAME_LABELS = 0.85
 """Share of the labels that an articulated hand must leave as they are."""
-MIN_MODEL_SHARE = 0.75
-"""Share of a layout's spots that must have a marker where only the articulated hand decides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

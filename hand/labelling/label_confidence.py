@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..marker_sets import Spot
-from .model_fit import ModelFit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,7 +28,7 @@ SIDE_MARGIN_SCALE = 0.4
 MAX_MARKER_CONFIDENCE = 0.985
 """Upper bound of a marker's confidence: some are wrong by a large margin."""
 MIN_MARGIN, MAX_MARGIN = 0.01, 20.0
-"""Bounds of a margin whose logarithm tells the confidence of an articulated hand."""
+"""Bounds of a margin, of which LogisticCurve takes the logarithm."""
 
 LONE_TIP_FACTOR = 0.75
 """Factor for a tip that is the only one beyond the index finger's: of eight recordings stripped like this one was
@@ -93,9 +92,9 @@ def side_margin(cost: float, other_cost: float) -> float:
     return (other_cost - cost) / cost
 
 
-def articulated_marker_confidence(best: ModelFit, margins: Floats) -> Floats:
-    """Confidence 0..1 of markers, by how much more (C,) the best other hand costs, relative to the best one."""
-    return CURVES["marker"].probability(margins / best.cost)
+def articulated_marker_confidence(cost: float, margins: Floats) -> Floats:
+    """Confidence 0..1 of markers, by SearchedFit's margins (C,) relative to the hand's cost."""
+    return CURVES["marker"].probability(margins / cost)
 
 
 def fragment_confidence(margin: float) -> float:

@@ -165,7 +165,7 @@ def _is_within(found: FoundHand, tracks: Trajectories, hand: LabelledHand) -> bo
     """Whether what was found is made of pieces of a hand that is labelled already: both are in the same place."""
     frames = found.window.frames
     columns = hand.columns[frames]
-    own = np.where((columns >= 0)[..., None], tracks.positions[frames[:, None], np.maximum(columns, 0)], np.nan)
+    own = tracks.positions_at(frames, columns)
     seen = (columns >= 0).any(axis=1)
     new = tracks.positions_in(frames, found.track_ids)
     seen &= np.isfinite(new[..., 0]).any(axis=1)
@@ -242,8 +242,8 @@ def _extend_by_poses(
     labels = initial_labels
     for margins in POSE_ROUNDS:
         columns = spot_columns(tracks, labels, len(shape.spots))
-        known = tracks.positions[np.arange(len(columns))[:, None], np.maximum(columns, 0)]
-        predicted = predict_markers(hand, shape.side, np.where((columns >= 0)[..., None], known, np.nan))
+        known = tracks.positions_at(np.arange(len(columns)), columns)
+        predicted = predict_markers(hand, shape.side, known)
         labels = yield from label_fragments(tracks, shape, initial_labels, free, predicted=predicted, margins=margins)
     return labels
 

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibration.skin_markers.chain import ShapeParameters, marker_positions
-from ..calibration.skin_markers.pose_fit import VisibleMarkers, best_start, fit_poses
-from ..calibration.skin_markers.priors import START_ANGLES
+from ..calibration.skin_markers.chain import ShapeParameters
+from ..calibration.skin_markers.pose_fit import VisibleMarkers
 from ..joints import Side
 from ..mirror import POINT_SIGNS
-from .model_fit import MARKER_SPREAD_M, pose_model
+from .model_fit import MARKER_SPREAD_M, first_poses, markers_of
 
 Floats = NDArray[np.float64]
 
 MIN_SEEN = 6
 """Markers that a pose needs."""
-ITERATIONS, TOLERANCE = 8, 1e-3
+POSE_PASSES = 8
+"""Most iterations of the poses."""
 
 
 def predict_markers(shape: ShapeParameters, side: Side, positions: Floats) -> Floats:
@@ -31,10 +31,5 @@ def predict_markers(shape: ShapeParameters, side: Side, positions: Floats) -> Fl
     if not len(rows):
         return predicted
     seen = VisibleMarkers.from_positions(positions[rows] * signs)
-    model = pose_model(shape, MARKER_SPREAD_M)
-    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
-    poses, _ = fit_poses(model, start, seen, ITERATIONS, TOLERANCE)
-    local = marker_positions(shape, poses.angles).positions.transpose(2, 1, 0)
-    world = np.einsum("fij,fcj->fci", poses.rotations, local) + poses.positions[:, None]
-    predicted[rows] = world * signs
+    predicted[rows] = markers_of(first_poses(shape, MARKER_SPREAD_M, seen, POSE_PASSES)) * signs
     return predicted

@@ -59,6 +59,8 @@ ROBUST_COST = 25.0
 """Cost beyond which a marker that is far from its spot costs only a little more."""
 EMPTY_COST, FIRST_EMPTY_COST = 8.0, 60.0
 """Cost of a spot without a marker: when the fit has settled, and in the first rounds, which fill all spots."""
+POSE_PASSES, POSE_TOLERANCE = 5, 1e-3
+"""Most iterations of the poses in a round, and the relative decrease of the cost below which they end."""
 FIRST_ROUNDS, ROUNDS = 2, 6
 """Rounds of assignment and fit: those that fill all spots, and in all."""
 SHAPE_PRIOR_SHARE = 0.1
@@ -116,16 +118,13 @@ def fit_model(shape: ShapeParameters, side: Side, positions: Floats, labels: Int
         positions = positions * POINT_SIGNS
     prior = _prior_about(shape)
     seen = _visible(positions, labels)
-    model = pose_model(shape, 2 * MARKER_SPREAD_M)
-    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
-    state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
-    rigid = np.arange(MARKERS + 3 * len(labels))
+    state = first_poses(shape, 2 * MARKER_SPREAD_M, seen)
+    fitted = _all_but_slides(labels)
     tried: set[bytes] = set()
     for round_number in range(ROUNDS):
         filling = round_number < FIRST_ROUNDS
-        state = fit_shape(state, seen, prior, 3, 1e-2, fitted=rigid)
-        model = pose_model(state.pose_model.shape, MARKER_SPREAD_M)
-        state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
+        state = fit_shape(state, seen, prior, 3, 1e-2, fitted=fitted)
+        state = _with_spread(state, MARKER_SPREAD_M, seen)
         costs = _spot_costs(state, positions)
         empty = np.full(len(labels), FIRST_EMPTY_COST if filling else EMPTY_COST)
         assigned = assign_without_pairs(np.c_[costs, empty])
@@ -156,13 +155,10 @@ def posterior_cost(shape: ShapeParameters, positions: Floats, fit: ModelFit) -> 
     if fit.side == "left":
         positions = positions * POINT_SIGNS
     prior, seen = _prior_about(shape), _visible(positions, fit.labels)
-    model = pose_model(fit.hand, MARKER_SPREAD_M)
-    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
-    state = FittedShape(model, fit_poses(model, start, seen, 5, 1e-3)[0])
+    state = first_poses(fit.hand, MARKER_SPREAD_M, seen)
     for _ in range(POSTERIOR_ROUNDS):
-        model = pose_model(state.pose_model.shape, NOISE_M)
-        state = FittedShape(model, fit_poses(model, state.poses, seen, 5, 1e-3)[0])
-        state = fit_shape(state, seen, prior, 4, 1e-3, fitted=np.arange(MARKERS + 3 * len(fit.labels)))
+        state = _with_spread(state, NOISE_M, seen)
+        state = fit_shape(state, seen, prior, 4, 1e-3, fitted=_all_but_slides(fit.labels))
     residuals = prior.residuals(state.pose_model.shape)
     empty = np.count_nonzero(fit.labels == positions.shape[1])
     deviations = costs_of_frames(state.pose_model, state.poses, seen).mean() + residuals @ residuals
@@ -188,7 +184,32 @@ def _prior_about(shape: ShapeParameters) -> ShapePrior:
     return ShapePrior(matrix / spreads[:, None], expected / spreads)
 
 
-def pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
+def first_poses(shape: ShapeParameters, spread: float, seen: VisibleMarkers, passes: int = POSE_PASSES) -> FittedShape:
+    """A hand in the poses in which it follows the markers, from the best of some usual poses.
+
+    Args:
+        shape: the hand.
+        spread: m, standard deviation of the markers.
+        seen: the markers.
+        passes: most iterations.
+    """
+    model = _pose_model(shape, spread)
+    start = best_start(model, START_ANGLES, seen, np.any(seen.visible, axis=0))
+    return FittedShape(model, fit_poses(model, start, seen, passes, POSE_TOLERANCE)[0])
+
+
+def _with_spread(state: FittedShape, spread: float, seen: VisibleMarkers) -> FittedShape:
+    """The same hand, posed anew with another standard deviation of the markers, m."""
+    model = _pose_model(state.pose_model.shape, spread)
+    return FittedShape(model, fit_poses(model, state.poses, seen, POSE_PASSES, POSE_TOLERANCE)[0])
+
+
+def _all_but_slides(labels: Ints) -> Ints:
+    """The parameters of a shape with markers (C,) but for how these slide over the skin."""
+    return np.arange(MARKERS + 3 * len(labels))
+
+
+def _pose_model(shape: ShapeParameters, spread: float) -> PoseModel:
     """A hand whose markers have a standard deviation in m, with the usual angles."""
     return PoseModel(shape, np.full((len(shape.digits), 3), 1 / spread), *_usual_angles())
 
@@ -205,11 +226,16 @@ def _visible(positions: Floats, labels: Ints) -> VisibleMarkers:
     return VisibleMarkers.from_positions(padded[:, labels])
 
 
+def markers_of(state: FittedShape) -> Floats:
+    """Positions (F, C, 3) m of a hand's markers in its poses."""
+    local = marker_positions(state.pose_model.shape, state.poses.angles).positions.transpose(2, 1, 0)
+    world: Floats = np.einsum("fij,fcj->fci", state.poses.rotations, local) + state.poses.positions[:, None]
+    return world
+
+
 def _spot_costs(state: FittedShape, positions: Floats) -> Floats:
     """Mean cost (C, T) of each trajectory at each spot; IMPOSSIBLE_COST for one that is never seen."""
-    local = marker_positions(state.pose_model.shape, state.poses.angles).positions.transpose(2, 1, 0)
-    world = np.einsum("fij,fcj->fci", state.poses.rotations, local) + state.poses.positions[:, None]
-    squares = ((world[:, :, None] - positions[:, None]) ** 2).sum(axis=-1) / MARKER_SPREAD_M**2 / 2
+    squares = ((markers_of(state)[:, :, None] - positions[:, None]) ** 2).sum(axis=-1) / MARKER_SPREAD_M**2 / 2
     known = np.isfinite(squares)
     costs = ROBUST_COST * np.log1p(np.where(known, squares, 0.0) / ROBUST_COST)
     count = known.sum(axis=0)

@@ -64,7 +64,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
         _with_labels(start, best.fit),
         next(window for window, sample in samples if sample is start.sample),
         SIDE_CURVE.probability(side_margin(cost, other_cost)),
-        articulated_marker_confidence(best.fit, best.margins),
+        articulated_marker_confidence(best.fit.cost, best.margins),
         _with_labels(start, other) if _reaches(other, start.sample) else None,
         best.fit.hand,
         other.hand,

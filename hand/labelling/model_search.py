@@ -20,7 +20,7 @@ MAX_ROUNDS = 6
 INNER_FINGERS = (1, 2, 3)
 """Rows in DIGITS of the fingers of which a mirror only exchanges the outer ones."""
 MAX_EXCESS = 12.0
-"""A fit that costs more than the best one by so much is given up."""
+"""A fit that costs this much more than the best one is given up."""
 MIN_MARKERS = 4
 """Markers that a fit needs to begin with."""
 MIN_GAIN = 0.05

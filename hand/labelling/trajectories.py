@@ -14,9 +14,9 @@ NOISE_STEP_M = 0.004
 MAX_ACCELERATION = 150.0
 """m/s², more than a fingertip reaches: a larger change of velocity between two frames is a jump to another marker."""
 JUMP_RATIO = 6.0
-"""Ratio to a column's usual change of velocity below which a change is none of a jump."""
+"""Ratio of a step's change to the usual one of its column below which it is no jump."""
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 6, 4, 0.15
-"""Columns nearby whose common change of velocity is the hand's: how many are compared, at least, and within m."""
+"""The columns nearby whose common change of velocity is the hand's: at most, at least, and within how many m."""
 MAX_GAP_S = 0.3
 """s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 GAP_ACCELERATION = 20.0
@@ -64,6 +64,10 @@ class Trajectories:
         result[row, slot] = self.positions[frames[row], column]
         return result
 
+    def positions_at(self, frames: Ints, columns: Ints) -> Floats:
+        """Positions (N, C, 3) m of the columns (N, C) in some frames (N,), NaN where a column is −1 or not seen."""
+        return np.where((columns >= 0)[..., None], self.positions[frames[:, None], columns], np.nan)
+
     def frames_and_columns(self) -> list[tuple[Ints, Ints]]:
         """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
@@ -107,8 +111,8 @@ def jumps(times: Floats, positions: Floats) -> Bools:
     """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
 
     At a jump, the step differs from both neighbouring steps by more than a hand can accelerate, or by enough that
-    another column is at most half as far from the predicted position. What the columns nearby do as well, as when the
-    whole hand is shaken, is no part of it.
+    another column is at most half as far from the predicted position. An acceleration that the columns nearby share, as
+    when the whole hand is shaken, does not count.
     """
     result = np.zeros(positions.shape[:2], bool)
     if len(positions) < 3:

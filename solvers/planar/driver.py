@@ -30,7 +30,7 @@ def solve_hand(
         state: what the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
-        following: whether a digit's bend begins from the frame before; the solver's bends are PlanarFabrik.
+        following: whether a digit's passes begin from the frame before; only for steps that bend by PlanarFabrik.
 
     Returns:
         The pose of each frame, and the state for the next piece.
@@ -45,8 +45,8 @@ def solve_hand(
     roots = plan.palm.roots(targets, state.root)
     passes = None
     if following:
-        angles, passes = follow(plan, targets, roots, state.angles, sweeps)
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
+        angles, passes = follow(plan, targets, roots, state.angles, sweeps)
     elif len(targets) == 1:
         angles = _solve_one(plan, targets, roots, state.angles.tolist(), sweeps)
     else:

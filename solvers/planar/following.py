@@ -1,7 +1,7 @@
 """The tracker as published: a digit's passes begin from its pose in the frame before. FABRIK-CGA section 3.4.
 
-The joints of the frame before, rotated into the digit's plane of this frame, are in it where they were in theirs: (3.9)
-keeps the flexions. So a frame is told by the one before, and what its targets leave open is nearest to that.
+(3.9) rotates the joints of the frame before into the digit's plane of this frame, which keeps their flexions. So each
+frame depends on the one before, and what its targets leave open stays as near to that as it can.
 """
 
 import math
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BENT = math.radians(15)
-"""rad, flexion of each joint in the pose from which passes begin anew where they stall, as at a straight digit."""
+"""rad, flexion of each joint in the pose from which passes begin anew if they stall, as they do at a straight digit."""
 LEAST_GAIN = 0.01
 """Share of its distance from the target by which a pass brings the end nearer, unless it has stalled."""
 MAX_STALLED_PASSES = 3
@@ -34,7 +34,7 @@ def follow(plan: PlanarPlan, targets: Targets, roots: Floats, last: Floats, swee
     Args:
         plan: of a solver whose bends are PlanarFabrik.
         targets: F frames.
-        roots: (F, 4, 4) or (1, 4, 4) T_world_wrist.
+        roots: (F, 4, 4) T_world_wrist.
         last: (D,) rad, the angles of the frame before.
         sweeps: most sweeps of cyclic coordinate descent where the passes leave a digit off its goal.
 
@@ -46,7 +46,7 @@ def follow(plan: PlanarPlan, targets: Targets, roots: Floats, last: Floats, swee
     angles = last.tolist()
     positions, weights = targets.positions.tolist(), targets.weights.tolist()
     for frame in range(len(targets)):
-        root = roots[frame if len(roots) > 1 else 0, :3].T.tolist()
+        root = roots[frame, :3].T.tolist()
         for number, marked in enumerate(plan.digits):
             visible = visible_in_frame(marked, positions[frame], weights[frame], root)
             if not visible.indices:
@@ -70,7 +70,7 @@ class BendFromLast:
     def __call__(
         self, _m: NumberFunctions[float], end: OutermostMarker, u: float, v: float, _hints: list[MarkerHint[float]]
     ) -> BendResult[float]:
-        """See digit_steps.Bend. Inner markers tell the plane alone: the paper's fingers have none."""
+        """See digit_steps.Bend. Inner markers only determine the plane: the paper's fingers have none."""
         bend = cast(PlanarFabrik, end.bend)
         result, passes = bend_from(bend, (u, v), self.flexions)
         self.flexions = result[:3]
@@ -92,7 +92,7 @@ def bend_from(bend: PlanarFabrik, goal: tuple[float, float], start: Flexions[flo
 
 
 def _iterate(bend: PlanarFabrik, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
-    """Run passes until the end is at its goal or they stall; of a goal out of reach one, lines 1.4 to 1.9."""
+    """Run passes until the end is at its goal or they stall; one pass if the goal is out of reach, lines 1.4 to 1.9."""
     bones, stopping = bend.bones, bend.stopping
     first, middle, last = (
         min(max(flexion - shift, low), high)

@@ -116,7 +116,7 @@ def backward(
 ) -> tuple[N, N, N]:
     """Stage 2: from the base outwards, direct each bone to its end as far as its joint's limits allow (line 1.28).
 
-    beyond: the flexions of the middle and the last joint, which a chain of one bone keeps.
+    beyond: the flexions of the middle and the last joint, which a chain of one bone keeps; longer chains need none.
     """
     flexions = []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelling_reliability import SKIN_TAKES, SPOILT, shadowed, skin_take
+from labelling_reliability import SKIN_TAKES, SPOILT, said_and_right, seen_owners, shadowed, skin_take
 from numpy.typing import NDArray
 from standard_page import fill, table
 
@@ -49,6 +49,7 @@ PIECES, PIECE_FRAMES = 3, 2
 BINS = (0.0, 0.7, 0.85, 0.95, 0.98, 1.0)
 RIDGE = 0.01
 OFFSETS = {"marker": 1000.0, "fragment": 0.0}
+"""Curve -> what is added to the margins that it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,12 @@ class Example:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A curve that tells the margin itself, with an offset."""
+class _MarginAsConfidence:
+    """In place of a curve: the margin itself, shifted so that it shows whose curve it was."""
 
     offset: float
 
-    def probability(self, margin: Floats, cost: float = 0.0) -> Floats:
+    def probability(self, margin: Floats) -> Floats:
         return np.clip(margin, MIN_MARGIN, MAX_MARGIN) + self.offset
 
 
@@ -92,7 +93,7 @@ def measure(path: Path) -> list[Example]:
         return searched, rivals
 
     model_hands.search_sides = recorded
-    label_confidence.CURVES.update({name: _Told(offset) for name, offset in OFFSETS.items()})
+    label_confidence.CURVES.update({name: _MarginAsConfidence(offset) for name, offset in OFFSETS.items()})
     try:
         found = label_hands(times, spoiled.positions, layouts=LAYOUT_SIDES)
     finally:
@@ -100,13 +101,12 @@ def measure(path: Path) -> list[Example]:
         label_confidence.CURVES.update(curves)
     for hand in found.hands:
         for span in hand.spans:
-            rows = slice(span.first, span.last + 1)
-            owners = spoiled.owner[rows, span.column][np.isfinite(spoiled.positions[rows, span.column, 0])]
+            owners = seen_owners(spoiled, span)
+            own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners]
             # The side counts apart: its confidence multiplies that of a marker.
-            own = [owner in truth and truth[owner][1] == hand.layout.spots[span.spot] for owner in owners.tolist()]
-            told = span.confidence / hand.side_confidence
-            curve = "marker" if told > OFFSETS["marker"] else "fragment"
-            examples.append(Example(curve, told - OFFSETS[curve], float(np.mean(own)), len(own)))
+            shifted = span.confidence / hand.side_confidence
+            curve = "marker" if shifted > OFFSETS["marker"] else "fragment"
+            examples.append(Example(curve, shifted - OFFSETS[curve], float(np.mean(own)), len(own)))
     return examples
 
 
@@ -152,24 +152,11 @@ def fit_curve(examples: list[Example], curve: str) -> LogisticCurve:
     return LogisticCurve(*(round(float(value), 3) for value in parameters))
 
 
-def said_and_right(examples: list[Example], curves: dict[str, LogisticCurve], name: str) -> list[str]:
-    """By bins: the mean of what is said and what is right, of the frames of markers and fragments."""
-    rows = [
-        (float(curves[each.curve].probability(np.array(each.margin))), each.right, each.weight)
-        for each in examples
-        if each.curve in curves
-    ]
-    said, right, weight = np.array(rows).T
-    cells = []
-    for low, high in pairwise(BINS):
-        own = (said > low) & (said <= high)
-        cells.append(
-            f"{np.average(said[own], weights=weight[own]):.3f} / {np.average(right[own], weights=weight[own]):.3f}"
-            f" ({weight[own].sum():.0f})"
-            if own.any()
-            else "–"
-        )
-    return [name, *cells]
+def row(examples: list[Example], curves: dict[str, LogisticCurve], name: str) -> list[str]:
+    """What the curves say of markers and fragments, and what is right."""
+    own = [each for each in examples if each.curve in curves]
+    said = [float(curves[each.curve].probability(np.array(each.margin))) for each in own]
+    return [name, *said_and_right(said, [each.right for each in own], [each.weight for each in own], BINS)]
 
 
 def collect(options: argparse.Namespace) -> dict[str, list[Example]]:
@@ -208,11 +195,11 @@ def main() -> None:
     for performer, own in found.items():
         others = [example for name, examples in found.items() if name != performer for example in examples]
         curves = {curve: fit_curve(others, curve) for curve in OFFSETS}
-        rows.append(said_and_right(own, curves, f"{performer}, from the others"))
+        rows.append(row(own, curves, f"{performer}, from the others"))
         slopes.append(fit_side(others))
     every = [example for examples in found.values() for example in examples]
     curves = {curve: fit_curve(every, curve) for curve in OFFSETS}
-    rows.append(said_and_right(every, curves, "all"))
+    rows.append(row(every, curves, "all"))
     text = table(["takes of", *(f"{low:g} to {high:g}" for low, high in pairwise(BINS))], rows)
     # So few sides are wrong that the most cautious of the fits is the one to trust.
     side = min(slopes, key=lambda curve: curve.slope)

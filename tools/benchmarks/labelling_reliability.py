@@ -8,7 +8,7 @@ digits, which are capsules about the lines through their markers.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from standard_page import table
 from knuckle import capture
 from knuckle.hand.joints import DIGITS, digit_of
 from knuckle.hand.labelling.label_search import label_hands
-from knuckle.hand.labelling.labelling_result import Labelling
+from knuckle.hand.labelling.labelling_result import LabelledSpan, Labelling
 from knuckle.hand.labelling.shape_model import SKIN_LAYOUTS
 from knuckle.pipeline.assignment import side_of_file
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, spoil
@@ -55,10 +55,8 @@ class Tally:
             if sides:
                 self.sides.append((hand.side_confidence, sides.count(hand.side) > len(sides) / 2))
             for span in hand.spans:
-                rows = slice(span.first, span.last + 1)
-                owners = spoiled.owner[rows, span.column]
-                owners = owners[np.isfinite(spoiled.positions[rows, span.column, 0])]
-                own = [truth.get(owner) == (hand.side, hand.layout.spots[span.spot]) for owner in owners.tolist()]
+                owners = seen_owners(spoiled, span)
+                own = [truth.get(owner) == (hand.side, hand.layout.spots[span.spot]) for owner in owners]
                 self.said.append(span.confidence)
                 self.right.append(float(np.mean(own)))
                 self.frames.append(len(own))
@@ -68,24 +66,38 @@ class Tally:
 
     def row(self, name: str) -> list[str]:
         """Said and true confidence by bins, wrong sides said above 0.85, refusals, F1."""
-        said, right, frames = (np.array(each) for each in (self.said, self.right, self.frames))
-        cells = []
-        for low, high in pairwise(BINS):
-            own = (said > low) & (said <= high)
-            cells.append(
-                f"{np.average(said[own], weights=frames[own]):.3f} / {np.average(right[own], weights=frames[own]):.3f} "
-                f"({frames[own].sum()})"
-                if own.any()
-                else "–"
-            )
         wrong = sum(not good for confidence, good in self.sides if confidence >= 0.85)
         return [
             name,
-            *cells,
+            *said_and_right(self.said, self.right, self.frames, BINS),
             f"{wrong} of {len(self.sides)}",
             f"{self.refused} of {len(self.scores)}",
             f"{np.mean(self.scores):.3f}",
         ]
+
+
+def said_and_right(
+    said: Sequence[float], right: Sequence[float], frames: Sequence[float], bins: Sequence[float]
+) -> list[str]:
+    """For each bin of what is said: its mean and what is right, by frames, and how many these are."""
+    values, share, weights = (np.array(each) for each in (said, right, frames))
+    cells = []
+    for low, high in pairwise(bins):
+        own = (values > low) & (values <= high)
+        cells.append(
+            f"{np.average(values[own], weights=weights[own]):.3f} / {np.average(share[own], weights=weights[own]):.3f} "
+            f"({weights[own].sum():.0f})"
+            if own.any()
+            else "–"
+        )
+    return cells
+
+
+def seen_owners(spoiled: Spoiled, span: LabelledSpan) -> list[int]:
+    """The true marker in each of a span's frames in which its column is seen."""
+    rows = slice(span.first, span.last + 1)
+    owners: list[int] = spoiled.owner[rows, span.column][np.isfinite(spoiled.positions[rows, span.column, 0])].tolist()
+    return owners
 
 
 def shadowed(positions: Floats, truth: Truth, rng: np.random.Generator) -> Floats:
