@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 import zlib
@@ -78,7 +77,7 @@ def temporary_folder(beside: Path) -> Iterator[Path]:
 
     Raises FileError if it cannot be made.
     """
-    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(4)}{FOLDER_SUFFIX}").resolve()
+    folder = beside.with_name(f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(4).hex()}{FOLDER_SUFFIX}").resolve()
     try:
         delete_temporary(folder.parent, STALE_SECONDS)
         folder.mkdir()
