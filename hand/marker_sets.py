@@ -206,10 +206,32 @@ def suggest(names: Iterable[str]) -> Suggestion:
     return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
+@dataclass(frozen=True, slots=True)
+class _ReadLabel:
+    """What a label says, read once for all marker sets."""
+
+    label: str
+    spelling: str
+    """The label with its subject before a colon."""
+    subject: str
+    subject_side: Side | None
+    text: str
+    """As normalise_label returns it."""
+    without_side: str
+    side: Side | None
+    """The side at the beginning or end of the text."""
+
+
+def _read_label(label: str, spelling: str) -> _ReadLabel:
+    subject, _, name = spelling.rpartition(":")
+    return _ReadLabel(label, spelling, subject, side_in_name(subject), normalise_label(name), *_without_side(name))
+
+
 def _matches(spelled: dict[str, str]) -> list[tuple[str, Groups]]:
     """Return the groups that each marker set finds; spelled: label -> the label with its subject before a colon."""
-    matches = [(marker_set.name, _match_set(marker_set, spelled)) for marker_set in MARKER_SETS]
-    return [*matches, ("joint names", _match_words(spelled))]
+    labels = [_read_label(label, spelling) for label, spelling in spelled.items()]
+    matches = [(marker_set.name, _match_set(marker_set, labels)) for marker_set in MARKER_SETS]
+    return [*matches, ("joint names", _match_words(labels))]
 
 
 def _shared_prefix(names: tuple[str, ...]) -> str:
@@ -241,50 +263,48 @@ def subject_of(group: str) -> str:
     return f"{first}{mark}{number}" if side_in_name(side) else ""
 
 
-def _group_of_label(label: str, side: Side | None) -> str:
+def _group_of_label(read: _ReadLabel, side: Side | None) -> str:
     """Return the group of a label: 'LeftHandIndex1' -> 'left'.
 
     With a subject: 'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2'.
     """
-    subject = label.rpartition(":")[0]
-    if not subject or side is None or side_in_name(subject) == side:
-        return subject or side or "hand"
-    return f"{subject} {side}"
+    if not read.subject or side is None or read.subject_side == side:
+        return read.subject or side or "hand"
+    return f"{read.subject} {side}"
 
 
-def _match_set(marker_set: MarkerSet, spelled: dict[str, str]) -> Groups:
+def _match_set(marker_set: MarkerSet, labels: list[_ReadLabel]) -> Groups:
     result: Groups = {}
-    for label, name in spelled.items():
-        text, side = normalise_label(name), side_in_name(name.rpartition(":")[0]) or marker_set.side
+    for read in labels:
+        text, side = read.text, read.subject_side or marker_set.side
         if marker_set.side_pattern:
             match = re.fullmatch(marker_set.side_pattern, text)
             if match is None:
                 continue
             text, side = match["label"], SIDE_WORDS[match["side"]]
         elif text not in marker_set.labels:
-            text, named = _without_side(name)
-            side = named or side
+            text, side = read.without_side, read.side or side
         if text in marker_set.labels:
-            _add(result, _group_of_label(name, side), label, marker_set.labels[text])
+            _add(result, _group_of_label(read, side), read.label, marker_set.labels[text])
     return result
 
 
 def _without_side(name: str) -> tuple[str, Side | None]:
     """Return a label without the side at its beginning or end, normalised, and the side: 'L_IndexTip' -> 'indextip'."""
-    words = split_label(name.rpartition(":")[-1])
+    words = split_label(name)
     for at, rest in ((0, words[1:]), (-1, words[:-1])):
         if words and words[at] in SIDE_WORDS:
             return "".join(rest), SIDE_WORDS[words[at]]
     return "".join(words), None
 
 
-def _match_words(spelled: dict[str, str]) -> Groups:
+def _match_words(labels: list[_ReadLabel]) -> Groups:
     result: Groups = {}
-    for label, name in spelled.items():
-        parsed = parse_label(name)
+    for read in labels:
+        parsed = parse_label(read.spelling)
         if parsed is not None:
             side, spot = parsed
-            _add(result, _group_of_label(name, side), label, spot)
+            _add(result, _group_of_label(read, side), read.label, spot)
     return result
 
 
