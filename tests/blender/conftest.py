@@ -19,7 +19,7 @@ bpy = pytest.importorskip("bpy")
 @pytest.fixture(autouse=True)
 def empty_file() -> None:
     """A test begins with nothing in the file."""
-    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
 @pytest.fixture
