@@ -190,5 +190,6 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
             f"{each.name} ({each.starts_with} …)" if each.starts_with else each.name for each in with_suffix
         )
         raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
-    known = ", ".join(dict.fromkeys(each.name for each in (*FORMATS, *SCENE_FORMATS)))
+    names = [*(each.name for each in FORMATS), *(each.name for each in SCENE_FORMATS)]
+    known = ", ".join(dict.fromkeys(names))
     raise CaptureError(f"{source}: the format is not known, expected {known}")
