@@ -27,6 +27,7 @@ from .marker_labels import quoted
 from .markers import Markers
 from .recording import Recording, to_markers
 from .row_reader import OpenFile, RowReader
+from .scene_files import SCENE_FORMATS
 
 HEAD_SIZE = 65536
 """Bytes from the start of a file by which its format is recognised."""
@@ -189,5 +190,6 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
             f"{each.name} ({each.starts_with} …)" if each.starts_with else each.name for each in with_suffix
         )
         raise CaptureError(f"{source}: the suffix is {suffix}, but the content does not start as {expected} does")
-    known = ", ".join(each.name for each in FORMATS)
+    names = [*(each.name for each in FORMATS), *(each.name for each in SCENE_FORMATS)]
+    known = ", ".join(dict.fromkeys(names))
     raise CaptureError(f"{source}: the format is not known, expected {known}")

@@ -28,7 +28,7 @@ class SceneFormat:
 
 SCENE_FORMATS: tuple[SceneFormat, ...] = (
     SceneFormat("FBX", (".fbx",), (b"Kaydara FBX Binary", b"; FBX")),
-    SceneFormat("glTF", (".glb",), (b"glTF",)),
+    SceneFormat("glTF", (".glb", ".vrma"), (b"glTF",)),
     SceneFormat("glTF", (".gltf",), (b"{",)),
     SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC")),
     SceneFormat("USD", (".usdz",), (b"PK\x03\x04",)),

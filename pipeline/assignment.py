@@ -109,15 +109,26 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
         return keep_labels(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     if recipe.labels == "shape":
-        return (yield from label_by_shape(markers, known, side))
+        return _told_where_worn(recipe, (yield from label_by_shape(markers, known, side)))
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as names_error:
         try:
-            return (yield from label_by_shape(markers, known, side))
+            return _told_where_worn(recipe, (yield from label_by_shape(markers, known, side)))
         except MarkerMapError as shape_error:
             raise MarkerMapError(f"{names_error}; {shape_error}") from names_error
     return keep_labels(markers, groups)
+
+
+def _told_where_worn(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
+    """Add a note if it is assumed that markers found by shape are on the joints, which shape alone does not tell."""
+    markers = labelled.markers
+    if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
+        return labelled
+    note = (
+        "the markers found by shape are taken as on the joints: if they are worn on the skin, choose Markers On: Skin"
+    )
+    return replace(labelled, markers=replace(markers, warnings=(*markers.warnings, note)))
 
 
 def _needs_labelling_by_shape(groups: Groups, markers: Markers) -> bool:

@@ -1,11 +1,12 @@
 """The head of a table: which columns are markers, which is the time, and where the numbers begin.
 
-A column's title is a label and an axis (`wrist.x`, `wrist_X`, `Wrist-Z (mm)`, `x_wrist`, `WristX`), or labels, axes and
-units have a row each, as in exports of Vicon and of pandas.
+A column's title is a label and an axis (`wrist.x`, `wrist_X`, `Wrist-Z (mm)`, `x_wrist`, `WristX`, `WRISTX`), or
+labels, axes and units have a row each, as in exports of Vicon and of pandas.
 """
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -28,6 +29,8 @@ _TITLES = (
     re.compile(r"(?P<name>.*[a-z0-9])(?P<axis>[XYZ])"),
 )
 """How a title names a label and an axis, tried in this order; the whole title must match."""
+_GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
+"""A label and an axis of the same case (`IPX`, `wristx`): a word may end alike, so a row must have all three axes."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
 _NO_POSITIONS = re.compile(
     r"(?:(?:^|[^a-z])(?:rot|rotation|quat|quaternion|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
@@ -105,7 +108,7 @@ def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:
     rows = {index: cells(lines[index], separator) for index in head}
     first = next((index for index in head if _is_numbers(rows[index])), head[-1] + 1)
     above = [index for index in head if index < first]
-    axes_row = next((i for i in reversed(above) if sum(_position(cell) is not None for cell in rows[i]) >= 2), None)
+    axes_row = next((i for i in reversed(above) if len(_positions(rows[i])) >= 2), None)
     if axes_row is None:
         axes_row = next((i for i in above if rows[i] and _time(rows[i][0]) is not None), None)
     if axes_row is None:
@@ -141,10 +144,22 @@ def _position(title: str) -> tuple[str, str] | None:
     if len(title) > MAX_TITLE:
         return None
     title = _UNIT_AT_END.sub("", title)
-    found = next(filter(None, (pattern.fullmatch(title) for pattern in _TITLES)), None)
+    return _label_and_axis(next(filter(None, (pattern.fullmatch(title) for pattern in _TITLES)), None))
+
+
+def _label_and_axis(found: re.Match[str] | None) -> tuple[str, str] | None:
     if found is None or _NO_POSITIONS.search(found["name"]):
         return None
     return found["name"].strip(), found["axis"].lower()
+
+
+def _positions(row: Sequence[str]) -> dict[int, tuple[str, str]]:
+    """Column -> label and axis, of the titles of a row that name a position."""
+    plain = {column: position for column, title in enumerate(row) if (position := _position(title))}
+    short = {column: _UNIT_AT_END.sub("", title) for column, title in enumerate(row) if len(title) <= MAX_TITLE}
+    glued = {column: _label_and_axis(_GLUED.fullmatch(title)) for column, title in short.items() if column not in plain}
+    axes = Counter(position[0] for position in glued.values() if position)
+    return plain | {column: position for column, position in glued.items() if position and axes[position[0]] >= 3}
 
 
 def _time(title: str) -> float | None:
@@ -191,11 +206,8 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
     """Label -> axis -> column, and a title that occurs twice; names: the row of labels above, empty without one."""
     markers: dict[str, dict[str, int]] = {}
     twice, bare = "", ""
-    for column, title in enumerate(titles):
-        position = _position(title)
-        if position is None:
-            continue
-        label, axis = position
+    for column, (name, axis) in sorted(_positions(titles).items()):
+        label = name
         if not label or (label.isdecimal() and names):
             if not bare or len(markers.get(bare, {})) == 3 or axis in markers.get(bare, {}):
                 bare = _unused(_name_of(names, column) or f"marker_{len(markers) + 1}", markers)
@@ -203,14 +215,14 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
         elif label.isdecimal():
             label = f"marker_{label}"
         if axis in markers.setdefault(label, {}):
-            twice = twice or title
+            twice = twice or titles[column]
         markers[label].setdefault(axis, column)
     return markers, twice
 
 
 def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) -> list[str]:
     """The row of labels above the axes: one for three columns, at least; empty if there is none."""
-    least = max(sum(_position(cell) is not None for cell in rows[axes_row]) // 3, 1)
+    least = max(len(_positions(rows[axes_row])) // 3, 1)
     return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
 
 

@@ -17,7 +17,9 @@ Floats = NDArray[np.float64]
 
 MAX_FRAMES = 200_000
 """Most frames that are read: an hour at 50 Hz."""
-LEAST_STEP = 1e-3
+KEY_DIGITS = 3
+"""Decimals of a frame to which keys are rounded, so that those of several curves are one."""
+LEAST_STEP = 10.0**-KEY_DIGITS
 """Frames: keys that are nearer to each other do not say how the animation was sampled."""
 
 
@@ -147,7 +149,7 @@ def _strip_keys(strip: Any) -> Floats:
 def _keys(action: Any, slot: Any) -> Floats:
     """Return the frames (K,) on which any curve of a slot has a key."""
     frames = [key_values(curve, "co")[::2] for curve in curves_of(action, slot)]
-    return np.unique(np.round(np.concatenate(frames).astype(float), 3)) if frames else np.empty(0)
+    return np.unique(np.round(np.concatenate(frames).astype(float), KEY_DIGITS)) if frames else np.empty(0)
 
 
 def _step(animation: _Animation) -> float:
@@ -159,6 +161,8 @@ def _step(animation: _Animation) -> float:
     usual = float(np.median(steps))
     if usual > 0.99:
         return 1.0
+    # Each key was rounded; the mean of many such steps is not.
+    usual = float(np.mean(steps[np.abs(steps - usual) < 2 * LEAST_STEP]))
     # Frames are stored in 32 bits: over the whole length the spacing is known better than between two keys.
     length = float(animation.keys[-1] - animation.keys[0])
     return length / round(length / usual)

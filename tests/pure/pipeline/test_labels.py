@@ -10,13 +10,13 @@ from knuckle import capture
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
 from knuckle.errors import MarkerMapError
-from knuckle.hand.generators import run_to_end
+from knuckle.hand.generators import Progress, run_to_end
 from knuckle.hand.joints import SIDES, TIPS
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration, job
 from knuckle.pipeline.calibration_choices import CalibrationChoices
-from knuckle.pipeline.labelling import DOUBTFUL_CONFIDENCE, describe_labels, label_by_shape
+from knuckle.pipeline.labelling import DOUBTFUL_CONFIDENCE, LabelledMarkers, describe_labels, label_by_shape
 from knuckle.pipeline.recipe import Recipe, read_json
 from knuckle.tests.pure.hand.labelling.spoiled import made
 
@@ -52,6 +52,18 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
     told = assigning.assign_hands(recipe, labels.markers).hands
     assert told == assigning.assign_hands(recipe, tap).hands
     assert any("labelled by shape and motion" in warning for warning in labels.markers.warnings)
+    assert any("worn on the skin" in warning for warning in labels.markers.warnings)
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [("auto", True), ("joints", False), ("skin", False)])
+def test_where_markers_found_by_shape_are_worn_is_told_if_it_was_not_chosen(tap, monkeypatch, chosen, expected):
+    def found(*_):
+        yield Progress(0.5, "Looking")
+        return LabelledMarkers(tap)
+
+    monkeypatch.setattr(assigning, "label_by_shape", found)
+    notes = assigning.label_markers(Recipe("x", labels="shape", markers_on=chosen), tap).markers.warnings
+    assert any("worn on the skin" in note for note in notes) == expected
 
 
 def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_same(tap):

@@ -86,7 +86,7 @@ BAD: list[tuple[str, Make, str]] = [
         "notes.docx",
         text("Dear all,"),
         "notes.docx: the format is not known, expected C3D, WebXR handpose, TRC, "
-        "Qualisys TSV, Motive CSV, BVH, JSON, raw take, table",
+        "Qualisys TSV, Motive CSV, BVH, JSON, raw take, table, FBX, glTF, USD",
     ),
     (
         "junk.trc",

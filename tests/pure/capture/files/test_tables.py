@@ -346,6 +346,15 @@ def test_labels_of_one_letter_are_labels(tmp_path: Path, form: str) -> None:
     assert capture.read(written(tmp_path, "hand.csv", text.encode())).names == labels
 
 
+@pytest.mark.parametrize("form", ["{n}{A}", "{n}{a}"])
+def test_labels_and_axes_of_one_case(tmp_path: Path, form: str) -> None:
+    labels = ("IP", "RS", "MP1", "elbow", "CMC") if "A" in form else ("ip", "rs", "mp1", "elbow", "cmc")
+    text = "\n".join(["matrix," + titled(form, labels) + ",indexx,INDEXY", *table_rows(1, "5,", end=",7,8"), ""])
+    read = capture.read(written(tmp_path, "hand.csv", text.encode()))
+    assert read.names == labels
+    np.testing.assert_allclose(read.positions, table_points(), atol=1e-5)
+
+
 def test_a_marker_at_zero_in_some_frames_was_not_seen(tmp_path: Path) -> None:
     points = table_points()
     points[2, 1] = 0.0
