@@ -49,9 +49,8 @@ def bend_coupled(
         return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
     middle = bend_at_distance(m, bones, distance * distance, lead, far)
     last = m.clip(bones.ratio * middle + lead, *bones.limits[2])
-    total = middle + last
-    at_u = a + b * m.cos(middle) + c * m.cos(total)
-    at_v = b * m.sin(middle) + c * m.sin(total)
+    (cos, sin), (cos_both, sin_both) = m.cos_sin(middle), m.cos_sin(middle + last)
+    at_u, at_v = a + b * cos + c * cos_both, b * sin + c * sin_both
     aim = m.atan2(v * at_u - u * at_v, u * at_u + v * at_v)
     first = m.clip(aim, *bones.limits[0])
     reach = m.sqrt(at_u * at_u + at_v * at_v)
@@ -95,7 +94,7 @@ def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: 
     free = bones.ratio * bend + lead
     last = m.clip(free, low, high)
     last_slope = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
-    cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
+    (cos, sin), (cos_last, sin_last) = m.cos_sin(bend), m.cos_sin(last)
     cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
     square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)
     slope = 2 * (a * b * sin + b * c * last_slope * sin_last + a * c * (1 + last_slope) * sin_both)
@@ -144,12 +143,13 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     """
     a, b, c = bones.lengths
     u, v = goal
-    cos, sin = m.cos(first), m.sin(first)
+    cos, sin = m.cos_sin(first)
     along, across = u * cos + v * sin - a, v * cos - u * sin
     square = along * along + across * across
     corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
     bearing = m.atan2(across, along)
-    opening = m.atan2(c * m.sin(corner), b + c * m.cos(corner))
+    cos_corner, sin_corner = m.cos_sin(corner)
+    opening = m.atan2(c * sin_corner, b + c * cos_corner)
     return nearer_bend(
         m,
         _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
