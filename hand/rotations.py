@@ -23,16 +23,17 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 def multiply(a: Floats, b: Floats) -> Floats:
     """Quaternion product (..., 4): the rotation b followed by a."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
+    return np.stack(multiply_components(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)
+
+
+def multiply_components(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Components (...) of the same product of quaternions (4, ...), whose components are arrays of their own."""
+    (aw, ax, ay, az), (bw, bx, by, bz) = a, b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
     )
 
 
@@ -52,13 +53,17 @@ def rotate(q: Floats, vectors: Floats) -> Floats:
 
 def to_matrix(q: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    rows = [
-        np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
-        np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], -1),
-        np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1),
-    ]
-    return np.stack(rows, -2)
+    return np.stack(matrix_elements(np.moveaxis(q, -1, 0)), -1).reshape(*q.shape[:-1], 3, 3)
+
+
+def matrix_elements(q: Floats) -> tuple[Floats, ...]:
+    """The nine elements (...), row by row, of the same matrices of unit quaternions (4, ...)."""
+    w, x, y, z = q
+    return (
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
 
 
 _I: Floats = np.eye(4)
