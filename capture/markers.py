@@ -1,6 +1,7 @@
 """Markers: the common representation of captures of all formats."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ def _not_given() -> Bools:
     return np.zeros((0, 0), bool)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Markers:
     """Named points over time: metres, seconds, right-handed, Z up. F frames, M markers.
 
@@ -81,10 +82,12 @@ class Markers:
             if array is not None:
                 array.setflags(write=False)
 
-    @property
+    @cached_property
     def seen(self) -> Bools:
         """(F, M) True where the marker has a position, measured or predicted."""
-        seen: Bools = np.all(np.isfinite(self.positions), axis=-1)
+        x, y, z = np.moveaxis(np.isfinite(self.positions), -1, 0)
+        seen: Bools = x & y & z
+        seen.setflags(write=False)
         return seen
 
     @property

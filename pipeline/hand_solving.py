@@ -1,5 +1,6 @@
 """Solve one hand to its markers, and smooth what was solved."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,8 +27,10 @@ from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
 
-FRAMES_PER_STEP = 2000
-"""Frames solved between two reports of progress."""
+FIRST_FRAMES, MOST_FRAMES = 500, 16384
+"""Frames solved before the first report of progress, and at most between two of them."""
+SECONDS_PER_STEP = 0.5
+"""Time between two reports, from which the number of frames follows: the more at once, the less a frame costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,17 @@ def solve_hand(
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
     poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
-    starts = sorted({*range(0, len(targets), FRAMES_PER_STEP), *({kept} if kept < len(targets) else ())})
-    for start, stop in zip(starts, [*starts[1:], len(targets)], strict=True):
+    start, count = 0, FIRST_FRAMES
+    while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == kept:
             piece.handed_on[hand.side] = state
+        stop = min(start + count, kept if start < kept else len(targets), len(targets))
+        began = time.perf_counter()
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
+        share = SECONDS_PER_STEP / max(time.perf_counter() - began, 1e-3)
+        start, count = stop, int(np.clip(share * (stop - start), 1, MOST_FRAMES))
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
