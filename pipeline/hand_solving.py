@@ -27,10 +27,10 @@ from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
 
-FIRST_FRAMES, MOST_FRAMES = 500, 16384
-"""Frames solved before the first report of progress, and at most between two of them."""
+FIRST_FRAMES, MOST_FRAMES, GROWTH = 2000, 32000, 4
+"""Frames solved before the first report of progress; how many more at a time follow while they take less time than
+SECONDS_PER_STEP, since a frame costs less the more there are; and at most."""
 SECONDS_PER_STEP = 0.5
-"""Time between two reports, from which the number of frames follows: the more at once, the less a frame costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,9 @@ def solve_hand(
         began = time.perf_counter()
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
-        share = SECONDS_PER_STEP / max(time.perf_counter() - began, 1e-3)
-        start, count = stop, int(np.clip(share * (stop - start), 1, MOST_FRAMES))
+        if time.perf_counter() - began < SECONDS_PER_STEP:
+            count = min(GROWTH * count, MOST_FRAMES)
+        start = stop
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
