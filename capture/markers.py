@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import CaptureError
 from ..hand.camera.picture_landmarks import PictureStretch
+from ..hand.finite_points import finite_points
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -85,8 +86,7 @@ class Markers:
     @cached_property
     def seen(self) -> Bools:
         """(F, M) True where the marker has a position, measured or predicted."""
-        x, y, z = np.moveaxis(np.isfinite(self.positions), -1, 0)
-        seen: Bools = x & y & z
+        seen = finite_points(self.positions)
         seen.setflags(write=False)
         return seen
 

@@ -6,6 +6,8 @@ Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .finite_points import finite_points
+
 Floats = NDArray[np.float64]
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
@@ -94,21 +96,20 @@ def from_matrix(matrices: Floats) -> Floats:
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     syz, szx, sxy = m[..., 2, 1] + m[..., 1, 2], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1]
-    candidates = np.stack(
-        [
-            np.stack([1 + xx + yy + zz, yz, zx, xy], -1),
-            np.stack([yz, 1 + xx - yy - zz, sxy, szx], -1),
-            np.stack([zx, sxy, 1 - xx + yy - zz, syz], -1),
-            np.stack([xy, szx, syz, 1 - xx - yy + zz], -1),
-        ],
-        -2,
+    squares = 1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
+    best = np.argmax(squares, axis=0)
+    # Component by component, so that each is computed over all rotations.
+    w, x, y, z = (
+        np.choose(best, row)
+        for row in (
+            (squares[0], yz, zx, xy),
+            (yz, squares[1], sxy, szx),
+            (zx, sxy, squares[2], syz),
+            (xy, szx, syz, squares[3]),
+        )
     )
-    diagonal = np.diagonal(candidates, axis1=-2, axis2=-1)
-    best = np.argmax(diagonal, axis=-1)[..., None, None]
-    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    signed: Floats = np.where(q[..., :1] < 0, -q, q)
-    return signed
+    signed_norm = np.where(w < 0, -1.0, 1.0) * np.sqrt(w * w + x * x + y * y + z * z)
+    return np.stack([w / signed_norm, x / signed_norm, y / signed_norm, z / signed_norm], -1)
 
 
 def continuous(q: Floats) -> Floats:
@@ -244,6 +245,6 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
 
 def fit_rigid_to_visible(points: Floats, seen: Floats) -> Floats:
     """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
-    known = np.all(np.isfinite(seen), axis=-1)
+    known = finite_points(seen)
     target = np.where(known[..., None], seen, 0.0)
     return fit_rigid(np.broadcast_to(points, seen.shape), target, known.astype(float))

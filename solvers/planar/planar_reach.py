@@ -6,7 +6,9 @@ With the last joint coupled to the middle one, the end's distance from the base 
 import math
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
+import numpy as np
+
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, wrap_angle
 from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 
 HALLEY_STEPS = 3
@@ -174,8 +176,8 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], other: BendResult[N]
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
     """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
-    tried = [straight + (highest - straight) * k / 255 for k in range(256)]
-    best = max(tried, key=lambda bend: squared_distance(SCALAR, bones, bend, bones.lead)[0])
+    tried = np.linspace(straight, highest, 256)
+    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])
     low, high = max(best - 0.01, straight), min(best + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2

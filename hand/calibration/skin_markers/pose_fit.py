@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...finite_points import finite_points
 from ...jacobians import ROOT_DOFS
 from .chain import MarkerPositions, ShapeParameters, marker_positions, pose_jacobian
 from .skin_fit import DOFS
@@ -88,7 +89,7 @@ class VisibleMarkers:
     @classmethod
     def from_positions(cls, positions: Floats) -> "VisibleMarkers":
         """Build from positions that are NaN where not seen."""
-        known: Bools = np.all(np.isfinite(positions), axis=-1)
+        known = finite_points(positions)
         return cls(np.where(known[..., None], positions, 0.0), known)
 
     def __len__(self) -> int:
