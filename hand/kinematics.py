@@ -109,20 +109,21 @@ def joint_position(pose: Pose, joint: str) -> Floats:
     return position
 
 
-def site_positions(hand: HandModel, frames: Floats) -> Floats:
-    """Position of each site of the hand.
+def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -> Floats:
+    """Positions of sites of the hand.
 
     Args:
         hand: the hand model of S sites.
         frames: (F, J, 4, 4) T_world_joint, from `joint_frames`.
+        sites: (T,) which of them; None for all.
 
     Returns:
-        (F, S, 3) m in the world.
+        (F, T, 3) m in the world.
     """
-    joints = [site.joint for site in hand.sites]
-    offsets = np.array([site.offset for site in hand.sites])
-    at = frames[:, joints]
-    moved: Floats = np.einsum("fsij,sj->fsi", at[..., :3, :3], offsets) + at[..., :3, 3]
+    chosen = hand.sites if sites is None else [hand.sites[site] for site in sites]
+    offsets = np.array([(*site.offset, 1.0) for site in chosen]).reshape(-1, 4, 1)
+    at = frames.take([site.joint for site in chosen], axis=1)
+    moved: Floats = (at[..., :3, :] @ offsets)[..., 0]
     return moved
 
 

@@ -27,10 +27,9 @@ from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
 
-FIRST_FRAMES, MOST_FRAMES, GROWTH = 2000, 32000, 4
-"""Frames solved before the first report of progress; how many more at a time follow while they take less time than
-SECONDS_PER_STEP, since a frame costs less the more there are; and at most."""
-SECONDS_PER_STEP = 0.5
+FRAMES_PER_STEP, GROWTH, SECONDS_PER_STEP = 2000, 4, 0.5
+"""Frames solved before the first report of progress, by how many times as many follow while they take less than so
+many seconds: a frame costs less the more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,8 @@ class PieceContext:
     """s, before which frame the states are kept for the next piece."""
     handed_on: dict[Side, Any] = field(default_factory=dict)
     """Those states, when the hands are solved."""
+    frames_per_step: int = FRAMES_PER_STEP
+    """Frames solved before the first report of progress."""
 
 
 WHOLE_TAKE = PieceContext()
@@ -79,7 +80,7 @@ def solve_hand(
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
     poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
-    start, count = 0, FIRST_FRAMES
+    start, count = 0, piece.frames_per_step
     while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == kept:
@@ -89,7 +90,7 @@ def solve_hand(
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
         if time.perf_counter() - began < SECONDS_PER_STEP:
-            count = min(GROWTH * count, MOST_FRAMES)
+            count *= GROWTH
         start = stop
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
