@@ -79,20 +79,7 @@ def solve_hand(
         # The frame with the most visible targets is solved first: its state is a better start than the origin.
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
-    poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
-    start, count = 0, piece.frames_per_step
-    while start < len(targets):
-        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
-        if start == kept:
-            piece.handed_on[hand.side] = state
-        stop = min(start + count, kept if start < kept else len(targets), len(targets))
-        began = time.perf_counter()
-        pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
-        poses.append(pose)
-        if time.perf_counter() - began < SECONDS_PER_STEP:
-            count *= GROWTH
-        start = stop
-    pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
+    pose = yield from _solve_frames(solver, hand, targets, state, piece)
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     if measured.skin_fit is not None:
@@ -117,6 +104,25 @@ def solve_hand(
         labels=tuple(spots),
         guessed_fingers=guessed,
     )
+
+
+def _solve_frames(
+    solver: Solver[Any], hand: HandModel, targets: Targets, state: Any, piece: PieceContext
+) -> Steps[Pose]:
+    """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
+    poses, start, count = [], 0, piece.frames_per_step
+    kept = int(np.searchsorted(targets.times, piece.hand_on_at))
+    while start < len(targets):
+        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
+        if start == kept:
+            piece.handed_on[hand.side] = state
+        stop, began = min(start + count, kept if start < kept else len(targets)), time.perf_counter()
+        pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
+        poses.append(pose)
+        if time.perf_counter() - began < SECONDS_PER_STEP:
+            count *= GROWTH
+        start = stop
+    return Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
 
 
 def _fit_all_markers(
