@@ -283,7 +283,7 @@ def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers,
     for start in starts:
         angles = np.clip(np.atleast_2d(start), *model.limits.T)
         markers = marker_positions(model.shape, angles)
-        trial = align_to_markers(np.repeat(angles, len(seen) // len(angles), axis=0), markers, seen, counting)
+        trial = align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting)
         cost = _costs(model, trial, seen, markers)
         if best is None:
             best, least = trial, cost
