@@ -70,14 +70,15 @@ class PlanarFabrik(CoupledBend):
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
-        joints = bone_ends(m, self.bones, best[:3])
+        flexions: Flexions[N] = best[:3]
+        ends = bone_ends(m, self.bones, flexions)
         active: Any = best[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
             if not m.any(active):
                 break
-            inner = forward(m, self.bones, joints, goal, self.nearest)
-            flexions, joints = backward(m, self.bones, inner, goal)
-            error = distance(m, joints[-1], goal)
+            inner = forward(m, self.bones, ends, goal, self.nearest)
+            flexions, ends = backward(m, self.bones, inner, goal)
+            error = distance(m, ends[-1], goal)
             active = active & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (
                 m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
