@@ -79,7 +79,7 @@ class _Process:
 @lru_cache(maxsize=16)
 def _process_of(prior: PosePrior) -> _Process:
     """The modes in which both the covariance and its change per second are diagonal."""
-    lower = np.linalg.cholesky(prior.covariance)
+    lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
     change = solve(lower, solve(lower, prior.change).T)
     rates, turns = np.linalg.eigh((change + change.T) / 2)
     modes = lower @ turns
