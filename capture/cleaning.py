@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import CaptureError
 from ..hand import rotations as rot
+from ..hand.finite_points import finite_points
 from . import butterworth
 from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
@@ -140,7 +141,7 @@ def remove_spikes(
             residual, scale = _line_residuals(path, times, candidates)
             spikes = candidates[residual > np.maximum(bound[candidates], factor * scale)]
             positions[frames[spikes], marker] = np.nan
-    predicted = markers.predicted & np.isfinite(positions).all(axis=-1)
+    predicted = markers.predicted & finite_points(positions)
     return replace(markers, positions=positions, predicted=predicted)
 
 
@@ -247,7 +248,7 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     across_break = (step > max(BREAK_FACTOR * _median_step(times), 0.2)) & (fraction > 0) & (fraction < 1)
     resampled[across_break[:, 0]] = np.nan
     predicted = (markers.predicted[before] & (fraction < 1)) | (markers.predicted[before + 1] & (fraction > 0))
-    predicted &= np.isfinite(resampled).all(axis=-1)
+    predicted &= finite_points(resampled)
     rotations = None
     if markers.rotations is not None:
         rotations = rot.slerp(markers.rotations[before], markers.rotations[before + 1], fraction[..., None])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hand.finite_points import finite_points
 from .cleaning import MAD_TO_SIGMA
 from .markers import Bools, Floats
 
@@ -83,7 +84,7 @@ class PathExpectations:
 
     def __init__(self, paths: Floats, solid: Bools) -> None:
         self._paths = paths
-        self._solid = solid & np.isfinite(paths).all(-1)
+        self._solid = solid & finite_points(paths)
         self._known = [np.flatnonzero(self._solid[:, column]) for column in range(paths.shape[1])]
         self._filled = _filled(paths, self._known)
         self._nearest = _nearest(paths, self._solid)

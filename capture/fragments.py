@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..hand.finite_points import finite_points
 from ..hand.generators import Progress, Steps
 from ..hand.rotations import fit_rigid
 from .cleaning import Ints, runs
@@ -55,7 +56,7 @@ def drop_fragments(markers: Markers, bodies: Sequence[Body]) -> Steps[tuple[Mark
                 column = body.columns[fragment.column]
                 positions[fragment.start : fragment.stop, column] = np.nan
                 dropped[markers.names[column]] += 1
-    predicted = markers.predicted & np.isfinite(positions).all(axis=-1)
+    predicted = markers.predicted & finite_points(positions)
     return replace(markers, positions=positions, predicted=predicted), {k: n for k, n in dropped.items() if n}
 
 

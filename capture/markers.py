@@ -1,12 +1,14 @@
 """Markers: the common representation of captures of all formats."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CaptureError
 from ..hand.camera.picture_landmarks import PictureStretch
+from ..hand.finite_points import finite_points
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -17,7 +19,7 @@ def _not_given() -> Bools:
     return np.zeros((0, 0), bool)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Markers:
     """Named points over time: metres, seconds, right-handed, Z up. F frames, M markers.
 
@@ -81,10 +83,11 @@ class Markers:
             if array is not None:
                 array.setflags(write=False)
 
-    @property
+    @cached_property
     def seen(self) -> Bools:
         """(F, M) True where the marker has a position, measured or predicted."""
-        seen: Bools = np.all(np.isfinite(self.positions), axis=-1)
+        seen = finite_points(self.positions)
+        seen.setflags(write=False)
         return seen
 
     @property

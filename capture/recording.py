@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import CaptureError
 from ..hand import rotations as rot
 from ..hand.camera.picture_landmarks import PictureStretch
+from ..hand.finite_points import finite_points
 from .conventions import MAX_COORDINATE_M, METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .marker_labels import quoted
 from .markers import Floats, Markers
@@ -125,7 +126,7 @@ def _in_metres(recording: Recording, unit: str | None) -> tuple[Floats, str, tup
     """Positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit; warnings."""
     notes: tuple[str, ...] = ()
     raw = recording.positions
-    finite = np.all(np.isfinite(raw), axis=-1)
+    finite = finite_points(raw)
     if unit is None:
         unit = recording.default_unit or guess_unit(raw, finite)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)

@@ -77,14 +77,16 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
     can_twist = twist_limits[0] < twist_limits[1]
     twist = likely_twist(m, tip, twist_limits) if can_twist else 0.0 * x + twist_limits[0]
     # x cos a + y sin a = k is solved by (k x ± s y, k y ∓ s x) / (x² + y²) as (cos a, sin a), s² = x² + y² - k².
-    k = z * m.sin(twist) / m.cos(twist)
+    cos_twist, sin_twist = m.cos_sin(twist)
+    k = z * sin_twist / cos_twist
     across = x * x + y * y
     s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
     unlimited = m.atan2(k * y - s * x, k * x + s * y)
     unlimited = unlimited * (across / (across + AHEAD_DISTANCE_M * AHEAD_DISTANCE_M))
     abduction = m.clip(unlimited, *abduction_limits)
     if can_twist:
-        aside = x * m.cos(abduction) + y * m.sin(abduction)
+        cos, sin = m.cos_sin(abduction)
+        aside = x * cos + y * sin
         depth = m.where(z < 0.0, -z, z)
         twist_through_tip = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), depth), *twist_limits)
         twist = m.where((abduction == unlimited) | (depth <= UPRIGHT_DISTANCE_M), twist, twist_through_tip)
@@ -121,9 +123,9 @@ def nearest_plane(
     determinant = yy * zz - yz * yz
     p, q = (yz * xz - zz * xy) / determinant, (yz * xy - yy * xz) / determinant
     abduction = m.clip(m.atan2(p, 1.0 + 0.0 * p), *abduction_limits)
-    twist = m.clip(m.atan2(-q * m.cos(abduction), 1.0 + 0.0 * p), *twist_limits)
+    twist = m.clip(m.atan2(-q * m.cos_sin(abduction)[0], 1.0 + 0.0 * p), *twist_limits)
     for _ in range(GAUSS_NEWTON_STEPS):
-        ca, sa, ct, st = m.cos(abduction), m.sin(abduction), m.cos(twist), m.sin(twist)
+        (ca, sa), (ct, st) = m.cos_sin(abduction), m.cos_sin(twist)
         # Scatter times the normal (ca ct, sa ct, -st), then half the gradient and Hessian of their product.
         nx, ny = ca * ct, sa * ct
         px, py, pz = xx * nx + xy * ny - xz * st, xy * nx + yy * ny - yz * st, xz * nx + yz * ny - zz * st

@@ -13,6 +13,9 @@ from .model import HandModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FRAMES_AT_ONCE = 256
+"""Frames whose joints fit into a processor's cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pose:
@@ -48,14 +51,16 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     Returns:
         (F, J, 4) unit quaternions wxyz.
     """
-    result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
-    rotations = rot.from_axis_angle(hand.axes, angles)
+    half = angles.T / 2
+    turns = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
+    result = np.zeros((4, len(hand.joints), len(angles)))
+    result[0] = 1.0
     order = np.arange(len(hand.axis_joint)) - np.searchsorted(hand.axis_joint, hand.axis_joint)
     for k in range(3):
         dofs = np.flatnonzero(order == k)
         joints = hand.axis_joint[dofs]
-        result[:, joints] = rot.multiply(result[:, joints], rotations[:, dofs])
-    return result
+        result[:, joints] = rot.multiply_components(result[:, joints], turns[:, dofs])
+    return np.ascontiguousarray(result.T)
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:
@@ -64,14 +69,38 @@ def joint_frames(hand: HandModel, pose: Pose) -> Floats:
     Returns:
         (F, J, 4, 4) T_world_joint, m.
     """
-    local = np.zeros((len(pose), len(hand.joints), 4, 4))
-    local[..., :3, :3] = rot.to_matrix(pose.rotations)
-    local[..., 3, 3] = 1.0
-    local = hand.rest @ local
-    world = np.empty_like(local)
-    for joint, parent in enumerate(hand.parents):
-        world[:, joint] = (pose.root if parent < 0 else world[:, parent]) @ local[:, joint]
+    frames = np.empty((len(pose), len(hand.joints), 4, 4))
+    frames[..., 3, :] = 0.0, 0.0, 0.0, 1.0
+    for start in range(0, len(pose), FRAMES_AT_ONCE):
+        rows = slice(start, start + FRAMES_AT_ONCE)
+        frames[rows, :, :3] = _chained(hand, pose.root[rows], pose.rotations[rows]).transpose(3, 0, 1, 2)
+    return frames
+
+
+def _chained(hand: HandModel, root: Floats, rotations: Floats) -> Floats:
+    """Return (J, 3, 4, F), the first three rows of T_world_joint, of (F, 4, 4) and (F, J, 4); frames are last, so that
+    each element is computed over all of them.
+    """
+    elements = np.stack(rot.matrix_elements(np.ascontiguousarray(rotations.T)), axis=1)
+    joints, _, frames = elements.shape
+    local = np.zeros((joints, 4, 4, frames))
+    local[:, :3, :3] = (hand.rest[:, :3, :3] @ elements.reshape(joints, 3, -1)).reshape(joints, 3, 3, frames)
+    local[:, :3, 3], local[:, 3, 3] = hand.rest[:, :3, 3, None], 1.0
+    world = np.empty((joints, 3, 4, frames))
+    for own, parents in _generations(hand.parents):
+        before = root[None, :, :3].transpose(0, 2, 3, 1) if parents[0] < 0 else world[parents]
+        world[own] = np.einsum("jikf,jklf->jilf", before, local[own])
     return world
+
+
+@lru_cache(maxsize=32)
+def _generations(parents: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
+    """Return joints that are as far from the root, and their parents, from the root outwards."""
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(0 if parent < 0 else depths[parent] + 1)
+    generations = [np.flatnonzero(np.equal(depths, depth)) for depth in range(max(depths) + 1)]
+    return tuple((joints, np.array(parents)[joints]) for joints in generations)
 
 
 def joint_position(pose: Pose, joint: str) -> Floats:
@@ -80,20 +109,21 @@ def joint_position(pose: Pose, joint: str) -> Floats:
     return position
 
 
-def site_positions(hand: HandModel, frames: Floats) -> Floats:
-    """Position of each site of the hand.
+def site_positions(hand: HandModel, frames: Floats, sites: Ints | None = None) -> Floats:
+    """Positions of sites of the hand.
 
     Args:
         hand: the hand model of S sites.
         frames: (F, J, 4, 4) T_world_joint, from `joint_frames`.
+        sites: (T,) which of them; None for all.
 
     Returns:
-        (F, S, 3) m in the world.
+        (F, T, 3) m in the world.
     """
-    joints = [site.joint for site in hand.sites]
-    offsets = np.array([site.offset for site in hand.sites])
-    at = frames[:, joints]
-    moved: Floats = np.einsum("fsij,sj->fsi", at[..., :3, :3], offsets) + at[..., :3, 3]
+    chosen = hand.sites if sites is None else [hand.sites[site] for site in sites]
+    offsets = np.array([(*site.offset, 1.0) for site in chosen]).reshape(-1, 4, 1)
+    at = frames.take([site.joint for site in chosen], axis=1)
+    moved: Floats = (at[..., :3, :] @ offsets)[..., 0]
     return moved
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MarkerMapError
+from .finite_points import finite_points
 from .joint_words import DIGIT_WORDS, SIDE_WORDS, WRIST_WORDS, joint_in_label, split_label
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 
@@ -342,7 +343,7 @@ def palm_visible(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDA
         positions: (F, M, 3), NaN where not seen.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    visible: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    visible: NDArray[np.bool_] = np.sum(finite_points(positions[:, palm]), axis=1) >= 3
     return visible
 
 

@@ -6,6 +6,8 @@ Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .finite_points import finite_points
+
 Floats = NDArray[np.float64]
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
@@ -23,16 +25,17 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 def multiply(a: Floats, b: Floats) -> Floats:
     """Quaternion product (..., 4): the rotation b followed by a."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
+    return np.stack(multiply_components(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)
+
+
+def multiply_components(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Components (...) of the same product of quaternions (4, ...), whose components are arrays of their own."""
+    (aw, ax, ay, az), (bw, bx, by, bz) = a, b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
     )
 
 
@@ -52,13 +55,17 @@ def rotate(q: Floats, vectors: Floats) -> Floats:
 
 def to_matrix(q: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    rows = [
-        np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
-        np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], -1),
-        np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1),
-    ]
-    return np.stack(rows, -2)
+    return np.stack(matrix_elements(np.moveaxis(q, -1, 0)), -1).reshape(*q.shape[:-1], 3, 3)
+
+
+def matrix_elements(q: Floats) -> tuple[Floats, ...]:
+    """The nine elements (...), row by row, of the same matrices of unit quaternions (4, ...)."""
+    w, x, y, z = q
+    return (
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
 
 
 _I: Floats = np.eye(4)
@@ -89,21 +96,20 @@ def from_matrix(matrices: Floats) -> Floats:
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     syz, szx, sxy = m[..., 2, 1] + m[..., 1, 2], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1]
-    candidates = np.stack(
-        [
-            np.stack([1 + xx + yy + zz, yz, zx, xy], -1),
-            np.stack([yz, 1 + xx - yy - zz, sxy, szx], -1),
-            np.stack([zx, sxy, 1 - xx + yy - zz, syz], -1),
-            np.stack([xy, szx, syz, 1 - xx - yy + zz], -1),
-        ],
-        -2,
+    squares = 1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
+    best = np.argmax(squares, axis=0)
+    # Component by component, so that each is computed over all rotations.
+    w, x, y, z = (
+        np.choose(best, row)
+        for row in (
+            (squares[0], yz, zx, xy),
+            (yz, squares[1], sxy, szx),
+            (zx, sxy, squares[2], syz),
+            (xy, szx, syz, squares[3]),
+        )
     )
-    diagonal = np.diagonal(candidates, axis1=-2, axis2=-1)
-    best = np.argmax(diagonal, axis=-1)[..., None, None]
-    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    signed: Floats = np.where(q[..., :1] < 0, -q, q)
-    return signed
+    signed_norm = np.where(w < 0, -1.0, 1.0) * np.sqrt(w * w + x * x + y * y + z * z)
+    return np.stack([w / signed_norm, x / signed_norm, y / signed_norm, z / signed_norm], -1)
 
 
 def continuous(q: Floats) -> Floats:
@@ -239,6 +245,6 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
 
 def fit_rigid_to_visible(points: Floats, seen: Floats) -> Floats:
     """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
-    known = np.all(np.isfinite(seen), axis=-1)
+    known = finite_points(seen)
     target = np.where(known[..., None], seen, 0.0)
     return fit_rigid(np.broadcast_to(points, seen.shape), target, known.astype(float))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
+from .finite_points import finite_points
 from .marker_sets import Spot
 from .model import HandModel, Site
 from .rotations import IDENTITY
@@ -81,7 +82,7 @@ class Targets:
                     "expected a number of at least zero"
                 )
             return
-        self._raise_if_weighted(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
+        self._raise_if_weighted(~finite_points(array), name, weights, "not finite")
         object.__setattr__(self, name, np.where(np.isfinite(array), array, 0.0))
 
     def _raise_if_weighted(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
@@ -139,10 +140,10 @@ def assign(
     new_indices = iter(range(len(hand.sites), len(hand.sites) + len(offset_sites)))
     sites = [next(new_indices) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
     hand = hand.with_sites(offset_sites)
-    seen = np.all(np.isfinite(positions), axis=-1)
+    seen = finite_points(positions)
     targets = Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))
     if rotations is None or not np.isfinite(rotations).any():
         return hand, targets
-    known = np.all(np.isfinite(rotations), axis=-1)
+    known = finite_points(rotations)
     finite_rotations = np.where(known[..., None], rotations, IDENTITY)
     return hand, replace(targets, rotations=finite_rotations, rotation_weights=known.astype(float))

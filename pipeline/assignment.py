@@ -218,12 +218,17 @@ def _drop_missing_labels(groups: Groups, markers: Markers, warnings: list[str]) 
 
 def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
     """Positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
-    return markers.positions[:, [markers.names.index(label) for label in spots]]
+    return _columns(markers, markers.positions, spots)
 
 
 def rotations_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     """Rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has none."""
-    return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
+    return None if markers.rotations is None else _columns(markers, markers.rotations, spots)
+
+
+def _columns(markers: Markers, values: Floats, spots: dict[str, Spot]) -> Floats:
+    """Return those of values (F, M, K) that belong to markers with these labels, frame after frame in memory."""
+    return values.take([markers.names.index(label) for label in spots], axis=1)
 
 
 def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> dict[str, Side | None]:

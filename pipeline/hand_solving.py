@@ -1,5 +1,6 @@
 """Solve one hand to its markers, and smooth what was solved."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,8 +27,9 @@ from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
 
-FRAMES_PER_STEP = 2000
-"""Frames solved between two reports of progress."""
+FRAMES_PER_STEP, GROWTH, SECONDS_PER_STEP = 2000, 4, 0.5
+"""Frames solved before the first report of progress, by how many times as many follow while they take less than so
+many seconds: a frame costs less the more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class PieceContext:
     """s, before which frame the states are kept for the next piece."""
     handed_on: dict[Side, Any] = field(default_factory=dict)
     """Those states, when the hands are solved."""
+    frames_per_step: int = FRAMES_PER_STEP
+    """Frames solved before the first report of progress."""
 
 
 WHOLE_TAKE = PieceContext()
@@ -75,15 +79,7 @@ def solve_hand(
         # The frame with the most visible targets is solved first: its state is a better start than the origin.
         fullest = int((targets.weights > 0).sum(axis=1).argmax())
         state = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), initial_state(solver, measured))[1]
-    poses, kept = [], int(np.searchsorted(targets.times, piece.hand_on_at))
-    starts = sorted({*range(0, len(targets), FRAMES_PER_STEP), *({kept} if kept < len(targets) else ())})
-    for start, stop in zip(starts, [*starts[1:], len(targets)], strict=True):
-        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
-        if start == kept:
-            piece.handed_on[hand.side] = state
-        pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
-        poses.append(pose)
-    pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
+    pose = yield from _solve_frames(solver, hand, targets, state, piece)
     filled = smoothed.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     if measured.skin_fit is not None:
@@ -108,6 +104,25 @@ def solve_hand(
         labels=tuple(spots),
         guessed_fingers=guessed,
     )
+
+
+def _solve_frames(
+    solver: Solver[Any], hand: HandModel, targets: Targets, state: Any, piece: PieceContext
+) -> Steps[Pose]:
+    """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
+    poses, start, count = [], 0, piece.frames_per_step
+    kept = int(np.searchsorted(targets.times, piece.hand_on_at))
+    while start < len(targets):
+        yield Progress(start / len(targets), f"Solving the {hand.side} hand")
+        if start == kept:
+            piece.handed_on[hand.side] = state
+        stop, began = min(start + count, kept if start < kept else len(targets)), time.perf_counter()
+        pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
+        poses.append(pose)
+        if time.perf_counter() - began < SECONDS_PER_STEP:
+            count *= GROWTH
+        start = stop
+    return Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
 
 
 def _fit_all_markers(

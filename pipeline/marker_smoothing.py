@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..capture.markers import Markers
+from ..hand.finite_points import finite_points
 from ..hand.joints import Side
 from ..hand.targets import assign
 from ..solvers import Smoothing
@@ -46,6 +47,6 @@ def smooth_markers(
         if rotations is not None and hand_rotations is not None and smooth.targets.rotations is not None:
             rotations[:, columns] = np.where(np.isfinite(hand_rotations), smooth.targets.rotations, np.nan)
         noise[side] = np.median(smooth.noise, axis=0, keepdims=True)
-    known = np.all(np.isfinite(positions), axis=-1)
+    known = finite_points(positions)
     smoothed = replace(markers, positions=positions, predicted=predicted & known, rotations=rotations)
     return SmoothedMarkers(smoothed, noise)

@@ -5,11 +5,12 @@ pose, so that their stationary distribution is the pose prior. Each frame measur
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.pose_fit import solve
+from ..hand.calibration.skin_markers.pose_fit import invert, solve
 from ..hand.calibration.skin_markers.skin_fit import PosePrior
 
 Floats = NDArray[np.float64]
@@ -49,19 +50,62 @@ class AngleState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FilteredAngles:
-    """Gaussians over the angles of F frames, before and after each frame's own measurement."""
+class _Process:
+    """The process in modes: coordinates that wander independently of each other, each with the variance 1."""
 
-    predicted_mean: Floats
-    """(F, D) rad"""
-    predicted_covariance: Floats
-    """(F, D, D) rad²"""
     mean: Floats
-    """(F, D) rad"""
-    covariance: Floats
-    """(F, D, D) rad²"""
-    decay: Floats
-    """(F, D, D) maps a deviation from the prior's mean in the previous frame to its expected value in this one."""
+    """(D,) rad"""
+    modes: Floats
+    """(D, D) rad: angles = mean + modes · coordinates."""
+    inverse: Floats
+    """(D, D) 1/rad"""
+    rates: Floats
+    """(D,) 1/s, variances of the coordinates' changes per second."""
+
+    def decays(self, intervals: Floats) -> Floats:
+        """(F, D) factors from a coordinate to its expected value after an interval (F,) s.
+
+        With them the prior stays the stationary distribution.
+        """
+        half = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None] * self.rates / 2
+        decays: Floats = (1.0 - half) / (1.0 + half)
+        return decays
+
+    def in_modes(self, state: AngleState) -> tuple[Floats, Floats]:
+        """Mean (D,) and covariance (D, D) of a state in coordinates."""
+        return self.inverse @ (state.mean - self.mean), self.inverse @ state.covariance @ self.inverse.T
+
+
+@lru_cache(maxsize=16)
+def _process_of(prior: PosePrior) -> _Process:
+    """The modes in which both the covariance and its change per second are diagonal."""
+    lower = np.linalg.cholesky(prior.covariance).astype(float, copy=False)
+    change = solve(lower, solve(lower, prior.change).T)
+    rates, turns = np.linalg.eigh((change + change.T) / 2)
+    modes = lower @ turns
+    return _Process(prior.mean, modes, invert(modes), rates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilteredAngles:
+    """Gaussians over the angles of F frames, before and after each frame's own measurement, in modes of the process."""
+
+    process: _Process
+    predicted_means: Floats
+    """(F, D)"""
+    predicted_covariances: Floats
+    """(F, D, D)"""
+    means: Floats
+    """(F, D)"""
+    covariances: Floats
+    """(F, D, D)"""
+    decays: Floats
+    """(F, D) factors from the frame before to this one."""
+
+    @property
+    def angles(self) -> Floats:
+        """(F, D) rad, the means after each frame's measurement."""
+        return self.process.mean + self.means @ self.process.modes.T
 
 
 def filter_angles(
@@ -75,45 +119,47 @@ def filter_angles(
     Returns:
         The filtered angles, and the state for the next piece.
     """
-    count, dofs = measured.angles.shape
+    process, (count, dofs) = _process_of(prior), measured.angles.shape
     state = AngleState(float(times[0]), prior.mean, prior.covariance) if state is None else state
-    mean, covariance = state.mean, state.covariance
-    decays = _decays(prior, np.diff(times, prepend=state.time))
-    noises = prior.covariance - decays @ prior.covariance @ decays.swapaxes(1, 2)
+    mean, covariance = process.in_modes(state)
+    decays = process.decays(np.diff(times, prepend=state.time))
+    seen, towards = _measured_in_modes(process, measured)
     means, covariances = np.empty((2, count, dofs)), np.empty((2, count, dofs, dofs))
-    result = FilteredAngles(means[0], covariances[0], means[1], covariances[1], decays)
+    result = FilteredAngles(process, means[0], covariances[0], means[1], covariances[1], decays)
     identity = np.eye(dofs)
-    for frame, (decay, noise) in enumerate(zip(decays, noises, strict=True)):
-        mean = prior.mean + decay @ (mean - prior.mean)
-        covariance = decay @ covariance @ decay.T + noise
-        result.predicted_mean[frame], result.predicted_covariance[frame] = mean, covariance
-        information = measured.information[frame]
+    for frame, decay in enumerate(decays):
+        mean = decay * mean
+        covariance = decay[:, None] * (covariance - identity) * decay + identity
+        result.predicted_means[frame], result.predicted_covariances[frame] = mean, covariance
         # (C⁻¹ + I)⁻¹ by one factorisation instead of two inversions.
-        covariance = solve(identity + covariance @ information, covariance)
+        covariance = solve(identity + covariance @ seen[frame], covariance)
         covariance = (covariance + covariance.T) / 2
-        mean = mean + covariance @ (measured.gradient[frame] + information @ (measured.angles[frame] - mean))
-        result.mean[frame], result.covariance[frame] = mean, covariance
-    return result, AngleState(float(times[-1]), mean, covariance)
+        mean = mean + covariance @ (towards[frame] - seen[frame] @ mean)
+        result.means[frame], result.covariances[frame] = mean, covariance
+    modes = process.modes
+    return result, AngleState(float(times[-1]), process.mean + modes @ mean, modes @ covariance @ modes.T)
+
+
+def _measured_in_modes(process: _Process, measured: AngleMeasurement) -> tuple[Floats, Floats]:
+    """The information (F, D, D), and its product with the coordinates that each frame alone has (F, D)."""
+    modes, gap = process.modes, measured.angles - process.mean
+    towards = measured.gradient + (measured.information @ gap[..., None])[..., 0]
+    return modes.T @ (measured.information @ modes), towards @ modes
 
 
 def predict_angles(prior: PosePrior, state: AngleState, time: float) -> tuple[Floats, Floats]:
     """Mean (D,) rad and covariance (D, D) rad² of the angles at a time in s, by the state of the filter before it."""
-    (decay,) = _decays(prior, np.array([time - state.time]))
+    process = _process_of(prior)
+    decay = process.modes * process.decays(np.array([time - state.time])) @ process.inverse
     covariance = prior.covariance + decay @ (state.covariance - prior.covariance) @ decay.T
     return prior.mean + decay @ (state.mean - prior.mean), covariance
 
 
-def _decays(prior: PosePrior, intervals: Floats) -> Floats:
-    """(F, D, D) the decay over intervals (F,) s, with which the prior stays the stationary distribution."""
-    change = RANDOM_WALK_FACTOR * np.clip(intervals, 0.0, MAX_INTERVAL)[:, None, None] * prior.change
-    return solve(prior.covariance + change / 2, prior.covariance - change / 2).swapaxes(1, 2)
-
-
 def smooth_backwards(forward: FilteredAngles) -> Floats:
     """(F, D) rad: the angles of each frame by all frames of the take (Rauch, Tung and Striebel 1965)."""
-    angles = forward.mean.copy()
-    carried = forward.decay[1:] @ forward.covariance[:-1]
-    gains = solve(forward.predicted_covariance[1:], carried).swapaxes(1, 2)
-    for frame in range(len(angles) - 2, -1, -1):
-        angles[frame] += gains[frame] @ (angles[frame + 1] - forward.predicted_mean[frame + 1])
-    return angles
+    means = forward.means.copy()
+    carried = forward.decays[1:, :, None] * forward.covariances[:-1]
+    gains = solve(forward.predicted_covariances[1:], carried).swapaxes(1, 2)
+    for frame in range(len(means) - 2, -1, -1):
+        means[frame] += gains[frame] @ (means[frame + 1] - forward.predicted_means[frame + 1])
+    return forward.process.mean + means @ forward.process.modes.T

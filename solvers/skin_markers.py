@@ -100,7 +100,7 @@ class SkinSolver:
         estimates = self._estimate_frames(hand, positions, start_angles)
         before = None if state is None else state.angles
         forward, angle_state = filter_angles(hand.poses, times, estimates.angles, before)
-        poses = estimates.at_angles(forward.mean)
+        poses = estimates.at_angles(forward.angles)
         orientations = hold_last(poses.rotations, estimates.located, np.eye(3) if state is None else state.orientation)
         positions = hold_last(poses.positions, estimates.located, np.zeros(3) if state is None else state.position)
         last = SkinState(angle_state, orientations[-1], positions[-1])

@@ -68,7 +68,7 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
     Returns:
         (F, T) m, NaN where the target is missing.
     """
-    sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
+    sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)
     distance = np.linalg.norm(sites - targets.positions, axis=-1)
     return np.where(targets.weights > 0, distance, np.nan)
 

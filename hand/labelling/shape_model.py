@@ -222,7 +222,7 @@ def _sampled_positions(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
         is_flexion, straight + closing * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low)
     )
     pose = kinematics.Pose(hand, np.tile(np.eye(4), (SAMPLED_POSES, 1, 1)), np.clip(angles, low, high))
-    positions: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
+    positions: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose), targets.sites)
     return positions
 
 

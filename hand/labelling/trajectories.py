@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..finite_points import finite_points
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -87,7 +89,7 @@ def evenly_spaced(rows: Ints, most: int) -> Ints:
 
 def find_trajectories(times: Floats, positions: Floats) -> Trajectories:
     """Find the trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
-    visible: Bools = np.all(np.isfinite(positions), axis=-1)
+    visible: Bools = finite_points(positions)
     begins = visible.copy()
     begins[1:] &= ~visible[:-1] | jumps(times, positions)[1:]
     # Pieces are numbered by column, so that those of a column are consecutive.

@@ -87,7 +87,9 @@ def solve_piece(long: LongTake, piece: Piece, states: Mapping[Side, Any]) -> Pie
     """
     times = np.append(long.capture.clock.times, np.inf)
     seen, measured = long.prepared.seen_digits, long.prepared.measured_labels
-    context = PieceContext(seen, measured, states, float(times[piece.next_begin]))
+    # Nobody sees its progress.
+    at_once = piece.end - piece.begin
+    context = PieceContext(seen, measured, states, float(times[piece.next_begin]), frames_per_step=at_once)
     markers = long.capture.markers(np.arange(piece.begin, piece.end))
     job = SolveJob(long.recipe, markers=markers, prepared=long.prepared, piece=context)
     run_to_end(job.steps())

@@ -81,7 +81,7 @@ def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
     which they meet, (3.6), the pole is the one nearer to the pole at rest. If they do not meet, the end is deeper below
     the joint than the twist reaches, and the pole is the direction on the circle nearest to the plane.
     """
-    height = -m.sin(twist)
+    height = -m.cos_sin(twist)[1]
     circle = g.meet_sphere_plane(DIRECTIONS, Plane(0.0 * height, 0.0 * height, 0.0 * height + 1.0, height))
     direction = unit(end, DORSAL)
     below = scaled(direction, choose(direction.e3 * height > 0, -1.0, 1.0))
@@ -99,7 +99,7 @@ def abduction_of(m: NumberFunctions[N], pole: Vector[N]) -> N:
 
 def twist_of(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
     """Return the twist, rad, of the plane through the first joint and the end at an abduction, rad."""
-    cos, sin = m.cos(abduction), m.sin(abduction)
+    cos, sin = m.cos_sin(abduction)
     pole = pole_along(Vector(*end), Vector(-sin, cos, 0.0 * sin))
     return m.atan2(-pole.e3, cos * pole.e1 + sin * pole.e2)
 

@@ -193,11 +193,11 @@ def _fit_abduction_and_twist(m: NumberFunctions[N], twists: bool, axes: Any, mea
     """
     x, y, z = axes
     abduction = m.atan2(_dot(y, mean_x), _dot(x, mean_x))
-    x, y = _rotated_axes(x, y, m.cos(abduction), m.sin(abduction))
+    x, y = _rotated_axes(x, y, *m.cos_sin(abduction))
     if not twists:
         return [abduction], (1.0, 0.0), (x, y, z)
     twist = m.atan2(-_dot(z, mean_x), _dot(x, mean_x))
-    cos, sin = m.cos(twist), m.sin(twist)
+    cos, sin = m.cos_sin(twist)
     z, x = _rotated_axes(z, x, cos, sin)
     return [abduction, twist], (cos, sin), (x, y, z)
 
@@ -208,7 +208,7 @@ def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any,
     p, q, r = bone
     along, across = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
     heading = m.atan2(across, along)
-    cos, sin = m.cos(heading), m.sin(heading)
+    cos, sin = m.cos_sin(heading)
     side, top = _dot(x, q), _dot(x, r)
     errors = (sin * side + cos * top - _dot(z, p)) / 2, (sin * top - cos * side + _dot(y, p)) / 2
     near = _dot(x, p) + cos * along + sin * across > 1

@@ -135,7 +135,8 @@ def _point_at(frame: Any, offset: Point[float]) -> Any:
 
 def rotated(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N) -> tuple[Any, Any]:
     """Rotate a frame about one of its axes; returns the frame and the axis."""
-    cos, sin = m.cos(angle), sign * m.sin(angle)
+    cos, sin = m.cos_sin(angle)
+    sin = sign * sin
     about = frame[axis]
     (ax, ay, az), (bx, by, bz) = frame[(axis + 1) % 3], frame[(axis + 2) % 3]
     a = cos * ax + sin * bx, cos * ay + sin * by, cos * az + sin * bz

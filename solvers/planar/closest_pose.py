@@ -40,10 +40,11 @@ def coordinate_descent(
     each degree of freedom has both in its own frame.
     """
     current = list(angles)
+    turns = [m.cos_sin(angle) for angle in current]
     for _ in range(sweeps):
         goals = [goal]
-        for joint, angle in zip(dofs[:-1], current, strict=False):
-            x, y, z = _rotate(m, joint.movement, -angle, goals[-1])
+        for joint, (cos, sin) in zip(dofs[:-1], turns, strict=False):
+            x, y, z = _rotate(joint.movement, (cos, -sin), goals[-1])
             goals.append((x - joint.offset[0], y - joint.offset[1], z - joint.offset[2]))
         end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
         for k in reversed(range(len(dofs))):
@@ -51,7 +52,8 @@ def coordinate_descent(
             end = _add_offset(end, joint)
             best = m.clip(_best_angle(m, joint, end, goals[k], current[k]), joint.low, joint.high)
             current[k] = best + CENTRING * ((joint.low + joint.high) / 2 - best)
-            end = _rotate(m, joint.movement, current[k], end)
+            turns[k] = m.cos_sin(current[k])
+            end = _rotate(joint.movement, turns[k], end)
     return tuple(current)
 
 
@@ -59,7 +61,7 @@ def end_position(m: NumberFunctions[N], dofs: tuple[DigitDof, ...], angles: tupl
     """Return the end effector's position at angles (K,), in the digit's base frame."""
     end: Point[N] = (zero, zero, zero)
     for joint, angle in zip(reversed(dofs), reversed(angles), strict=True):
-        end = _rotate(m, joint.movement, angle, _add_offset(end, joint))
+        end = _rotate(joint.movement, m.cos_sin(angle), _add_offset(end, joint))
     return end
 
 
@@ -67,10 +69,9 @@ def _add_offset(end: Point[N], joint: DigitDof) -> Point[N]:
     return end[0] + joint.offset[0], end[1] + joint.offset[1], end[2] + joint.offset[2]
 
 
-def _rotate(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
-    """Rotate a point about a movement's axis: Z, Y or -X (see model.AXES)."""
-    x, y, z = point
-    cos, sin = m.cos(angle), m.sin(angle)
+def _rotate(movement: Movement, turn: tuple[N, N], point: Point[N]) -> Point[N]:
+    """Rotate a point about a movement's axis, Z, Y or -X (see model.AXES), by an angle's cosine and sine."""
+    (cos, sin), (x, y, z) = turn, point
     if movement == "abduction":
         return cos * x - sin * y, sin * x + cos * y, z
     if movement == "twist":

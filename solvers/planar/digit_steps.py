@@ -135,7 +135,7 @@ def _project(
     m: NumberFunctions[N], visible: DigitMarkers[N], offsets: list[float], plane: tuple[N, N]
 ) -> DigitMarkers[N]:
     """Project the markers onto the plane by their known offsets along its normal."""
-    ca, sa, ct, st = m.cos(plane[0]), m.sin(plane[0]), m.cos(plane[1]), m.sin(plane[1])
+    (ca, sa), (ct, st) = m.cos_sin(plane[0]), m.cos_sin(plane[1])
     points = [
         (x - offset * ca * ct, y - offset * sa * ct, z + offset * st)
         for (x, y, z), offset in zip(visible.points, offsets, strict=True)
@@ -147,10 +147,10 @@ def _plane_coordinates(
     m: NumberFunctions[N], marked: MarkedDigit, visible: DigitMarkers[N], plane: tuple[N, N]
 ) -> list[Point[N]]:
     """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
-    ca, sa = m.cos(plane[0]), m.sin(plane[0])
+    ca, sa = m.cos_sin(plane[0])
     if not marked.has[1]:
         return [(y * ca - x * sa, -z, x * ca + y * sa) for x, y, z in visible.points]
-    ct, st = m.cos(plane[1]), m.sin(plane[1])
+    ct, st = m.cos_sin(plane[1])
     coordinates = []
     for x, y, z in visible.points:
         offset = x * ca + y * sa
@@ -176,11 +176,11 @@ def _bend_sideways(
     side, remaining = 0.0 * first, bend_goal.out_of_plane
     flexed: BendResult[N] = first, first, first, first
     for _ in range(SIDEWAYS_ITERATIONS):
-        cos, sin = m.cos(first), m.sin(first)
+        cos, sin = m.cos_sin(first)
         along = bend_goal.u * cos + bend_goal.v * sin - marked.first_length
         along = m.where(along > 1e-3, along, 1e-3)
         side = m.clip(m.atan2(-bend_goal.out_of_plane, along), *marked.side_limits)
-        ca, sa = m.cos(side), m.sin(side)
+        ca, sa = m.cos_sin(side)
         extension, remaining = (
             along * ca - bend_goal.out_of_plane * sa - along,
             along * sa + bend_goal.out_of_plane * ca,

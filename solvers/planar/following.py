@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...hand.scalar_math import SCALAR, NumberFunctions, wrap_angle
 from ...hand.targets import Targets
 from .digit_steps import solve_digit
-from .planar_chain import BendResult, ChainLengths, Flexions, MarkerHint, end_error
-from .planar_fabrik import Nearest, PlanarFabrik, backward, inner_joints
+from .planar_chain import BendResult, ChainLengths, Flexions, MarkerHint, distance
+from .planar_fabrik import Nearest, PlanarFabrik, backward, bone_ends
 from .planar_plan import OutermostMarker, PlanarPlan
 from .visible_markers import visible_in_frame
 
@@ -99,13 +99,14 @@ def _iterate(bend: PlanarFabrik, goal: tuple[float, float], start: Flexions[floa
         for flexion, shift, (low, high) in zip(start, bones.shift, bones.limits, strict=True)
     )
     flexions, passes, stalled = (first, middle, last), 0, 0
-    best = (*flexions, end_error(SCALAR, bones, flexions, goal))
+    ends = bone_ends(SCALAR, bones, flexions)
+    best = (*flexions, distance(SCALAR, ends[-1], goal))
     unreachable = math.hypot(*goal) > sum(bones.lengths)
     most = 1 if unreachable else stopping.passes
     while best[3] > stopping.tolerance and passes < most and stalled < MAX_STALLED_PASSES:
-        inner = [goal] * bones.count if unreachable else forward_within_limits(bones, flexions, goal, bend.nearest)
-        flexions, passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
-        error = end_error(SCALAR, bones, flexions, goal)
+        inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, bend.nearest)
+        (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
+        error = distance(SCALAR, ends[-1], goal)
         stalled = 0 if error < (1 - LEAST_GAIN) * best[3] else stalled + 1
         if error < best[3]:
             best = (*flexions, error)
@@ -113,13 +114,13 @@ def _iterate(bend: PlanarFabrik, goal: tuple[float, float], start: Flexions[floa
 
 
 def forward_within_limits(
-    bones: ChainLengths, flexions: Flexions[float], goal: tuple[float, float], nearest: Nearest
+    bones: ChainLengths, ends: list[tuple[float, float]], goal: tuple[float, float], nearest: Nearest
 ) -> list[tuple[float, float]]:
     """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre can bend so.
 
-    Returns the ends of all bones but the last, m in the plane.
+    ends: of all bones, m in the plane. Returns those of all but the last.
     """
-    ends = [*inner_joints(SCALAR, bones, flexions), goal]
+    ends = [*ends[:-1], goal]
     outer_heading = None
     for bone in range(bones.count - 1, 0, -1):
         length, (u, v) = bones.lengths[bone], ends[bone]

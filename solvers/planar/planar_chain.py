@@ -105,16 +105,19 @@ def end_position(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[
     a, b, c = bones.lengths
     first, middle, last = flexions
     second = first + middle
-    third = second + last
-    u = a * m.cos(first) + b * m.cos(second) + c * m.cos(third)
-    v = a * m.sin(first) + b * m.sin(second) + c * m.sin(third)
-    return u, v
+    headings = m.cos_sin(first), m.cos_sin(second), m.cos_sin(second + last)
+    (cos, sin), (cos_second, sin_second), (cos_third, sin_third) = headings
+    return a * cos + b * cos_second + c * cos_third, a * sin + b * sin_second + c * sin_third
 
 
 def end_error(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N], goal: tuple[N, N]) -> N:
     """Return the distance from the end to its goal, m."""
-    at_u, at_v = end_position(m, bones, flexions)
-    u, v = at_u - goal[0], at_v - goal[1]
+    return distance(m, end_position(m, bones, flexions), goal)
+
+
+def distance(m: NumberFunctions[N], a: tuple[N, N], b: tuple[N, N]) -> N:
+    """Return the distance between two points of the plane, m."""
+    u, v = a[0] - b[0], a[1] - b[1]
     return m.sqrt(u * u + v * v)
 
 
@@ -122,9 +125,10 @@ def marker_position(m: NumberFunctions[N], chain: Chain, marker: ChainMarker, fl
     """Return a marker's position in the plane at these flexions of the chain."""
     heading, u, v = flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
     for bone in range(marker.bone):
-        u, v = u + float(chain.lengths[bone]) * m.cos(heading), v + float(chain.lengths[bone]) * m.sin(heading)
+        cos, sin = m.cos_sin(heading)
+        u, v = u + float(chain.lengths[bone]) * cos, v + float(chain.lengths[bone]) * sin
         heading = heading + flexions[bone + 1]
-    cos_heading, sin_heading = m.cos(heading), m.sin(heading)
+    cos_heading, sin_heading = m.cos_sin(heading)
     return (
         u + marker.along * cos_heading + marker.dorsal * sin_heading,
         v + marker.along * sin_heading - marker.dorsal * cos_heading,

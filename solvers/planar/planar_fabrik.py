@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
-from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, end_error
+from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, distance, end_error
 from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
 
 Floats = NDArray[np.float64]
@@ -70,13 +70,15 @@ class PlanarFabrik(CoupledBend):
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
-        flexions: tuple[N, N, N] = best[:3]
+        flexions: Flexions[N] = best[:3]
+        ends = bone_ends(m, self.bones, flexions)
         active: Any = best[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
             if not m.any(active):
                 break
-            flexions = backward(m, self.bones, forward(m, self.bones, flexions, goal, self.nearest), goal)
-            error = end_error(m, self.bones, flexions, goal)
+            inner = forward(m, self.bones, ends, goal, self.nearest)
+            flexions, ends = backward(m, self.bones, inner, goal)
+            error = distance(m, ends[-1], goal)
             active = active & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (
                 m.where(active, new, old) for new, old in zip((*flexions, error), best, strict=True)
@@ -87,49 +89,54 @@ class PlanarFabrik(CoupledBend):
 
 
 def forward(
-    m: NumberFunctions[N], bones: ChainLengths, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
+    m: NumberFunctions[N], bones: ChainLengths, ends: list[tuple[N, N]], goal: tuple[N, N], nearest: Nearest
 ) -> list[tuple[N, N]]:
     """Stage 1: put the end on its target, each joint before it on the nearest point at its bone's length (line 1.21).
 
-    Returns the ends of all bones but the last.
+    ends: of all bones, m in the plane. Returns those of all but the last.
     """
-    joints = inner_joints(m, bones, flexions)
+    joints = ends[:-1]
     for bone in range(bones.count - 1, 0, -1):
         outer_end = goal if bone == bones.count - 1 else joints[bone]
         joints[bone - 1] = nearest(m, outer_end, bones.lengths[bone], joints[bone - 1])
     return joints
 
 
-def inner_joints(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> list[tuple[N, N]]:
-    """Return the ends of all bones but the last, m in the plane."""
-    joints = []
+def bone_ends(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> list[tuple[N, N]]:
+    """Return the ends of all bones that move the end, m in the plane."""
+    ends = []
     heading, at_u, at_v = 0.0 * flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
-    for bone in range(bones.count - 1):
-        heading = heading + flexions[bone]
-        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
-        joints.append((at_u, at_v))
-    return joints
+    for length, flexion in zip(bones.lengths[: bones.count], flexions, strict=False):
+        heading = heading + flexion
+        cos, sin = m.cos_sin(heading)
+        at_u, at_v = at_u + length * cos, at_v + length * sin
+        ends.append((at_u, at_v))
+    return ends
 
 
 def backward(
     m: NumberFunctions[N], bones: ChainLengths, joints: list[tuple[N, N]], goal: tuple[N, N], beyond: Sequence[N] = ()
-) -> tuple[N, N, N]:
+) -> tuple[Flexions[N], list[tuple[N, N]]]:
     """Stage 2: from the base outwards, direct each bone to its end as far as its joint's limits allow (line 1.28).
 
     beyond: the flexions of the middle and the last joint, which a chain of one bone keeps; longer chains need none.
+
+    Returns the flexions, and the ends of all bones that move the end.
     """
-    flexions = []
+    flexions, ends = [], []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
     for bone in range(bones.count):
         to_u, to_v = goal if bone == bones.count - 1 else joints[bone]
         flexion = m.clip(wrap_angle(m.atan2(to_v - at_v, to_u - at_u) - heading), *bones.limits[bone])
         heading = heading + flexion
-        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
+        cos, sin = m.cos_sin(heading)
+        at_u, at_v = at_u + bones.lengths[bone] * cos, at_v + bones.lengths[bone] * sin
         flexions.append(flexion)
+        ends.append((at_u, at_v))
     if bones.count == 2:
         flexions.append(m.clip(bones.ratio * flexions[1] + bones.lead, *bones.limits[2]))
     flexions += beyond[len(flexions) - 1 :]
-    return flexions[0], flexions[1], flexions[2]
+    return (flexions[0], flexions[1], flexions[2]), ends
 
 
 def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:

@@ -6,7 +6,9 @@ With the last joint coupled to the middle one, the end's distance from the base 
 import math
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
+import numpy as np
+
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, wrap_angle
 from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 
 HALLEY_STEPS = 3
@@ -49,9 +51,8 @@ def bend_coupled(
         return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
     middle = bend_at_distance(m, bones, distance * distance, lead, far)
     last = m.clip(bones.ratio * middle + lead, *bones.limits[2])
-    total = middle + last
-    at_u = a + b * m.cos(middle) + c * m.cos(total)
-    at_v = b * m.sin(middle) + c * m.sin(total)
+    (cos, sin), (cos_both, sin_both) = m.cos_sin(middle), m.cos_sin(middle + last)
+    at_u, at_v = a + b * cos + c * cos_both, b * sin + c * sin_both
     aim = m.atan2(v * at_u - u * at_v, u * at_u + v * at_v)
     first = m.clip(aim, *bones.limits[0])
     reach = m.sqrt(at_u * at_u + at_v * at_v)
@@ -95,7 +96,7 @@ def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: 
     free = bones.ratio * bend + lead
     last = m.clip(free, low, high)
     last_slope = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
-    cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
+    (cos, sin), (cos_last, sin_last) = m.cos_sin(bend), m.cos_sin(last)
     cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
     square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)
     slope = 2 * (a * b * sin + b * c * last_slope * sin_last + a * c * (1 + last_slope) * sin_both)
@@ -144,12 +145,13 @@ def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tupl
     """
     a, b, c = bones.lengths
     u, v = goal
-    cos, sin = m.cos(first), m.sin(first)
+    cos, sin = m.cos_sin(first)
     along, across = u * cos + v * sin - a, v * cos - u * sin
     square = along * along + across * across
     corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
     bearing = m.atan2(across, along)
-    opening = m.atan2(c * m.sin(corner), b + c * m.cos(corner))
+    cos_corner, sin_corner = m.cos_sin(corner)
+    opening = m.atan2(c * sin_corner, b + c * cos_corner)
     return nearer_bend(
         m,
         _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
@@ -174,8 +176,8 @@ def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], other: BendResult[N]
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
     """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
-    tried = [straight + (highest - straight) * k / 255 for k in range(256)]
-    best = max(tried, key=lambda bend: squared_distance(SCALAR, bones, bend, bones.lead)[0])
+    tried = np.linspace(straight, highest, 256)
+    best = float(tried[squared_distance(ARRAY, bones, tried, np.full(256, bones.lead))[0].argmax()])
     low, high = max(best - 0.01, straight), min(best + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2

@@ -138,29 +138,38 @@ def _cross(a: Floats, b: Floats) -> Floats:
     return np.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
-def pose_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
-    """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
+def pose_jacobian(shape: ShapeParameters, markers: MarkerPositions, whitening: Floats | None = None) -> Floats:
+    """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles.
+
+    whitening: (3, 3, M, F) by which each marker's is multiplied; nothing if None.
+    """
     count, frames = markers.positions.shape[1:]
     # Most of it is zero: it is laid out as it is multiplied, rather than copied into that order.
     result = np.zeros((frames, count, 3, ROOT_DOFS + DOFS))
-    result[:, :, [0, 1, 2], [0, 1, 2]] = 1.0
-    x, y, z = markers.positions.swapaxes(1, 2)
-    result[:, :, 0, 4], result[:, :, 0, 5] = z, -y
-    result[:, :, 1, 3], result[:, :, 1, 5] = -z, x
-    result[:, :, 2, 3], result[:, :, 2, 4] = y, -x
+
+    def whitened(rows: Ints | slice, slopes: Floats) -> Floats:
+        """Return slopes (3, N, F) of some markers as (N, F, 3)."""
+        if whitening is not None:
+            slopes = np.einsum("ckmf,kmf->cmf", whitening[:, :, rows], slopes)
+        return slopes.transpose(1, 2, 0)
+
+    for axis, unit in enumerate(np.eye(3)):
+        along = np.broadcast_to(unit[:, None, None], markers.positions.shape)
+        result[..., axis] = whitened(slice(None), along).swapaxes(0, 1)
+        result[..., 3 + axis] = whitened(slice(None), _cross(along, markers.positions)).swapaxes(0, 1)
     turned, dofs = np.nonzero(TURNED_BY[shape.digits, shape.bones])
     digit, slot = DIGIT_OF_DOF[dofs], SLOT_OF_DOF[dofs]
     arms = markers.positions[:, turned] - markers.bones.joints[JOINT_OF_SLOT[slot], :, digit].swapaxes(0, 1)
     turns = _cross(markers.bones.axes[slot, :, digit].swapaxes(0, 1), arms)
-    result[:, turned, :, ROOT_DOFS + dofs] = turns.transpose(1, 2, 0)
+    result[:, turned, :, ROOT_DOFS + dofs] = whitened(turned, turns)
     for end in range(2):
         sliding = markers.digit_markers[
             (shape.bones[markers.digit_markers] + end < SEGMENTS)
             & np.any(shape.slides[markers.digit_markers, end], axis=1)
         ]
         columns = ROOT_DOFS + COLUMNS[shape.digits[sliding], FLEXION[shape.bones[sliding] + end]]
-        slides = np.einsum("ckmf,mc->mfk", markers.rotations[:, :, sliding], shape.slides[sliding, end])
-        result[:, sliding, :, columns] += slides
+        slides = np.einsum("ckmf,mc->kmf", markers.rotations[:, :, sliding], shape.slides[sliding, end])
+        result[:, sliding, :, columns] += whitened(sliding, slides)
     return result
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...finite_points import finite_points
 from ...jacobians import ROOT_DOFS
 from .chain import MarkerPositions, ShapeParameters, marker_positions, pose_jacobian
 from .skin_fit import DOFS
@@ -88,7 +89,7 @@ class VisibleMarkers:
     @classmethod
     def from_positions(cls, positions: Floats) -> "VisibleMarkers":
         """Build from positions that are NaN where not seen."""
-        known: Bools = np.all(np.isfinite(positions), axis=-1)
+        known = finite_points(positions)
         return cls(np.where(known[..., None], positions, 0.0), known)
 
     def __len__(self) -> int:
@@ -120,7 +121,7 @@ class PoseEquations:
 
     markers: MarkerPositions
     whitening: Floats
-    """(F, M, 3, 3) maps a difference in the wrist's frame to weighted standard deviations in the marker's."""
+    """(3, 3, M, F) maps a difference in the wrist's frame to weighted standard deviations in the marker's."""
     jacobian: Floats
     """(F, 3 M, 6 + D) Jacobian of the markers in standard deviations."""
     residuals: Floats
@@ -131,38 +132,41 @@ class PoseEquations:
     """(F, 6 + D) negative gradient."""
 
 
-def _residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> tuple[MarkerPositions, Floats, Floats]:
-    """The markers, the map from differences to standard deviations (F, M, 3, 3), and these residuals (F, M, 3)."""
-    markers = marker_positions(model.shape, poses.angles)
-    local = (seen.positions - poses.positions[:, None]) @ poses.rotations
-    differences = np.where(seen.visible[..., None], local - markers.positions.transpose(2, 1, 0), 0.0)
-    whitening = markers.rotations.transpose(3, 2, 0, 1) * model.sharpness[None, :, :, None]
-    return markers, whitening, (whitening @ differences[..., None])[..., 0]
+def _residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
+    """(3, M, F) seen minus modelled positions along the axes of the markers' bones, in standard deviations.
+
+    markers: of these poses, or of one frame for poses of equal angles.
+    """
+    local = ((seen.positions - poses.positions[:, None]) @ poses.rotations).transpose(2, 1, 0)
+    differences = (local - markers.positions) * seen.visible.T
+    residuals: Floats = np.einsum("ckmf,kmf->cmf", markers.rotations, differences) * model.sharpness.T[..., None]
+    return residuals
 
 
 def costs(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:
     """Cost (F,) of each frame."""
-    return _costs(model, poses, _residuals(model, poses, seen)[2])
+    return _costs(model, poses, seen, marker_positions(model.shape, poses.angles))
 
 
-def _costs(model: PoseModel, poses: Poses, residuals: Floats) -> Floats:
-    squares = np.einsum("fmk,fmk->fm", residuals, residuals)
+def _costs(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
+    """The same where the markers of the poses are known; see _residuals."""
+    residuals = _residuals(model, poses, seen, markers)
+    squares = np.einsum("cmf,cmf->mf", residuals, residuals)
     deviation = poses.angles - model.mean
-    total: Floats = CAUCHY_THRESHOLD_SQUARED * np.log1p(squares / CAUCHY_THRESHOLD_SQUARED).sum(axis=1)
+    total: Floats = CAUCHY_THRESHOLD_SQUARED * np.log1p(squares / CAUCHY_THRESHOLD_SQUARED).sum(axis=0)
     total += np.einsum("fd,fd->f", deviation @ model.precision, deviation)
     return total
 
 
 def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> PoseEquations:
     """Build the normal equations at some poses, including the prior."""
-    markers, whitening, residuals = _residuals(model, poses, seen)
-    weights = (
-        np.sqrt(1 / (1 + np.einsum("fmk,fmk->fm", residuals, residuals) / CAUCHY_THRESHOLD_SQUARED)) * seen.visible
-    )
-    whitening = whitening * weights[..., None, None]
-    frames, count = weights.shape
-    jacobian = (whitening @ pose_jacobian(model.shape, markers)).reshape(frames, 3 * count, -1)
-    residuals = (residuals * weights[..., None]).reshape(frames, -1)
+    markers = marker_positions(model.shape, poses.angles)
+    residuals = _residuals(model, poses, seen, markers)
+    squares = np.einsum("cmf,cmf->mf", residuals, residuals)
+    weights = np.sqrt(1 / (1 + squares / CAUCHY_THRESHOLD_SQUARED)) * seen.visible.T
+    whitening = markers.rotations * (model.sharpness.T[..., None] * weights)[:, None]
+    jacobian = pose_jacobian(model.shape, markers, whitening).reshape(len(poses), residuals.shape[1] * 3, -1)
+    residuals = (residuals * weights).T.reshape(jacobian.shape[:2])
     transposed = jacobian.swapaxes(1, 2)
     matrix, rhs = transposed @ jacobian, (transposed @ residuals[..., None])[..., 0]
     matrix[:, ROOT_DOFS:, ROOT_DOFS:] += model.precision
@@ -249,12 +253,12 @@ def _fit_batch(
     return poses, cost
 
 
-def align_to_markers(model: PoseModel, angles: Floats, seen: VisibleMarkers, counting: Bools) -> Poses:
+def align_to_markers(angles: Floats, markers: MarkerPositions, seen: VisibleMarkers, counting: Bools) -> Poses:
     """Fit a hand at angles (F, D) rigidly to its markers in each frame (Kabsch).
 
-    Those in `counting` (M,) have equal weights, the others none.
+    Those in `counting` (M,) have equal weights, the others none. markers: as in _residuals.
     """
-    positions = marker_positions(model.shape, angles).positions.transpose(2, 1, 0)
+    positions = markers.positions.transpose(2, 1, 0)
     weights = (seen.visible & counting)[..., None].astype(float)
     total = np.maximum(weights.sum(axis=1), 1.0)
     mean, target_mean = (positions * weights).sum(axis=1) / total, (seen.positions * weights).sum(axis=1) / total
@@ -277,9 +281,10 @@ def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers,
     best: Poses | None = None
     least = np.full(len(seen), np.inf)
     for start in starts:
-        angles = np.broadcast_to(np.clip(start, *model.limits.T), (len(seen), DOFS)).copy()
-        trial = align_to_markers(model, angles, seen, counting)
-        cost = costs(model, trial, seen)
+        angles = np.clip(np.atleast_2d(start), *model.limits.T)
+        markers = marker_positions(model.shape, angles)
+        trial = align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting)
+        cost = _costs(model, trial, seen, markers)
         if best is None:
             best, least = trial, cost
             continue

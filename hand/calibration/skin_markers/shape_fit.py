@@ -136,7 +136,7 @@ def _build_equations(
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
     frames = len(seen)
     by_shape = shape_jacobian(state.pose_model.shape, equations.markers)[..., fitted]
-    jacobian = (equations.whitening @ by_shape).reshape(frames, equations.jacobian.shape[1], -1)
+    jacobian = (equations.whitening.transpose(3, 2, 0, 1) @ by_shape).reshape(frames, equations.jacobian.shape[1], -1)
     flat = jacobian.reshape(-1, jacobian.shape[-1])
     residuals, prior_matrix = prior.residuals(state.pose_model.shape), prior.matrix[:, fitted]
     return _Equations(
@@ -162,10 +162,10 @@ def update_statistics(state: FittedShape, seen: VisibleMarkers) -> FittedShape:
 
 def _variances(model: PoseModel, equations: PoseEquations, covariance: Floats) -> Floats:
     """Noise variances (M, 3) m² along the axes of each marker's bone; rarely seen markers tend to the mean of all."""
-    frames, count = equations.whitening.shape[:2]
+    count, frames = equations.whitening.shape[2:]
     squares = equations.residuals**2 + np.einsum("frn,frn->fr", equations.jacobian @ covariance, equations.jacobian)
     # The markers' robust weights, recovered from the lengths of the weighted axes.
-    weight_sum = np.sum(np.linalg.norm(equations.whitening, axis=-1) ** 2 / model.sharpness**2, axis=0)
+    weight_sum = np.sum(equations.whitening**2, axis=(1, 3)).T / model.sharpness**2
     sums = squares.reshape(frames, count, 3).sum(axis=0) / model.sharpness**2
     pooled = sums.sum() / weight_sum.sum()
     variances = (sums + POOLING_FRAMES * pooled) / (weight_sum + POOLING_FRAMES)

@@ -6,6 +6,7 @@ import pytest
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS
 from knuckle.hand.proportions import adult, build
+from knuckle.hand.rotations import to_matrix, unit_vectors
 
 
 def posed(hand, degrees):
@@ -51,6 +52,24 @@ def test_bones_keep_their_lengths():
         bones = np.linalg.norm(places[:, index] - places[:, parent], axis=-1)
         assert np.ptp(bones) < 1e-12
     assert adult("right", 0.2).size == pytest.approx(0.2)
+
+
+def test_frames_of_a_long_take_are_the_products_along_each_finger():
+    """Also where the frames that are computed together end, and wherever the wrist is."""
+    hand, count = build(adult("left")), kinematics.FRAMES_AT_ONCE + 3
+    rng = np.random.default_rng(4)
+    root = np.tile(np.eye(4), (count, 1, 1))
+    root[:, :3, :3], root[:, :3, 3] = to_matrix(unit_vectors(rng.normal(size=(count, 4)))), rng.normal(size=(count, 3))
+    pose = kinematics.Pose(hand, root, rng.uniform(hand.limits[:, 0], hand.limits[:, 1], (count, hand.dofs)))
+    frames = kinematics.joint_frames(hand, pose)
+    for frame in (0, count - 4, count - 3, count - 1):
+        for joint, parent in enumerate(hand.parents):
+            expected = (root[frame] if parent < 0 else frames[frame, parent]) @ hand.rest[joint]
+            for dof in np.flatnonzero(hand.axis_joint == joint):
+                cross = np.cross(np.eye(3), hand.axes[dof])
+                sine, cosine = np.sin(pose.angles[frame, dof]), np.cos(pose.angles[frame, dof])
+                expected[:3, :3] = expected[:3, :3] @ (np.eye(3) + sine * cross + (1 - cosine) * cross @ cross)
+            np.testing.assert_allclose(frames[frame, joint], expected, atol=1e-12)
 
 
 def test_joints_of_the_standard_hand_are_where_its_own_formulas_put_them(standard):

@@ -3,14 +3,19 @@
 import math
 
 import numpy as np
-import pytest
 
+from knuckle.hand.finite_points import finite_points
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 
 
-@pytest.mark.parametrize("name", ["sin", "cos"])
-def test_sines_and_cosines_of_arrays_are_those_of_floats(name):
+def test_sines_and_cosines_of_arrays_are_those_of_floats():
     angles = np.concatenate([np.linspace(-7, 7, 20001), np.pi * np.arange(-4, 5) / 4, [1e-300, -0.0]])
-    expected = [getattr(SCALAR, name)(angle) for angle in angles.tolist()]
-    assert np.abs(getattr(ARRAY, name)(angles) - expected).max() < 5e-16
-    assert math.isnan(getattr(ARRAY, name)(np.array([math.nan]))[0])
+    expected = np.transpose([SCALAR.cos_sin(angle) for angle in angles.tolist()])
+    assert np.abs(np.stack(ARRAY.cos_sin(angles)) - expected).max() < 5e-16
+    assert np.isnan(ARRAY.cos_sin(np.array([math.nan]))).all()
+
+
+def test_points_are_known_where_all_their_coordinates_are():
+    points = np.zeros((4, 2, 3))
+    points[0, 1, 0], points[1, 0, 1], points[2, 1, 2] = np.nan, np.inf, -np.inf
+    assert finite_points(points).tolist() == [[True, False], [False, True], [True, False], [True, True]]

@@ -21,6 +21,8 @@ from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.poses import POSES, angles
 from knuckle.pipeline.evidence.evidence import MEASURES
+from knuckle.pipeline.hand_solving import PieceContext
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.pieces import long_solve, piece, pool
 from knuckle.pipeline.pieces.long_solve import LongSolve, opened_as_long
 from knuckle.pipeline.pieces.piece import cut
@@ -117,6 +119,14 @@ def test_frames_mirror_place_and_rate_of_a_recipe_hold_in_pieces(
     moved = replace(Recipe("").transform, location=(1.0, 2.0, 3.0), scale=1.5)
     recipe = Recipe(str(path), start=20, end=380, mirror=True, fps=50.0, transform=moved)
     assert_same(in_pieces(recipe, tmp_path / "out.npz"), api.solve(recipe))
+
+
+def test_a_hand_is_the_same_however_many_frames_are_solved_at_once(tmp_path: Path) -> None:
+    recipe = Recipe(str(written_take(tmp_path / "take.c3d", ("right",))))
+    job = SolveJob(recipe, piece=PieceContext(frames_per_step=7))
+    run_to_end(job.steps())
+    assert job.take is not None
+    assert np.array_equal(job.take.hands[0].pose.angles, api.solve(recipe).hands[0].pose.angles)
 
 
 def test_worker_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from knuckle.solvers.conformal.cga_solver import Cga
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.planar.following import bend_from, forward_within_limits
 from knuckle.solvers.planar.planar_chain import bones_to_marker
-from knuckle.solvers.planar.planar_fabrik import Stopping, forward, nearest_point, planar_fabrik
+from knuckle.solvers.planar.planar_fabrik import Stopping, bone_ends, forward, nearest_point, planar_fabrik
 from knuckle.solvers.solver import limit_excess
 
 from .hands import EIGHT, HANDS, natural, targets_at
@@ -65,14 +65,16 @@ def test_a_target_that_moves_a_little_is_followed_by_a_little(nearest):
 def test_without_limits_the_inward_pass_is_the_textbooks():
     bones = bones_to_marker(FREE, TIP)
     for pose, goal in zip(poses(FREE, 20, 3) / 3, ends(FREE, poses(FREE, 20, 4)), strict=True):
-        limited = forward_within_limits(bones, tuple(pose), tuple(goal), nearest_point)
-        assert np.allclose(limited, forward(SCALAR, bones, tuple(pose), tuple(goal), nearest_point), atol=1e-12)
+        now = bone_ends(SCALAR, bones, tuple(pose))
+        limited = forward_within_limits(bones, now, tuple(goal), nearest_point)
+        assert np.allclose(limited, forward(SCALAR, bones, now, tuple(goal), nearest_point), atol=1e-12)
 
 
 def test_the_inward_pass_keeps_lengths_and_the_outer_joints_limits():
     bones = bones_to_marker(STIFF, TIP)
     for pose, goal in zip(poses(STIFF, 100, 5), ends(STIFF, poses(STIFF, 100, 6)), strict=True):
-        joints = np.array([*forward_within_limits(bones, tuple(pose), tuple(goal), nearest_point), goal])
+        now = bone_ends(SCALAR, bones, tuple(pose))
+        joints = np.array([*forward_within_limits(bones, now, tuple(goal), nearest_point), goal])
         outer = np.diff(joints, axis=0)
         assert np.linalg.norm(outer, axis=1) == pytest.approx(bones.lengths[1:])
         heading = np.arctan2(outer[:, 1], outer[:, 0])

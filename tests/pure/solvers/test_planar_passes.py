@@ -6,7 +6,7 @@ import pytest
 from knuckle.hand.scalar_math import SCALAR
 from knuckle.solvers.conformal.cga_bend import nearest_in_plane
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position
-from knuckle.solvers.planar.planar_fabrik import Stopping, backward, forward, nearest_point, planar_fabrik
+from knuckle.solvers.planar.planar_fabrik import Stopping, backward, bone_ends, forward, nearest_point, planar_fabrik
 
 LENGTHS = np.array([0.045, 0.026, 0.02])
 TIP = ChainMarker(2, 0.02)
@@ -46,11 +46,12 @@ def test_without_limits_passes_are_the_textbooks(nearest):
         heading = np.cumsum(pose)
         steps = LENGTHS[:, None] * np.stack([np.cos(heading), np.sin(heading)], -1)
         joints = [np.zeros(2), *np.cumsum(steps, axis=0)]
-        now = tuple(pose)
+        now = bone_ends(SCALAR, bones, tuple(pose))
         for _ in range(3):
             joints = textbook(joints, LENGTHS, goal)
-            now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
-            assert end_position(SCALAR, bones, now) == pytest.approx(joints[-1], abs=1e-12)
+            flexions, now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
+            assert end_position(SCALAR, bones, flexions) == pytest.approx(joints[-1], abs=1e-12)
+            assert now[-1] == pytest.approx(joints[-1], abs=1e-12)
 
 
 @nearests
@@ -58,10 +59,10 @@ def test_without_limits_passes_arrive(nearest):
     """Slowly where the digit must be nearly straight for it."""
     bones, missed = bones_to_marker(FREE, TIP), []
     for pose, goal in zip(poses(FREE, 20, 3) / 3, ends(FREE, poses(FREE, 20, 4)), strict=True):
-        now = tuple(pose)
+        now = bone_ends(SCALAR, bones, tuple(pose))
         for _ in range(200):
-            now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
-        missed.append(np.hypot(*np.subtract(end_position(SCALAR, bones, now), goal)))
+            flexions, now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
+        missed.append(np.hypot(*np.subtract(end_position(SCALAR, bones, flexions), goal)))
     assert np.median(missed) < 1e-9
     assert max(missed) < 5e-4
 

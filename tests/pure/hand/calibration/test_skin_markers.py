@@ -46,6 +46,14 @@ def test_derivatives_by_the_pose_are_those_of_differences():
         np.testing.assert_allclose(slopes[..., dof], difference, atol=1e-8)
 
 
+def test_weighted_derivatives_by_the_pose_are_the_weights_times_them():
+    rng = np.random.default_rng(2)
+    shape = apply_step(SHAPE, np.r_[np.zeros(46 + 21), rng.normal(0, 0.002, 42)])
+    markers, weights = marker_positions(shape, rng.uniform(-0.5, 1.0, (4, DOFS))), rng.normal(size=(3, 3, 7, 4))
+    expected = weights.transpose(3, 2, 0, 1) @ pose_jacobian(shape, markers)
+    np.testing.assert_allclose(pose_jacobian(shape, markers, weights), expected, atol=1e-14)
+
+
 def test_derivatives_by_the_shape_are_those_of_differences():
     rng = np.random.default_rng(3)
     angles, little = rng.uniform(-0.5, 1.0, (3, DOFS)), 1e-6
