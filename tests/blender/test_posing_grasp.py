@@ -23,7 +23,7 @@ from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
 from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.rig_skin import flesh_of
-from knuckle.rig.posing.solid_mesh import solid_of
+from knuckle.rig.solid_mesh import solid_of
 from knuckle.rig.skin_bones import skins
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import things

@@ -8,8 +8,8 @@ import numpy as np
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
-from ...errors import RigError
-from ...hand import rotations as rot
+from ..errors import RigError
+from ..hand import rotations as rot
 
 if TYPE_CHECKING:
     from bpy.types import Object
