@@ -53,7 +53,7 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"kind": "grip"}, "kind is 'grip', expected one of difference, pose, motion, contact, hide, swap, solve"),
+        ({"kind": "grip"}, "kind is 'grip', expected one of difference, pose, motion, contact, object, hide, swap, solve"),
         ({"hand": "third"}, "hand is 'third', expected one of left, right"),
         ({"start": 3.0}, r"end is 2.0, expected 3 to 1e\+11"),
         ({"start": float("nan")}, r"start is nan, expected -1e\+11 to 1e\+11"),
