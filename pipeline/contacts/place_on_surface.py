@@ -20,6 +20,8 @@ TRIED = 9
 """Frames in which it is tried."""
 SLIDES, ROUNDS = 4, 8
 """How often the pad goes to the surface nearby, and then to the place that was reached."""
+REACHED = 1e-4
+"""m, within which all frames have reached it."""
 WEIGHT = 3.0
 """Of the way to the surface, as of points that are held."""
 
@@ -53,8 +55,10 @@ def place_reached(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows:
     start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
     angles = slid_to_surface(pose, beside, free, pad, rows).angles
     for _ in range(ROUNDS):
-        reached = beside.posed(rows, angles)[1][:, pad].mean(axis=0)
-        place = beside.surface.nearest(reached[None])[0]
+        reached = beside.posed(rows, angles)[1][:, pad]
+        place = beside.surface.nearest(reached.mean(axis=0)[None])[0]
+        if np.linalg.norm(reached - place, axis=1).max() < REACHED:
+            break
         held = HeldOnSurface(beside, np.array([pad]), place, 0, count - 1, (0, 0))
         hand, goals = held.objectives(rows, angles)
         angles = _solved(Pose(hand, start.root, start.angles), free, goals)

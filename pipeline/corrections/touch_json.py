@@ -79,7 +79,7 @@ def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
     values = _numbers(data, name, count, where)
     length = float(np.linalg.norm(values))
     if abs(length - 1.0) > 0.01:
-        raise RecipeError(f"{where}: {name} is {length:.3g} long, expected {count} numbers of length 1")
+        raise RecipeError(f"{where}: {name} is {length:.3g} long, expected a unit vector of {count} numbers")
     return np.asarray(values / length)
 
 
