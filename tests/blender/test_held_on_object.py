@@ -73,12 +73,12 @@ def thing(armature: bpy.types.Object, kind: str, gap: float = 4e-3) -> bpy.types
     made = bpy.context.object
     made.name, made.rotation_mode = "Table", "QUATERNION"
     made.scale = (0.03, 0.03, 0.03) if kind == "ball" else (0.06, 0.06, 0.01)
-    made.rotation_quaternion = Vector(up).to_track_quat("Z", "Y")
+    made.rotation_quaternion = Vector(up.tolist()).to_track_quat("Z", "Y")
     away = {"plane": 0.0, "ball": 0.03}.get(kind, 0.01)
-    made.location = Vector(pad - (gap + away) * up)
+    made.location = Vector((pad - (gap + away) * up).tolist())
     if kind == "moving":
         made.keyframe_insert("location", frame=FIRST - 10)
-        made.location += Vector(0.004 * bone[:3, 0] + 0.003 * up)
+        made.location += Vector((0.004 * bone[:3, 0] + 0.003 * up).tolist())
         made.keyframe_insert("location", frame=LAST + 10)
     bpy.context.view_layer.objects.active = armature
     bpy.context.view_layer.update()
@@ -93,10 +93,10 @@ def seen_on(armature: bpy.types.Object, table: bpy.types.Object) -> tuple[Floats
         graph = bpy.context.evaluated_depsgraph_get()
         tree, into = BVHTree.FromObject(table, graph), table.evaluated_get(graph).matrix_world.inverted()
         scale = np.array(table.scale)
-        places.append([scale * (into @ Vector(point)) for point in skin(armature, TIP)])
+        places.append([scale * (into @ Vector(point)) for point in skin(armature, TIP).tolist()])
         finger = skin(armature, TIP, TIP.replace("distal", "intermediate"), TIP.replace("distal", "proximal"))
         depth = 0.0
-        for point in finger:
+        for point in finger.tolist():
             own = into @ Vector(point)
             foot, normal, _, _ = tree.find_nearest(own)
             if (own - foot).dot(normal) < 0:

@@ -132,10 +132,9 @@ def correct_take(
     edited = _is_edited(armature, hands, clock, posed_at)
     keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
-    hurried = dict[str, str]()
     for _, composed in keys:
         reasons |= composed.waiting
-        hurried |= composed.hurried
+    hurried = {of_id: sentence for _, composed in keys for of_id, sentence in composed.hurried.items()}
     told = Told(json.dumps(reasons), json.dumps(hurried))
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")

@@ -56,9 +56,9 @@ def held_on_object(
         full=one.range.weights(times) > 1.0 - FULL,
         ends=ends,
     )
-    if found.off > MOST_OFF:
-        raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.0f} mm away")
-    if found.depth > MOST_DEPTH:
+    if found.depth > max(MOST_DEPTH, found.off):
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{change.object}'")
+    if found.off > MOST_OFF:
+        raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)

@@ -96,7 +96,7 @@ def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotio
 
 def object_to_touch(name: str) -> "Object":
     """Return the object of a name in the scene. Raises RigError if it is not there."""
-    obj = bpy.context.scene.objects.get(name)
+    obj: Object | None = bpy.context.scene.objects.get(name)
     if obj is None:
         raise RigError(f"there is no object '{name}' in the scene")
     return obj
