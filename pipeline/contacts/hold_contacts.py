@@ -102,14 +102,17 @@ def _strains(pose: Pose, problem: FleshProblem, held: HeldContacts) -> Floats:
 
 
 def _strain(held: HeldContact, tried: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh) -> float:
-    """Return what a contact is off, or makes its digits deeper than they were, at most, m.
+    """Return what a contact is off, or its digits are too deep, at most, m.
 
-    excess: (R, K) m, by how much pairs are too deep without it, and with it: of a take whose digits are in each other
-    it need not mend that.
+    excess: (R, K) m, by how much pairs are too deep without it, and with it. Fingers beside each other, which a take
+    may press into each other, only count where the contact makes them deeper.
     """
     own = (rows >= held.contact.first) & (rows <= held.contact.last)
     digits = [part for part in held.contact.parts if part != PALM]
     pairs = np.isin(flesh.parts, digits).any(axis=0)
     off = np.linalg.norm(offsets_between(Pose.at_origin(tried.hand, tried.angles[own]), held.points), axis=1)
-    without, with_it = (float(each[own][:, pairs].max(initial=0.0)) for each in excess)
-    return max(float(off.max()), with_it - without)
+    fingers = ((flesh.parts > 0) & (flesh.parts < PALM)).all(axis=0)
+    beside = fingers & (np.abs(flesh.parts[1] - flesh.parts[0]) == 1)
+    deep = float(excess[1][own][:, pairs & ~beside].max(initial=0.0))
+    without, with_it = (float(each[own][:, pairs & beside].max(initial=0.0)) for each in excess)
+    return max(float(off.max()), deep, with_it - without)
