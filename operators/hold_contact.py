@@ -6,17 +6,19 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ..errors import RecipeError, RigError
 from ..hand.joints import DIGITS, SIDES, Side, digit_title
 from ..pipeline.contacts.hold_touch import chosen_touch
-from ..pipeline.corrections.correction import Correction, HeldTouch
+from ..pipeline.corrections.correction import Correction, HeldTouch, TimeRange
+from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
 from ..rig.keys.corrections.composing import corrected_rotations
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
+from ..rig.keys.corrections.place_on_object import chosen_on_object
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from .correct_take import (
     DIGIT_ITEMS,
@@ -33,7 +35,12 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event
 
-OTHER_ITEMS = [*DIGIT_ITEMS, ("palm", "Palm", "The palm of the hand")]
+ON_OBJECT = "OBJECT"
+OTHER_ITEMS = [
+    *DIGIT_ITEMS,
+    ("palm", "Palm", "The palm of the hand"),
+    (ON_OBJECT, "Object", "A mesh of the scene, such as a table"),
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +97,15 @@ def _holds(one: Correction, contact: FoundContact) -> bool:
     )
 
 
+def _meshes(_operator: Any, context: "Context", _text: str) -> list[str]:
+    """Return the names of the meshes in the scene, without the hands' own skins."""
+    meshes = (obj for obj in context.scene.objects if obj.type == "MESH")
+    return sorted(obj.name for obj in meshes if not any(each.type == "ARMATURE" for each in obj.modifiers))
+
+
 class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
-    """Let a fingertip stay on another digit or on the palm in a range of frames, without slip, as a correction that a
-    new solve keeps. Where it comes from far away, its blends take frames from it"""
+    """Let a fingertip stay on another digit, the palm or an object in a range of frames, without slip, as a correction
+    that a new solve keeps. Where it comes from far away, its blends take frames from it"""
 
     bl_idname = "knuckle.hold_contact"
     bl_label = "Hold Contact"
@@ -107,6 +120,19 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     )
     digit: EnumProperty(name="Digit", description="The digit whose tip touches", items=DIGIT_ITEMS)
     other: EnumProperty(name="On", description="What it touches", items=OTHER_ITEMS, default=DIGITS[1])
+    object: StringProperty(
+        name="Object",
+        description="The mesh of the scene that is touched, which may be animated",
+        search=_meshes,
+        options={"SKIP_SAVE"},
+    )
+    tips: EnumProperty(
+        name="Tips",
+        description="The digits whose tips touch the object",
+        items=DIGIT_ITEMS,
+        options={"ENUM_FLAG"},
+        default={DIGITS[1]},
+    )
     hand: hand_property()
     first: first_property()
     last: last_property()
@@ -119,8 +145,11 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
         if not self.found:
-            for name in ("digit", "other", "hand"):
+            on_object = self.other == ON_OBJECT
+            for name in ("other", "object", "hand") if on_object else ("digit", "other", "hand"):
                 self.layout.prop(self, name)
+            if on_object:
+                self.layout.column(align=True).prop(self, "tips")
             self.draw_range(self.layout)
 
     def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
@@ -131,11 +160,24 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
             raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
         span = self.range_of(shown)
         of = _hand(shown, self.hand)
+        if self.other == ON_OBJECT:
+            return self.numbered(shown, [self._on_object(shown, of, span)])
         rows = of.expected_rows(self.first, self.last)
         rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
         touch = chosen_touch(of.hand.posed(rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
         return self.numbered(shown, [Correction("", name, of.hand.side, span, touch)])
+
+    def _on_object(self, shown: ShownTake, of: HandOfTake, span: TimeRange) -> Correction:
+        """Return the correction that holds parts of a hand on an object, where they are between the blends."""
+        if not self.object or not self.tips:
+            raise RigError("choose the object that is touched, and the digits whose tips touch it")
+        rows = of.expected_rows(*shown.clock.frames([span.full_start, span.full_end]))
+        rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
+        digits = tuple(digit for digit in DIGITS if digit in self.tips)
+        held = chosen_on_object(of, self.object, digits, rotations, of.frames[rows])
+        names = " and ".join(digit_title(digit) for digit in digits)
+        return Correction("", f"{names} on {self.object}"[:MAX_TEXT], of.hand.side, span, held)
 
     def _of_found(self, shown: ShownTake) -> Correction:
         """Return the correction that holds a contact that was found, with its blends around it."""

@@ -11,7 +11,7 @@ from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.corrected_take import composed_of, is_alone
 from ..rig.keys.corrections.resolved_take import is_unsolved
-from ..rig.keys.corrections.waiting import waiting_of
+from ..rig.keys.corrections.waiting import hurried_of, waiting_of
 from .text_format import paragraph
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ ICONS: dict[Kind, str] = {
     "pose": "VIEW_PAN",
     "motion": "ACTION",
     "contact": "LINKED",
+    "object": "MESH_CUBE",
     "hide": "HIDE_ON",
     "swap": "UV_SYNC_SELECT",
     "solve": "FILE_REFRESH",
@@ -102,31 +103,36 @@ def _found_contacts(layout: "UILayout", shown: ShownTake) -> None:
 
 def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
     """Draw the corrections, and the selected one."""
-    waiting, made = waiting_of(composed_of(shown.armature) or shown.base), context.scene.knuckle_correction
+    action, made = composed_of(shown.armature) or shown.base, context.scene.knuckle_correction
+    waiting, hurried = waiting_of(action), hurried_of(action)
     selected = shown.find(made.selected)
     at = shown.corrections.index(selected) if selected else 0
     first = max(0, min(at - ROWS // 2, len(shown.corrections) - ROWS))
     row = layout.row()
     column = row.box().column(align=True)
     for one in shown.corrections[first : first + ROWS]:
-        _row(column, shown, one, one is selected, one.id in waiting)
+        _row(column, shown, one, one is selected, (one.id in waiting, one.id in hurried))
     if selected is None:
         return
     buttons = row.column(align=True)
     for what, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
         _button(buttons, selected, what, icon)
-    _selected(layout.column(), context, selected, waiting.get(selected.id, ""))
+    told = f"waits: {waiting[selected.id]}" if selected.id in waiting else hurried.get(selected.id, "")
+    _selected(layout.column(), context, selected, told)
 
 
-def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, waits: bool) -> None:
-    """Draw a correction: its eye, its name and frames, which select it, and its lock."""
+def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, told: tuple[bool, bool]) -> None:
+    """Draw a correction: its eye, its name and frames, which select it, and its lock.
+
+    told: whether it waits, and whether its range is too short.
+    """
     row = layout.row(align=True)
     _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)
     name = row.row(align=True)
     name.alignment = "LEFT"
-    name.active = not one.muted and not waits
+    name.active = not one.muted and not told[0]
     first, last = shown.clock.frames([one.range.start, one.range.end])
-    icon = "ERROR" if waits else ICONS[one.kind]
+    icon = "ERROR" if any(told) else ICONS[one.kind]
     text = f"{one.hand[0].upper()}  {one.name}  {first:.0f}–{last:.0f}"
     _button(name, one, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)
@@ -139,11 +145,11 @@ def _button(layout: "UILayout", one: Correction, what: str, icon: Any, *, text: 
     button.correction, button.what = one.id, what
 
 
-def _selected(layout: "UILayout", context: "Context", one: Correction, waits: str) -> None:
-    """Draw the settings of the selected correction."""
+def _selected(layout: "UILayout", context: "Context", one: Correction, told: str) -> None:
+    """Draw the settings of the selected correction, and what is told of it."""
     made = context.scene.knuckle_correction
-    if waits:
-        paragraph(layout, context, sentence(f"waits: {waits}"), "ERROR")
+    if told:
+        paragraph(layout, context, sentence(told), "ERROR")
     layout.enabled = not one.locked
     layout.prop(made, "name", text="")
     column = layout.column(align=True)

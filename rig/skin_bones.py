@@ -1,6 +1,6 @@
 """The meshes that an armature deforms, and what moves their vertices: joints of a hand, and how thick that makes it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..hand import rotations as rot
 from ..hand.flesh import radii_of_skin
-from ..hand.joints import JOINT_INDEX, PARENTS
+from ..hand.joints import JOINT_INDEX, JOINTS, PARENTS
 from .armature_hands import FoundHand
 from .binding import joint_points
 
@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 
 ABOUT = 0.2
 """Share of the extent of a hand's joints: skin farther from them is not the hand's."""
+MOSTLY = 0.5
+"""Least share of the hand in a vertex's weights; vertices with less are the arm's."""
 BEHIND = 0.1
 """Hand lengths behind the wrist, beyond which a bone is the arm's."""
 
@@ -37,7 +39,7 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
         moves = {group.index: bones[group.name] for group in mesh.vertex_groups if group.name in bones}
         if not moves:
             continue
-        skin = _modelled_points(mesh, np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world))
+        skin = modelled_points(mesh, np.array(armature.matrix_world.inverted_safe() @ mesh.matrix_world))
         # Weights are read one vertex at a time, so only those about the hand are.
         about = np.flatnonzero(((skin > lowest - margin) & (skin < highest + margin)).all(axis=1))
         moved = _moved_most(mesh, about.tolist(), moves)
@@ -50,7 +52,7 @@ def skin_radii(armature: "Object", found: FoundHand) -> Floats | None:
     return radii
 
 
-def _modelled_points(mesh: "Object", to_armature: Floats) -> Floats:
+def modelled_points(mesh: "Object", to_armature: Floats) -> Floats:
     """Return the vertices (V, 3) of a mesh as it is modelled, in armature space."""
     places = np.empty(3 * len(mesh.data.vertices), np.float32)
     mesh.data.vertices.foreach_get("co", places)
@@ -82,6 +84,36 @@ def is_skin(obj: "Object", armature: "Object") -> bool:
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
         for modifier in obj.modifiers
     )
+
+
+def preserves_volume(obj: "Object", armature: "Object") -> bool:
+    """Whether an armature deforms an object by dual quaternions, its modifier's *Preserve Volume*."""
+    return any(
+        modifier.type == "ARMATURE" and modifier.object == armature and modifier.use_deform_preserve_volume
+        for modifier in obj.modifiers
+    )
+
+
+def weights_in_hand(obj: "Object", mesh: Any, bones: dict[str, int]) -> tuple[Ints, Floats]:
+    """Return the vertices (V,) of a mesh of an object that are a hand's, and their weights (V, J) of its joints.
+
+    bones: as joints_of_bones returns them.
+    """
+    joints = [bones.get(group.name, -1) for group in obj.vertex_groups]
+    rows, columns, shares = [], [], []
+    for row, vertex in enumerate(mesh.vertices):
+        for group in vertex.groups:
+            if group.group < len(joints) and group.weight > 0:
+                rows.append(row)
+                columns.append(joints[group.group])
+                shares.append(group.weight)
+    weights = np.zeros((len(mesh.vertices), len(JOINTS) + 1))
+    # The last column is for bones that are not the hand's.
+    np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
+    total = weights.sum(axis=1)
+    kept = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
+    own = weights[kept, :-1]
+    return kept, own / own.sum(axis=1, keepdims=True)
 
 
 def joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:

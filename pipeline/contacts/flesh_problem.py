@@ -1,6 +1,7 @@
 """The pose problem of flesh that is parted and contacts that are held, in some frames of a take."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,10 @@ from ...solvers.pose_problem import (
     relative_size,
     solve,
 )
-from .held_contacts import HeldContacts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 MOST_DEPTH = 0.8e-3
 """m of a hand of the usual length, how deep flesh is left in flesh: 1 mm is promised."""
@@ -33,6 +34,25 @@ STAY_WEIGHT = 0.1
 """m of depth that moving a middle joint or a tip by 1 m costs: hands move little, rather than angles."""
 
 
+class Held(Protocol):
+    """What a hand holds in some frames of a take: skin on its own skin, or on a surface."""
+
+    def counts(self, rows: Ints) -> Bools:
+        """Return in which of some rows (N,) of the take anything is held."""
+
+    def touching(self, rows: Ints, flesh: Flesh) -> Bools:
+        """Return which pairs of capsules (N, K) are of digits that touch something in some of the frames."""
+
+    def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
+        """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
+
+    def begins(self) -> dict[int, int]:
+        """Return row -> over how many frames before it, at least, the hand comes to what it holds from there."""
+
+    def ends(self) -> dict[int, int]:
+        """Return row -> over how many frames from it on, at least, the hand leaves what it held until there."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FleshProblem:
     """A hand whose flesh is parted, and whose contacts are held."""
@@ -41,7 +61,7 @@ class FleshProblem:
     flesh: Flesh
     free: Ints
     """The angles that may change, as in hand.jacobians."""
-    held: HeldContacts | None = None
+    held: Held | None = None
 
     @property
     def scale(self) -> float:
@@ -69,7 +89,7 @@ class FleshProblem:
             # What touches is just not too deep: parting it smoothly would open the contact.
             near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
             allowed = np.where(near, MOST_DEPTH * self.scale, allowed)
-            of, goals = self.held.objectives(rows)
+            of, goals = self.held.objectives(rows, angles)
         start = Pose.at_origin(of, angles)
         sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
         places = joint_frames(of, start)[..., :3, 3]

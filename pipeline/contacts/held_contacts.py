@@ -63,7 +63,7 @@ class HeldContacts:
     hand: HandModel
     held: tuple[HeldContact, ...]
 
-    def objectives(self, rows: Ints) -> tuple[HandModel, list[Objective]]:
+    def objectives(self, rows: Ints, _angles: Floats) -> tuple[HandModel, list[Objective]]:
         """Return the objectives in some of the frames, and the hand with their sites."""
         sites, goals, count = list[Site](), list[Objective](), len(self.hand.sites)
         for each in self.held:
@@ -83,6 +83,14 @@ class HeldContacts:
         for each in self.held:
             found |= each.counts(rows)
         return found
+
+    def begins(self) -> dict[int, int]:
+        """Return row -> frames before it of what begins there."""
+        return {each.contact.first: each.blends[0] for each in self.held if not each.follows}
+
+    def ends(self) -> dict[int, int]:
+        """Return row -> frames from it on of what ended before it."""
+        return {each.last + 1: each.blends[1] for each in self.held if each.following is None}
 
     def touching(self, rows: Ints, flesh: Flesh) -> Bools:
         """Return which pairs of capsules (N, K) are of digits that touch something in some of the frames."""

@@ -16,8 +16,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.smoothstep import smoothstep
 from .flesh_depths import FRAMES_AT_ONCE, pair_depths
-from .flesh_problem import FleshProblem
-from .held_contacts import HeldContacts
+from .flesh_problem import FleshProblem, Held
 from .windows import smoothed, window_frames
 
 Floats = NDArray[np.float64]
@@ -43,7 +42,7 @@ class HeldMotion:
     """(F,) 0..1: 1 in the frames of contacts, fading over those before and after; elsewhere 0, and nothing moves."""
 
 
-def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: HeldContacts) -> Steps[HeldMotion]:
+def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: Held) -> Steps[HeldMotion]:
     """Return how a hand of F frames holds contacts; times (F,) s."""
     radius = window_frames(times, SMOOTHING_SECONDS)
     counts = held.counts(np.arange(len(pose)))
@@ -69,14 +68,13 @@ def held_motion(pose: Pose, times: Floats, problem: FleshProblem, held: HeldCont
     return HeldMotion(angles, within)
 
 
-def _spread_leaps(hand: HandModel, moved: Floats, held: HeldContacts) -> tuple[Floats, Floats]:
+def _spread_leaps(hand: HandModel, moved: Floats, held: Held) -> tuple[Floats, Floats]:
     """Return what spreads the leaps of what was moved (F, D) rad over time, and how much each frame has of it (F,).
 
     A leap between two frames is spread over those before it where a contact begins, and after it where one ends.
     """
     spread, within, count = np.zeros(moved.shape), np.zeros(len(moved)), len(moved)
-    begins = {each.contact.first: each.blends[0] for each in held.held if not each.follows}
-    ends = {each.last + 1: each.blends[1] for each in held.held if each.following is None}
+    begins, ends = held.begins(), held.ends()
     for row in sorted(begins.keys() | ends.keys()):
         if not 0 < row < count:
             continue

@@ -1,7 +1,6 @@
 """A contact that a correction holds over a stretch of a take."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,10 @@ from ...solvers.pose_problem import (
 from ..corrections.correction import HeldTouch
 from .find_contacts import END_GAP, Contact, touch_over_time
 from .flesh_problem import FleshProblem
-from .held_contacts import BLEND_SECONDS
+from .held_contacts import BLEND_SECONDS, HeldContacts
 from .held_motion import blend_frames, held_motion
 from .hold_contacts import hold_contacts
-from .settling import settle
+from .hold_in_range import HeldRange, hold_in_range
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,8 +36,6 @@ PAD_SHARE = 0.6
 """Where the pad of a bone is on its way to the next joint, or to the tip."""
 PALM_SIDE: Floats = np.array([0.0, 0.0, -1.0])
 """A bone's +Z is out of the back of the hand."""
-WIDENINGS = 3
-"""How often blends are made longer, each by what the last contact's ends ask for."""
 _CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolist())}
 
 
@@ -99,10 +96,8 @@ def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
 
 def hold_touch(
     pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, ends: tuple[bool, bool]
-) -> Pose | None:
+) -> HeldRange | None:
     """Return how a hand holds a contact in a range of frames; None if it cannot.
-
-    Blends are made longer, into the contact, where the way to go asks for it, rather than that a joint leaps.
 
     Args:
         pose: F frames, those of the range.
@@ -113,21 +108,13 @@ def hold_touch(
         full: (F,) the frames between the blends.
         ends: whether the take has frames before, and after, the range.
     """
-    rows = np.flatnonzero(full)
-    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (len(pose) // 2, len(pose) // 2)
-    contact = Contact(_capsules(touch), first, last, 0.0, touch.shares, touch.direction)
-    for left in reversed(range(WIDENINGS + 1)):
-        blends = contact.first, len(pose) - 1 - contact.last
+
+    def held_in(first: int, last: int) -> HeldContacts | None:
+        contact, blends = _contact(touch, first, last), (first, len(pose) - 1 - last)
         held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
-        if not held.held:
-            return None
-        motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
-        moved = motion.angles[[contact.first, contact.last]] - pose.angles[[contact.first, contact.last]]
-        wider = _widened(contact, [blend_frames(pose.hand, each) for each in moved], len(pose), ends)
-        if wider is None or not left:
-            break
-        contact = wider
-    return run_to_end(settle(pose, times, flesh, free, held, everywhere=False, motion=motion))
+        return held if held.held else None
+
+    return hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:
@@ -135,8 +122,7 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
     At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
     """
-    contact = Contact(_capsules(touch), 0, len(pose) - 1, 0.0, touch.shares, touch.direction)
-    held = hold_contacts(pose, times, flesh, free, [contact])
+    held = hold_contacts(pose, times, flesh, free, [_contact(touch, 0, len(pose) - 1)])
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
     moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
@@ -145,18 +131,6 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
     return before, after
 
 
-def _capsules(touch: HeldTouch) -> tuple[int, int]:
-    return _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
-
-
-def _widened(contact: Contact, needed: Sequence[int], count: int, ends: tuple[bool, bool]) -> Contact | None:
-    """Return a contact that leaves the frames that its blends need; None if it does.
-
-    One that has no room for that is held in the middle of its range alone.
-    """
-    middle = (contact.first + contact.last) // 2
-    first = min(max(contact.first, needed[0]), middle) if ends[0] else contact.first
-    last = max(min(contact.last, count - 1 - needed[1]), middle) if ends[1] else contact.last
-    if (first, last) == (contact.first, contact.last):
-        return None
-    return replace(contact, first=first, last=last)
+def _contact(touch: HeldTouch, first: int, last: int) -> Contact:
+    capsules = _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
+    return Contact(capsules, first, last, 0.0, touch.shares, touch.direction)

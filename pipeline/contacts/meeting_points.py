@@ -8,7 +8,7 @@ a pose problem on a few of the contact's frames. There the nearest points of bot
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, STARTS, Flesh, touches
+from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, PALM, STARTS, Flesh, touches
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import (
@@ -19,6 +19,7 @@ from ...solvers.pose_problem import (
     solve,
 )
 from .find_contacts import Contact
+from .flesh_problem import MOST_DEPTH
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,21 +42,27 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     beside = Site("second skin", int(STARTS[second]), _triple(axes[1] + sum(radii) * contact.direction))
     hand, count = pose.hand.with_sites((tip, beside)), len(pose.hand.sites)
     goal = Objective(count, np.zeros(3), relative=count + 1)
-    order, pair = _pair_of(flesh, first, second)
-    # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other.
-    allowed = np.full((len(rows), flesh.pairs.shape[1]), np.inf)
-    allowed[:, pair] = 0.0
+    # Axes that come nearest elsewhere, as those of crossed tips do, would be in each other, and a way there through
+    # other flesh leads to points that cannot meet.
+    parts = [part for part in contact.parts if part != PALM]
+    own, pairs = np.isin(flesh.parts, parts).any(axis=0), _pairs_of(flesh, first, contact.parts[1])
+    allowed = np.tile(np.where(own, MOST_DEPTH * relative_size(hand), np.inf), (len(rows), 1))
+    allowed[:, pairs] = 0.0
     start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
     frames = joint_frames(hand, touching)
-    found = touches(flesh, frames[..., :3, 3], np.arange(len(rows)), np.full(len(rows), pair))
+    # A part is several capsules: the fingertip may come to the one beside first.
+    each = [touches(flesh, frames[..., :3, 3], np.arange(len(rows)), np.full(len(rows), pair)) for pair in pairs]
+    nearest = int(np.argmax([np.median(found.depths) for found in each]))
+    found, order = each[nearest], [0, 1] if flesh.pairs[0, pairs[nearest]] == first else [1, 0]
     if float(np.median(np.abs(found.depths))) > REACH * relative_size(hand):
         return None
+    met = flesh.pairs[order, pairs[nearest]].tolist()
     points, shares = found.points[order], found.shares[order]
     away = points[0] - points[1]
     away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
     sites = []
-    for capsule, place, sign, along in zip(contact.capsules, points, (-1.0, 1.0), shares, strict=True):
+    for capsule, place, sign, along in zip(met, points, (-1.0, 1.0), shares, strict=True):
         skin = place + sign * _radius(flesh, capsule, along)[:, None] * away
         bone = frames[:, STARTS[capsule]]
         local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
@@ -63,11 +70,10 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     return sites[0], sites[1]
 
 
-def _pair_of(flesh: Flesh, first: int, second: int) -> tuple[list[int], int]:
-    """Return in which order a pair of capsules is in the flesh, and its number."""
-    swapped = first > second
-    wanted = np.array([second, first] if swapped else [first, second])
-    return [1, 0] if swapped else [0, 1], int(np.flatnonzero((flesh.pairs == wanted[:, None]).all(axis=0))[0])
+def _pairs_of(flesh: Flesh, capsule: int, part: int) -> list[int]:
+    """Return the pairs of a capsule and those of a part."""
+    own = (flesh.pairs == capsule).any(axis=0) & (flesh.parts == part).any(axis=0)
+    return np.flatnonzero(own & (flesh.parts[0] != flesh.parts[1])).tolist()
 
 
 def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:

@@ -15,8 +15,7 @@ from ...hand.flesh import Flesh
 from ...hand.generators import Progress, Steps, part_of
 from ...hand.kinematics import Pose
 from .flesh_depths import FRAMES_AT_ONCE, pair_depths
-from .flesh_problem import FleshProblem
-from .held_contacts import HeldContacts
+from .flesh_problem import FleshProblem, Held
 from .held_motion import HeldMotion, held_motion
 from .windows import smoothed, spread, window_frames
 
@@ -34,7 +33,7 @@ def settle(
     times: Floats,
     flesh: Flesh,
     free: Ints,
-    held: HeldContacts | None = None,
+    held: Held | None = None,
     *,
     everywhere: bool = True,
     deep: Floats | None = None,

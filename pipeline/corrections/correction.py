@@ -18,8 +18,10 @@ from ...hand.smoothstep import smoothstep
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-Kind = Literal["difference", "pose", "motion", "contact", "hide", "swap", "solve"]
+Kind = Literal["difference", "pose", "motion", "contact", "object", "hide", "swap", "solve"]
 
+PALM = "palm"
+"""What a part of a hand is called that is no digit."""
 SAME_TIME = 1e-5
 """s: what is nearer than this to an end of a range is in it, as times are rounded."""
 
@@ -120,13 +122,13 @@ class HeldTouch:
     @property
     def parts(self) -> tuple[str, str]:
         """The digit, and the other one, or palm."""
-        first, second = ("palm" if is_palm(bone) else str(digit_of(bone)) for bone in self.bones)
+        first, second = (PALM if is_palm(bone) else str(digit_of(bone)) for bone in self.bones)
         return first, second
 
     @property
     def digits(self) -> tuple[str, ...]:
         """The digits among its parts."""
-        return tuple(part for part in self.parts if part != "palm")
+        return tuple(part for part in self.parts if part != PALM)
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -137,6 +139,36 @@ class HeldTouch:
 def is_palm(joint: str) -> bool:
     """Whether the bone that begins at a joint is one of the palm."""
     return joint.endswith("metacarpal") and not joint.startswith("thumb")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectPoint:
+    """Where a fingertip touches an object."""
+
+    digit: str
+    place: Floats
+    """(3,) on the object's surface, in its own coordinates."""
+    direction: Floats
+    """(3,) unit, in which the tip's skin reaches farthest there, in the frame of the digit's last joint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOnObject:
+    """Fingertips that stay at points of the surface of an object of the scene."""
+
+    object: str
+    """Its name."""
+    points: tuple[ObjectPoint, ...]
+
+    @property
+    def digits(self) -> tuple[str, ...]:
+        """The digits whose tips are held."""
+        return tuple(point.digit for point in self.points)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints of its digits that bend."""
+        return tuple(joint for digit in self.digits for joint in CHAIN_JOINTS[digit])
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +195,16 @@ class OtherMethods:
     smoothing_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Change = PoseDifference | PoseToHold | TakenMotion | HeldTouch | HiddenMarkers | SwappedLabels | OtherMethods
-PoseChange = PoseDifference | PoseToHold | TakenMotion | HeldTouch
+PoseChange = PoseDifference | PoseToHold | TakenMotion | HeldTouch | HeldOnObject
+ContactChange = HeldTouch | HeldOnObject
 SolveChange = HiddenMarkers | SwappedLabels | OtherMethods
+Change = PoseChange | SolveChange
 KINDS: dict[Kind, type[Change]] = {
     "difference": PoseDifference,
     "pose": PoseToHold,
     "motion": TakenMotion,
     "contact": HeldTouch,
+    "object": HeldOnObject,
     "hide": HiddenMarkers,
     "swap": SwappedLabels,
     "solve": OtherMethods,

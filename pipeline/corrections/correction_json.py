@@ -14,7 +14,9 @@ from ..recipe import decode_json
 from .correction import (
     KINDS,
     Change,
+    ContactChange,
     Correction,
+    HeldOnObject,
     HeldTouch,
     HiddenMarkers,
     OtherMethods,
@@ -24,7 +26,7 @@ from .correction import (
     TakenMotion,
     TimeRange,
 )
-from .touch_json import touch_from_dict, touch_to_dict
+from .touch_json import contact_to_dict, on_object_from_dict, touch_from_dict
 
 MOST = 1000
 """Corrections of a take, at most."""
@@ -145,6 +147,10 @@ def _contact(fields: "_Fields") -> HeldTouch:
     return touch_from_dict(fields.data, fields.where)
 
 
+def _on_object(fields: "_Fields") -> HeldOnObject:
+    return on_object_from_dict(fields.data, fields.text("object"), fields.where)
+
+
 def _hide(fields: "_Fields") -> HiddenMarkers:
     return HiddenMarkers(fields.labels(1, MOST_LABELS))
 
@@ -174,6 +180,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "pose": (_pose, ("pose", "digits")),
     "motion": (_motion, ("times", "rotations", "source")),
     "contact": (_contact, ("bones", "shares", "direction")),
+    "object": (_on_object, ("object", "points")),
     "hide": (_hide, ("labels",)),
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),
@@ -268,8 +275,8 @@ def _change_to_dict(change: Change) -> dict[str, Any]:
     if isinstance(change, TakenMotion):
         sampled = {joint: np.round(turns, 7).tolist() for joint, turns in change.rotations.items()}
         return {"source": change.source, "times": np.round(change.times, 6).tolist(), "rotations": sampled}
-    if isinstance(change, HeldTouch):
-        return touch_to_dict(change)
+    if isinstance(change, ContactChange):
+        return contact_to_dict(change)
     if isinstance(change, OtherMethods):
         return {
             "solver": change.solver,

@@ -1,4 +1,4 @@
-"""Where two parts of a hand touch, as JSON. What is read may be hostile."""
+"""Where two parts of a hand touch, or fingertips an object, as JSON. What is read may be hostile."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RecipeError
-from ...hand.joints import JOINTS
-from .correction import HeldTouch
+from ...hand.joints import DIGITS, JOINTS
+from .correction import ContactChange, HeldOnObject, HeldTouch, ObjectPoint
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +16,13 @@ BONES = tuple(joint for joint in JOINTS if "phalanx" in joint or joint.endswith(
 """The joints at which bones that may touch begin."""
 MOST_NUMBER = 10.0
 """Shares and directions are at most 1: more than this is not rounding."""
+MOST_PLACE = 1e9
+"""The largest coordinate of a place on an object, in the object's own unit."""
+
+
+def contact_to_dict(contact: ContactChange) -> dict[str, Any]:
+    """Return what a contact holds as JSON."""
+    return touch_to_dict(contact) if isinstance(contact, HeldTouch) else on_object_to_dict(contact)
 
 
 def touch_to_dict(touch: HeldTouch) -> dict[str, Any]:
@@ -32,22 +39,56 @@ def touch_from_dict(data: object, where: str) -> HeldTouch:
     if not isinstance(bones, list) or len(bones) != 2 or any(bone not in BONES for bone in bones):
         raise RecipeError(f"{where}: bones is {bones!r:.60}, expected two of {', '.join(BONES)}")
     first, second = _numbers(data, "shares", 2, where).clip(0.0, 1.0).tolist()
-    direction = _numbers(data, "direction", 3, where)
-    length = float(np.linalg.norm(direction))
-    if abs(length - 1.0) > 0.01:
-        raise RecipeError(f"{where}: direction is {length:.3g} long, expected a unit vector x, y, z")
-    touch = HeldTouch((bones[0], bones[1]), (first, second), direction / length)
+    touch = HeldTouch((bones[0], bones[1]), (first, second), _unit(data, "direction", 3, where))
     if not bones[0].endswith("distal") or touch.parts[0] == touch.parts[1]:
         raise RecipeError(f"{where}: bones is {bones!r:.90}, expected the last one of a digit, and one of another part")
     return touch
 
 
-def _numbers(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
+def on_object_to_dict(held: HeldOnObject) -> dict[str, Any]:
+    """Return what holds fingertips on an object as JSON."""
+    points = [
+        {"digit": point.digit} | {name: np.round(getattr(point, name), 7).tolist() for name in ("place", "direction")}
+        for point in held.points
+    ]
+    return {"object": held.object, "points": points}
+
+
+def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
+    """Return what holds fingertips on the object of a name. Raises RecipeError naming `where`."""
+    found, most = data.get("points"), len(DIGITS)
+    if not isinstance(found, list) or not 0 < len(found) <= most:
+        raise RecipeError(f"{where}: points is {found!r:.60}, expected 1 to {most} of a digit, a place and a direction")
+    held = HeldOnObject(name, tuple(_point(one, f"{where}, point {row}") for row, one in enumerate(found, start=1)))
+    if len(set(held.digits)) < len(held.digits):
+        raise RecipeError(f"{where}: points are of {', '.join(held.digits)}, expected each digit once")
+    return held
+
+
+def _point(data: object, where: str) -> ObjectPoint:
+    if not isinstance(data, Mapping) or set(data) != {"digit", "place", "direction"}:
+        raise RecipeError(f"{where}: found {data!r:.60}, expected an object with digit, place and direction")
+    if data["digit"] not in DIGITS:
+        raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
+    place, direction = _numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "direction", 3, where)
+    return ObjectPoint(data["digit"], place, direction)
+
+
+def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:
+    """Return a unit vector, or quaternion."""
+    values = _numbers(data, name, count, where)
+    length = float(np.linalg.norm(values))
+    if abs(length - 1.0) > 0.01:
+        raise RecipeError(f"{where}: {name} is {length:.3g} long, expected a unit vector of {count} numbers")
+    return np.asarray(values / length)
+
+
+def _numbers(data: Mapping[str, Any], name: str, count: int, where: str, most: float = MOST_NUMBER) -> Floats:
     values = data.get(name)
-    if not isinstance(values, list) or len(values) != count or not all(map(_is_number, values)):
+    if not isinstance(values, list) or len(values) != count or not all(_is_number(value, most) for value in values):
         raise RecipeError(f"{where}: {name} is {values!r:.60}, expected {count} numbers")
     return np.array(values, float)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_NUMBER
+def _is_number(value: object, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= most

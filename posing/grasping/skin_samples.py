@@ -49,13 +49,13 @@ class SkinPoints:
     def digit(self) -> Ints:
         """(V,) digit of the joint with the greatest weight, -1 for the palm."""
         table = np.array([_OF_JOINT.get(joint, (-1, -1))[0] for joint in range(len(JOINTS))])
-        return table[self._heaviest()]
+        return table[self.heaviest]
 
     @property
     def link(self) -> Ints:
         """(V,) phalanx of that joint: 0 nearest to the palm (or the thumb's metacarpal), -1 for the palm."""
         table = np.array([_OF_JOINT.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
-        return table[self._heaviest()]
+        return table[self.heaviest]
 
     @property
     def moving_digit(self) -> Ints:
@@ -67,13 +67,15 @@ class SkinPoints:
         moves_with_digit = (self.digit < 0) & (shares.max(axis=1) > LEAST_DIGIT_WEIGHT)
         return np.where(moves_with_digit, digits, -1)
 
-    def _heaviest(self) -> Ints:
+    @property
+    def heaviest(self) -> Ints:
+        """(V,) the joint with the greatest weight."""
         return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
 
     def local(self) -> Floats:
         """Return points (V, 3) m in the frames of their joints of greatest weight: +Y along the bone, +Z out of the
         back."""
-        frames = self.bind_frames[self._heaviest()]
+        frames = self.bind_frames[self.heaviest]
         away: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
         return away
 

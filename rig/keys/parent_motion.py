@@ -1,8 +1,8 @@
 """Transforms of the parents of a hand, the armature object and the bones above the wrist, on the frames to key."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import bpy
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bpy.types import LayerCollection, Object
 
 Floats = NDArray[np.float64]
+Read = TypeVar("Read")
 
 FLAT = 1e-6
 """Ratio of an armature's smallest scale to its largest from which it is flat, so that no hand can be keyed on it."""
@@ -34,12 +35,23 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
         if not carriers_move(armature):
             world, rests = _evaluate(armature, names)
         else:
-            with unkeyed_changes_restored(), current_frame_restored(), _separate_scene(armature):
-                evaluated = [_evaluate_at(armature, names, frame) for frame in frames]
+            evaluated = on_frames(armature, frames, lambda _: _evaluate(armature, names))
             worlds, frame_rests = zip(*evaluated, strict=True)
             world, rests = np.stack(worlds), np.stack(frame_rests, axis=1)
     check_depth(armature.name, world)
     return world, dict(zip(names, rests, strict=True))
+
+
+def on_frames(armature: "Object", frames: Floats, read: Callable[[float], Read], *beside: "Object") -> list[Read]:
+    """Return what `read` returns for scene frames (F,), on which an armature and objects beside it are evaluated."""
+    scenes = unkeyed_changes_restored(), current_frame_restored(), _separate_scene(armature, *beside)
+    with _in_pose_position(armature), scenes[0], scenes[1], scenes[2]:
+        found = []
+        for frame in frames.tolist():
+            whole = int(np.floor(frame))
+            bpy.context.scene.frame_set(whole, subframe=frame - whole)
+            found.append(read(frame))
+    return found
 
 
 def parents_on_current_frame(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
@@ -89,12 +101,6 @@ def check_depth(name: str, world: Floats) -> None:
     raise RigError(f"armature '{name}' is scaled to nothing, give it a size along all axes")
 
 
-def _evaluate_at(armature: "Object", names: list[str], frame: float) -> tuple[Floats, Floats]:
-    whole = int(np.floor(frame))
-    bpy.context.scene.frame_set(whole, subframe=float(frame) - whole)
-    return _evaluate(armature, names)
-
-
 def _evaluate(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
     """Return (4, 4) and (B, 4, 4) on the scene's frame, see `standing`. Raises RigError for a parent scaled to zero."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -125,18 +131,19 @@ def _in_pose_position(armature: "Object") -> Iterator[None]:
 
 
 @contextmanager
-def _separate_scene(armature: "Object") -> Iterator[None]:
-    """Run the body in a new scene with the armature alone, so that a change of frame evaluates no meshes.
+def _separate_scene(*objects: "Object") -> Iterator[None]:
+    """Run the body in a new scene with these objects alone, so that a change of frame evaluates no other meshes.
 
     If a parent is simulated the scene stays, as Blender simulates an object only in its own scene.
     """
     current = bpy.context.scene
-    if any(_is_simulated(obj) for obj in _parents_and_targets(armature)):
+    if any(_is_simulated(each) for obj in objects for each in _parents_and_targets(obj)):
         yield
         return
     scene, render = bpy.data.scenes.new("Knuckle"), current.render
     scene.render.frame_map_old, scene.render.frame_map_new = render.frame_map_old, render.frame_map_new
-    scene.collection.objects.link(armature)
+    for obj in objects:
+        scene.collection.objects.link(obj)
     try:
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
             yield

@@ -22,13 +22,13 @@ from ..armature_hands import FoundHand
 from ..pose_transfer import points_to_armature
 from ..rotation_channels import channel
 from ..skin_bones import skins
+from ..solid_mesh import Solid, solid_of
 from . import following
 from .arm_carrier import carrier
 from .channel_diff import Channels, channels_of, restore_channels
 from .following import Followed, HandArm
 from .rig_hand import HandState
 from .rig_skin import flesh_of
-from .solid_mesh import Solid, solid_of
 from .stillness import played
 
 if TYPE_CHECKING:

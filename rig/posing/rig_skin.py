@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.joints import JOINTS
 from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import SkinPoints, fitted_skin, skin_points, weights_of_moving_joints
 from ..armature_hands import FoundHand
-from ..skin_bones import joints_of_bones, skins
+from ..skin_bones import joints_of_bones, preserves_volume, skins, weights_in_hand
 from .rig_hand import RigHand
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOSTLY = 0.5
-"""Least share of the hand in a vertex's weights; vertices with less are the arm's."""
 LEAST = 100
 """Least number of vertices of a skin that can be used."""
 
@@ -38,7 +35,7 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
         seen, shares = _seen(mesh, bones)
         points.append(seen)
         weights.append(shares)
-        dual = dual or _preserves_volume(mesh, armature)
+        dual = dual or preserves_volume(mesh, armature)
     if sum(map(len, points)) < LEAST:
         return fitted_skin(rig_hand.hand)
     rest = _rest_in_world(armature, rig_hand, frames)
@@ -49,36 +46,16 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
     return flesh.rebound(all_points, frames)
 
 
-def _preserves_volume(obj: "Object", armature: "Object") -> bool:
-    return any(
-        modifier.type == "ARMATURE" and modifier.object == armature and modifier.use_deform_preserve_volume
-        for modifier in obj.modifiers
-    )
-
-
 def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
     """Return the vertices (V, 3) m of a hand in the world, and their weights (V, J)."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    joints = [bones.get(group.name, -1) for group in obj.vertex_groups]
     mesh: Any = evaluated.data
-    rows, columns, shares = [], [], []
-    for row, vertex in enumerate(mesh.vertices):
-        for group in vertex.groups:
-            if group.group < len(joints) and group.weight > 0:
-                rows.append(row)
-                columns.append(joints[group.group])
-                shares.append(group.weight)
-    weights = np.zeros((len(mesh.vertices), len(JOINTS) + 1))
-    # The last column is for bones that are not the hand's.
-    np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
-    total = weights.sum(axis=1)
-    kept = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
+    kept, own = weights_in_hand(obj, mesh, bones)
     places = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", places)
     world = np.array(evaluated.matrix_world)
     seen: Floats = places.reshape(-1, 3)[kept].astype(float) @ world[:3, :3].T + world[:3, 3]
-    own = weights[kept, :-1]
-    return seen, own / own.sum(axis=1, keepdims=True)
+    return seen, own
 
 
 def _rest_in_world(armature: "Object", rig_hand: RigHand, frames: Floats) -> Floats:

@@ -60,13 +60,16 @@ class Objective:
     """(F,) 0..1, how far they have taken over: the error is the mean of both, weighted by it."""
     along: Floats | None = None
     """(3,) unit direction in the world in which the position does not matter; None if all of it does."""
+    above: Floats | None = None
+    """(F, 3) unit directions in the world: all that matters is how far the site is below the position in them."""
 
     def select(self, rows: Ints) -> "Objective":
         """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
         share = self.share if self.share is None else self.share[rows]
-        return replace(self, position=position, weight=weight, share=share)
+        above = self.above if self.above is None else self.above[rows]
+        return replace(self, position=position, weight=weight, share=share, above=above)
 
     @property
     def ends(self) -> tuple[tuple[int, float], ...]:

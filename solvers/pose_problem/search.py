@@ -93,6 +93,8 @@ class Residuals:
     """(N, W)"""
     shares: Floats
     """(N, W) how far the sites that follow have taken over."""
+    aboves: Floats
+    """(N, W, 3) directions in which sites may not be below their positions; zero where all of a position matters."""
     root: Floats
     """(N, 4, 4) T_world_wrist of the start."""
     angles: Floats
@@ -105,22 +107,31 @@ class Residuals:
         """Prepare all frames of a problem."""
         count, objectives = len(problem.start.root), problem.objectives
         positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
-        shares = np.zeros(weights.shape)
+        shares, aboves = np.zeros(weights.shape), np.zeros(positions.shape)
         for row, objective in enumerate(objectives):
             positions[:, row], weights[:, row] = objective.position, objective.weight
+            if objective.above is not None:
+                aboves[:, row] = objective.above
             if objective.share is not None:
                 shares[:, row] = objective.share
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
-        return cls(problem, positions, weights, shares, problem.start.root, problem.start.angles, problem.separation)
+        start, apart = problem.start, problem.separation
+        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, apart)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
         apart = None if self.separation is None else self.separation.select(rows)
-        shares = self.shares[rows]
         return replace(
-            self, positions=positions, weights=weights, shares=shares, root=root, angles=angles, separation=apart
+            self,
+            positions=positions,
+            weights=weights,
+            shares=self.shares[rows],
+            aboves=self.aboves[rows],
+            root=root,
+            angles=angles,
+            separation=apart,
         )
 
     def at(self, root: Floats, angles: Floats) -> Iterate:
@@ -177,9 +188,14 @@ class Residuals:
         for row, ends in enumerate(problem.rows):
             weight, position, share = self.weights[:, row, None], self.positions[:, row], self.shares[:, row, None]
             whole = error = weight * _error(sites, root, ends, position, share)
-            along = problem.objectives[row].along
+            along, above = problem.objectives[row].along, problem.objectives[row].above
             if along is not None:
                 error = whole - (whole @ along)[:, None] * along
+            elif above is not None:
+                # Only what is below counts, and only along that direction.
+                upwards = self.aboves[:, row]
+                below = np.minimum(np.einsum("ni,ni->n", whole, upwards), 0.0)
+                error = below[:, None] * upwards
             errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
             for place, (site, sign) in enumerate(ends):
@@ -196,6 +212,9 @@ class Residuals:
                 slopes[:, row, 3:ROOT_DOFS] = rot.cross(UNITS, lever[:, None])
             if along is not None:
                 slopes[:, row] -= (slopes[:, row] @ along)[..., None] * along
+            elif above is not None:
+                rising = np.where(below[:, None] < 0.0, (slopes[:, row] @ upwards[..., None])[..., 0], 0.0)
+                slopes[:, row] = rising[..., None] * upwards[:, None]
         jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
         return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
 

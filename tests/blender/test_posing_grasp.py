@@ -23,8 +23,8 @@ from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
 from knuckle.rig.posing.posable_hand import make_rig_hand
 from knuckle.rig.posing.rig_skin import flesh_of
-from knuckle.rig.posing.solid_mesh import solid_of
 from knuckle.rig.skin_bones import skins
+from knuckle.rig.solid_mesh import solid_of
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import things
 from knuckle.tests.blender.linked_action import link_action
@@ -377,6 +377,26 @@ def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool, place:
     assert np.all(deep[both] <= -far[both] + 1e-5), "by every triangle also those inside the other piece are near"
     assert np.mean(-far[both] - deep[both] < 1e-5) > 0.9
     np.testing.assert_array_equal(far > 0, deep == 0)
+
+
+def test_the_way_out_of_a_surface_is_that_of_a_ball_and_of_a_sheet() -> None:
+    """Against their formulas; beside the edge of a sheet nothing is below it."""
+    points = np.random.default_rng(0).uniform(-0.08, 0.08, (300, 3))
+    bpy.ops.mesh.primitive_ico_sphere_add(radius=0.05, subdivisions=6)
+    feet, outwards, far = solid_of(bpy.context.object).nearest_facing(points, np.zeros(3))
+    from_middle = np.linalg.norm(points, axis=1)
+    clear = from_middle > 0.01
+    assert np.abs(far - (from_middle - 0.05))[clear].max() < 1e-4
+    assert (np.einsum("ni,ni->n", outwards, points) / from_middle)[clear].min() > 0.999
+    assert np.abs(feet + far[:, None] * outwards - points)[clear].max() < 1e-5
+    bpy.ops.mesh.primitive_plane_add(size=0.1)
+    sheet, over = solid_of(bpy.context.object), np.abs(points[:, :2]).max(axis=1) < 0.05
+    for side in (1.0, -1.0):
+        _, outwards, far = sheet.nearest_facing(points, np.array([0.0, 0.0, side]))
+        assert np.abs(far - side * points[:, 2])[over].max() < 1e-6
+        assert np.abs(outwards[over] - [0.0, 0.0, side]).max() < 1e-3
+        beside = np.linalg.norm(np.maximum(np.abs(points[:, :2]) - 0.05, 0.0), axis=1) > 0.05
+        assert (far[beside] > 0.0).all()
 
 
 def test_what_is_hollow_has_no_inside_there() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....pipeline.corrections.correction import Correction, HeldTouch
+from ....pipeline.corrections.correction import ContactChange, Correction
 from ....pipeline.corrections.correction_json import encode
 from ..played_action import played_action
 from .composed_keys import keys_id, write_hand
@@ -20,7 +20,7 @@ from .corrected_take import (
 )
 from .hand_of_take import HandOfTake
 from .take_clock import clock_of
-from .waiting import waiting_text
+from .waiting import Told
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -42,7 +42,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     hands, clock = hands_of_take(armature, base), clock_of(base, scene)
     own = [of for of in hands if of.hand.side == before.hand]
     composed = [before, *(each for of in own for each in of_hand(corrections, of))]
-    if own and (action is None or any(isinstance(each.change, HeldTouch) for each in composed)):
+    if own and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):
         return False
     if action is not None:
         bag = channelbag_of(action, armature)
@@ -57,7 +57,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
             write_hand(bag, of, compose(of, [*of_hand(corrections, of), replace(before, muted=True)], clock, only))
         action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     for each in filter(None, (base, action)):
-        keep_corrections(each, kept, waiting_text(action or base))
+        keep_corrections(each, kept, Told.by(action or base))
     return True
 
 

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....capture.cleaning import runs
+from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import (
+    ContactChange,
     Correction,
-    HeldTouch,
+    HeldOnObject,
     PoseChange,
     PoseDifference,
     PoseToHold,
@@ -19,13 +21,15 @@ from ....pipeline.corrections.correction import (
 )
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
-from .held_touch import held_touch
+from .held_on_object import held_on_object
+from .held_touch import HeldBones, held_touch
 from .matched_motion import matched
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+TOO_SHORT = "its {} frames are too short for the way there and back, where joints turn fast: give it {}"
 UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
 
 
@@ -43,6 +47,8 @@ class Composed:
     """(R, J) where the frame is in the range of one that moves the joint."""
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
+    hurried: Mapping[str, str]
+    """Id -> that its range is too short for the way, of contacts in which joints turn fast."""
 
 
 def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
@@ -56,20 +62,24 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
     frames = of.frames[rows]
-    rotations, waiting = of.rotations(frames), dict[str, str]()
+    rotations, waiting, hurried = of.rotations(frames), dict[str, str](), dict[str, str]()
     changed, in_range = np.zeros((2, *rotations.shape[:2]), bool)
     for correction, inside, evaluated in zip(corrections, ranges, around, strict=True):
         at, moved = evaluated[rows], moved_joints(of, correction)
         if not at.any() or not moved:
             continue
         times = clock.times(frames[at])
-        if isinstance(correction.change, HeldTouch):
+        if isinstance(correction.change, ContactChange):
             # Its blends are in what it is brought to, as a way to go may need longer ones.
             weights, ends = correction.factors(times), (not inside[0], not inside[-1])
-            target = held_touch(of.hand, correction, rotations[at], times, moved=moved, ends=ends)
-            if target is None:
-                waiting[correction.id] = UNREACHED
+            try:
+                held = _held(of, correction, rotations[at], frames[at], times, moved=moved, ends=ends)
+            except RigError as error:
+                waiting[correction.id] = str(error)
                 continue
+            target = held.rotations
+            if held.frames_needed:
+                hurried[correction.id] = TOO_SHORT.format(int(at.sum()), held.frames_needed)
         else:
             weights, target = correction.weights(times), _target(of.hand, correction, rotations[at], moved, times)
         for joint in moved:
@@ -77,12 +87,31 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
             changed[at, joint] |= weights > 0
             in_range[inside[rows], joint] = True
-    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections))
+    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections), hurried)
+
+
+def _held(
+    of: HandOfTake,
+    one: Correction,
+    rotations: Floats,
+    frames: Floats,
+    times: Floats,
+    *,
+    moved: list[int],
+    ends: tuple[bool, bool],
+) -> HeldBones:
+    """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
+    if isinstance(one.change, HeldOnObject):
+        return held_on_object(of, one, rotations, frames, times, moved=moved, ends=ends)
+    held = held_touch(of.hand, one, rotations, times, moved=moved, ends=ends)
+    if held is None:
+        raise RigError(UNREACHED)
+    return held
 
 
 def _hindered(corrections: Sequence[Correction]) -> dict[str, str]:
     """Return id -> why a contact does not hold, of those that a later one of the same digit moves on."""
-    contacts = [each for each in corrections if isinstance(each.change, HeldTouch) and not each.muted]
+    contacts = [each for each in corrections if isinstance(each.change, ContactChange) and not each.muted]
     return {
         first.id: f"'{later.name}' moves the same digit in its frames"
         for number, first in enumerate(contacts)
@@ -115,7 +144,7 @@ def _with_whole_ranges(only: Bools, around: Sequence[Bools], corrections: Sequen
     while wanted.sum() != before:
         before = wanted.sum()
         for rows, correction in zip(around, corrections, strict=True):
-            if isinstance(correction.change, TakenMotion | HeldTouch) and (rows & wanted).any():
+            if isinstance(correction.change, TakenMotion | ContactChange) and (rows & wanted).any():
                 wanted |= rows
     return wanted
 

@@ -28,7 +28,7 @@ from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of, fix_clock
-from .waiting import WAITING_PROPERTY, waiting_notes, waiting_of
+from .waiting import HURRIED_PROPERTY, WAITING_PROPERTY, Told, waiting_notes, waiting_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -134,11 +134,12 @@ def correct_take(
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
     for _, composed in keys:
         reasons |= composed.waiting
-    waiting = json.dumps(reasons)
+    hurried = {of_id: sentence for _, composed in keys for of_id, sentence in composed.hurried.items()}
+    told = Told(json.dumps(reasons), json.dumps(hurried))
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    keep_corrections(base, kept, waiting)
+    keep_corrections(base, kept, told)
     fix_clock(base, clock)
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
@@ -153,14 +154,15 @@ def correct_take(
         copy_keys(bag, of)
         write_hand(bag, of, composed)
     play(armature, action, slot_in(action, armature))
-    keep_corrections(action, kept, waiting)
+    keep_corrections(action, kept, told)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     return (*notes, *waiting_notes(action, corrections))
 
 
-def keep_corrections(action: "Action", kept: str, waiting: str) -> None:
-    """Keep corrections with an action, and which of them wait, both as JSON."""
-    action[CORRECTIONS_PROPERTY], action[WAITING_PROPERTY] = kept, waiting
+def keep_corrections(action: "Action", kept: str, told: Told) -> None:
+    """Keep corrections with an action, as JSON, and what is told of them."""
+    action[CORRECTIONS_PROPERTY] = kept
+    told.keep(action)
 
 
 def played_name(armature: "Object") -> str:
@@ -222,7 +224,7 @@ def clear_corrections(armature: "Object") -> None:
     """Let an armature play its take as it was solved, and forget its corrections, which may be damaged."""
     base = check_correctable(armature)
     for action in filter(None, (composed_of(armature), base)):
-        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY):
+        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY, HURRIED_PROPERTY):
             action.pop(name, None)
     play_base(armature)
 

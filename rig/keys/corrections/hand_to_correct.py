@@ -19,10 +19,13 @@ from ....hand.joints import JOINT_INDEX, JOINTS, Side
 from ....hand.kinematics import Pose
 from ....hand.model import HandModel
 from ....hand.value_equality import hashable_content
+from ....posing.grasping.skin_samples import SkinPoints, thinned
 from ....posing.sliders import ARCH
+from ....solvers.pose_problem import relative_size
 from ...armature_hands import FoundHand, find_hands
 from ...binding import RigBinding
 from ...limits.read_limits import read_limits
+from ...modelled_skin import modelled_skin
 from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 from ...skin_bones import skin_radii, skins
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 WRIST = JOINT_INDEX["wrist"]
+SPACING = 3e-3
+"""m of a hand of the usual length between the points of the skin that are used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,8 @@ class HandToCorrect:
     """(4, 4) T_world_armature."""
     flesh: Flesh
     """As thick as its skin."""
+    skin: SkinPoints
+    """Its skin at rest, relative to the wrist, thinned."""
 
     @property
     def side(self) -> Side:
@@ -71,6 +78,13 @@ class HandToCorrect:
         """
         to_bone = self._hierarchy.to_bone[joint]
         return rot.multiply(rotations, rot.multiply(rot.conjugate(to_bone), rot.multiply(turn, to_bone)))
+
+    def with_turns(self, rotations: Floats, turns: Floats, moved: Iterable[int]) -> Floats:
+        """Return bones' rotations (F, J, 4) with turns (F, J, 4) of some joints on top, given in their own frames."""
+        result = rotations.copy()
+        for joint in moved:
+            result[:, joint] = self.turned(rotations[:, joint], joint, turns[:, joint])
+        return result
 
     def turn_between(self, joint: int, before: Floats, after: Floats) -> Floats:
         """Return the turn (4,) of a joint, in its own frame, that takes a bone's rotation (4,) to another."""
@@ -223,4 +237,5 @@ def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
                 f"{found.side} hand's other bones and turn with them, so that no correction can turn it with them"
             )
     flesh = Flesh.of(of.hand, skin_radii(armature, found), of.digits)
-    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh)
+    skin = thinned(modelled_skin(armature, found, binding, of.hand), SPACING * relative_size(of.hand))
+    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh, skin)

@@ -1,6 +1,7 @@
 """Bones of a hand that hold a contact, over the frames of a correction."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
+from ....hand.kinematics import Pose
 from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
-from ....pipeline.corrections.correction import Correction, HeldTouch, TimeRange
+from ....pipeline.corrections.correction import ContactChange, Correction, HeldTouch, TimeRange
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
 from .last_used import LastUsed
@@ -21,8 +23,18 @@ Bools = NDArray[np.bool_]
 
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_turns_of_contacts = LastUsed[Floats | None](64)
+_turns_of_contacts = LastUsed["tuple[Floats, int] | None"](64)
 """A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldBones:
+    """Bones of a hand that hold a contact over the frames of a correction."""
+
+    rotations: Floats
+    """(F, J, 4)"""
+    frames_needed: int
+    """Frames that the way there and back takes, if the range has fewer; else 0."""
 
 
 def held_touch(
@@ -33,8 +45,8 @@ def held_touch(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> Floats | None:
-    """Return the rotations (F, J, 4) of a hand's bones that hold the contact of a correction; None if they cannot.
+) -> HeldBones | None:
+    """Return the bones of a hand that hold the contact of a correction; None if they cannot.
 
     Args:
         hand: the hand.
@@ -47,13 +59,8 @@ def held_touch(
     change = one.change
     assert isinstance(change, HeldTouch)
     key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    turns = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
-    if turns is None:
-        return None
-    result = rotations.copy()
-    for joint in moved:
-        result[:, joint] = hand.turned(rotations[:, joint], joint, turns[:, joint])
-    return result
+    found = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
+    return None if found is None else HeldBones(hand.with_turns(rotations, found[0], moved), found[1])
 
 
 def range_of_touch(
@@ -75,7 +82,9 @@ def range_of_touch(
     (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
-    beside = [one.range for one in others if isinstance(one.change, HeldTouch) and set(one.digits) & set(touch.digits)]
+    beside = [
+        one.range for one in others if isinstance(one.change, ContactChange) and set(one.digits) & set(touch.digits)
+    ]
     before = min([before, *(start - one.full_end for one in beside if one.full_end <= start)])
     after = min([after, *(one.full_start - end for one in beside if one.full_start >= end)])
     return TimeRange(start - before, end + after, before, after)
@@ -89,15 +98,21 @@ def _turns(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> Floats | None:
-    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are."""
+) -> tuple[Floats, int] | None:
+    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' frames."""
     assert isinstance(one.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = one.range.weights(times) > 1.0 - FULL
-    after = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
-    if after is None:
-        return None
+    held = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
+    return None if held is None else (turned(before, held.pose, beyond), held.frames_needed)
+
+
+def turned(before: Pose, after: Pose, beyond: Floats) -> Floats:
+    """Return the turns (F, J, 4) of joints, in their own frames, that take a hand from one pose to another.
+
+    beyond: (J, 4), see HandToCorrect.posed.
+    """
     of_model = rot.multiply(rot.conjugate(before.rotations), after.rotations)
     turns: Floats = rot.multiply(rot.conjugate(beyond), rot.multiply(of_model, beyond))
     unmoved = (before.angles == after.angles).all(axis=1)

@@ -1,7 +1,8 @@
-"""Which corrections of a take wait, and why: those that have no effect on it are kept."""
+"""What is told of corrections of a take: which wait, and why, and which have a range that is too short."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....pipeline.corrections.correction import Correction
@@ -13,26 +14,54 @@ WAITING_PROPERTY = "knuckle_waiting"
 """Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
 
 
-def waiting_text(action: "Action | None") -> str:
-    """Return which corrections of a take wait, as it keeps that."""
-    text = None if action is None else action.get(WAITING_PROPERTY)
-    return text if isinstance(text, str) else "{}"
+HURRIED_PROPERTY = "knuckle_hurried"
+"""Custom property of a take's action: id -> that its range is too short for the way, of contacts, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is told of corrections, as a take keeps it."""
+
+    waiting: str
+    """JSON, see WAITING_PROPERTY."""
+    hurried: str
+    """JSON, see HURRIED_PROPERTY."""
+
+    @classmethod
+    def by(cls, action: "Action") -> "Told":
+        """Return what a take keeps."""
+        return cls(_text(action, WAITING_PROPERTY), _text(action, HURRIED_PROPERTY))
+
+    def keep(self, action: "Action") -> None:
+        """Keep it with a take."""
+        action[WAITING_PROPERTY], action[HURRIED_PROPERTY] = self.waiting, self.hurried
 
 
 def waiting_of(base: "Action | None") -> dict[str, str]:
     """Return id -> why it has no effect, of the corrections of a take that have none."""
+    return _told(_text(base, WAITING_PROPERTY))
+
+
+def hurried_of(base: "Action | None") -> dict[str, str]:
+    """Return id -> that its range is too short for the way, of the contacts of a take in which joints turn fast."""
+    return _told(_text(base, HURRIED_PROPERTY))
+
+
+def _text(action: "Action | None", name: str) -> str:
+    text = None if action is None else action.get(name)
+    return text if isinstance(text, str) else "{}"
+
+
+def _told(text: str) -> dict[str, str]:
     try:
-        told = json.loads(waiting_text(base))
+        told = json.loads(text)
     except (ValueError, RecursionError):
         told = None
     return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
 
 
 def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[str, ...]:
-    """Return a sentence about each correction of a take that has no effect."""
-    waiting = waiting_of(base)
-    return tuple(
-        f"correction '{correction.name}' waits: {waiting[correction.id]}"
-        for correction in corrections
-        if correction.id in waiting
-    )
+    """Return a sentence about each correction of a take that has no effect, or a range that is too short."""
+    waiting, hurried = waiting_of(base), hurried_of(base)
+    waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
+    return (*waits, *(f"correction '{one.name}': {hurried[one.id]}" for one in corrections if one.id in hurried))

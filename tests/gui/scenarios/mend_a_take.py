@@ -142,7 +142,8 @@ def hold(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walk.press("Hold Contacts")
     yield from walking.solved(screen, walk)
     contacts = hand_report(screen)["contacts"]
-    screen.scene.frame_set(round(contacts[0]["first"]))
+    held = next(contact for contact in contacts if "off_mm" in contact)
+    screen.scene.frame_set(round((held["first"] + held["last"]) / 2))
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
     return walk.done(contacts=contacts)

@@ -221,3 +221,17 @@ def test_skin_that_slides_is_held_place_by_place() -> None:
     assert max(one["slip_mm"] for one in pinches) < 1.0
     turns = [np.abs(np.diff(one.angles, axis=0)).max() for one in (before, after)]
     assert turns[1] < turns[0] + np.deg2rad(6.0)
+
+
+@pytest.mark.parametrize("gap", [-0.015, 0.004])
+def test_of_contacts_that_hinder_each_other_the_one_is_left_out_that_is_less_of_a_touch(gap: float) -> None:
+    """A thumb on the index finger's tip, and at once on its base: skins deep in each other are no better than apart."""
+    performer = performed()
+    (true,) = found(performer)
+    base = replace(true, capsules=(true.capsules[0], 3), gap=gap, shares=(true.shares[0], 0.2))
+    hand, flesh = performer.hand, Flesh.of(performer.hand)
+    free, times = angles_of(hand, DIGITS), times_of(performer)
+    alone = hold_contacts(performer, times, flesh, free, [base])
+    assert [each.contact for each in alone.held] == [base], "it could be held without the other"
+    both = hold_contacts(performer, times, flesh, free, [true, base])
+    assert [each.contact for each in both.held] == [true]

@@ -12,8 +12,10 @@ from knuckle.hand import rotations as rot
 from knuckle.pipeline.corrections.correction import (
     Change,
     Correction,
+    HeldOnObject,
     HeldTouch,
     HiddenMarkers,
+    ObjectPoint,
     OtherMethods,
     PoseDifference,
     PoseToHold,
@@ -30,12 +32,14 @@ CHANGES: dict[str, Change] = {
     "pose": PoseToHold("fist", ("thumb", "index-finger")),
     "motion": TakenMotion(np.array([1.0, 1.5]), {"thumb-phalanx-distal": np.stack([TURN, rot.IDENTITY])}, "Take"),
     "contact": HeldTouch(("thumb-phalanx-distal", "ring-finger-metacarpal"), (0.75, 0.5), np.array([0.0, -0.6, 0.8])),
+    "object": HeldOnObject("Table", (ObjectPoint("thumb", np.array([0.5, -2.0, 3.0]), np.array([0.0, -0.6, 0.8])),)),
     "hide": HiddenMarkers(("RTIP", "RMCP")),
     "swap": SwappedLabels(("RTIP", "RMCP")),
     "solve": OtherMethods("cga", {}, "whole", {"calm": 2.0}),
 }
 TOUCH = {"bones": ["thumb-phalanx-distal", "index-finger-phalanx-distal"], "shares": [1, 1], "direction": [0, 0, 1]}
 RANGE = {"start": 1.0, "end": 2.0}
+POINT = {"digit": "thumb", "place": [1, 2, 3], "direction": [0, 0, 1]}
 PLAIN = {"id": "a", "name": "A", "kind": "pose", "hand": "left", "pose": "fist", **RANGE}
 
 
@@ -53,7 +57,10 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"kind": "grip"}, "kind is 'grip', expected one of difference, pose, motion, contact, hide, swap, solve"),
+        (
+            {"kind": "grip"},
+            "kind is 'grip', expected one of difference, pose, motion, contact, object, hide, ",
+        ),
         ({"hand": "third"}, "hand is 'third', expected one of left, right"),
         ({"start": 3.0}, r"end is 2.0, expected 3 to 1e\+11"),
         ({"start": float("nan")}, r"start is nan, expected -1e\+11 to 1e\+11"),
@@ -159,3 +166,25 @@ def test_it_counts_in_its_range_alone_and_begins_and_ends_without_a_step(blend_i
 def test_a_contact_that_is_no_object_is_told(data):
     with pytest.raises(RecipeError, match=r"contact: found .*, expected an object"):
         touch_from_dict(data, "contact")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"object": 3}, "object is 3, expected a text of 1 to 200 characters"),
+        ({"object": ""}, "object is '', expected a text"),
+        ({"points": {}}, "points is {}, expected 1 to 5 of a digit, a place and a direction"),
+        ({"points": []}, r"points is \[\], expected 1 to 5"),
+        ({"points": [7]}, "point 1: found 7, expected an object with digit, place and direction"),
+        ({"points": [POINT | {"weight": 1}]}, "point 1: found {.*, expected an object with digit"),
+        ({"points": [POINT | {"digit": "wrist"}]}, "point 1: digit is 'wrist', expected one of thumb"),
+        ({"points": [POINT | {"place": [1, 2]}]}, r"point 1: place is \[1, 2\], expected 3 numbers"),
+        ({"points": [POINT | {"place": [1, 2, float("inf")]}]}, "point 1: place is .*, expected 3 numbers"),
+        ({"points": [POINT | {"direction": [0, 0, 2]}]}, "point 1: direction is 2 long, expected a unit vector"),
+        ({"points": [POINT, POINT]}, "points are of thumb, thumb, expected each digit once"),
+    ],
+)
+def test_what_holds_on_no_object_is_told(wrong, sentence):
+    plain = {name: PLAIN[name] for name in ("id", "name", "hand")} | RANGE
+    with pytest.raises(RecipeError, match=f"c.json, correction 1.*{sentence}"):
+        from_list([plain | {"kind": "object", "object": "Table", "points": [POINT]} | wrong], "c.json")

@@ -246,6 +246,7 @@ def test_gradient_and_hessian_are_those_of_the_cost(side, seed, whole):
         Objective(tips[0], np.array([0.01, 0.0, 0.02]), 3.0, tips[2]),
         Objective(tips[3], np.zeros(3), 1.0, tips[1], (tips[4], tips[2]), np.full(len(steps), 0.3)),
         Objective(tips[1], goals[1], 1.5, along=along),
+        *(Objective(tips[2], goals[2], 1.5, above=np.tile(side * along, (len(steps), 1))) for side in (1.0, -1.0)),
     ]
     limits = tuple(SoftLimit(int(angle), -0.01, 0.01, 0.02) for angle in rng.choice(hand.dofs, 8, replace=False))
     preferences = Preferences(0.01, (0.02 * rng.normal(size=hand.dofs),), limits)
@@ -263,6 +264,21 @@ def test_gradient_and_hessian_are_those_of_the_cost(side, seed, whole):
         rows = (moved.gradient[up] - moved.gradient[down]) / (2 * step)
         hessian = (moved.gauss_newton + moved.curvature)[0]
         assert np.abs(rows - hessian).max() < 1e-4 * np.abs(rows).max()
+
+
+@few
+@given(side=sides, seed=seeds)
+def test_a_tip_that_is_to_be_above_a_plane_stays_where_it_is_above_and_rises_to_it_from_below(side, seed):
+    hand = HANDS[side]
+    start = some_poses(hand, seed, 8)
+    tip, up = hand.site_index(TIPS[1]), rot.unit_vector(np.random.default_rng(seed).normal(size=3))
+    place = positions(start)[:, 1]
+    for height, moves in ((-0.004, False), (0.002, True)):
+        goal = Objective(tip, place + height * up, above=np.tile(up, (len(place), 1)))
+        solved = solve(PoseProblem.of(start, all_angles(hand), [goal])).pose
+        risen = (positions(solved)[:, 1] - place) @ up
+        assert moves or np.array_equal(solved.angles, start.angles)
+        assert not moves or (risen.min() > -1e-6 and np.median(risen) > 1e-3)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

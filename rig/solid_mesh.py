@@ -8,8 +8,8 @@ import numpy as np
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
-from ...errors import RigError
-from ...hand import rotations as rot
+from ..errors import RigError
+from ..hand import rotations as rot
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -22,6 +22,10 @@ ON_EDGE = 1e-4
 single precision, for small triangles too."""
 
 
+TOUCHING = 1e-6
+"""m from a surface, below which the direction out of it is that of its faces."""
+ACROSS = 0.9
+"""Least cosine between the way to an open surface and its normal: beside its edge nothing is in it."""
 MOST = 8
 """The most separate shells; further pieces of a surface count as one."""
 
@@ -57,6 +61,23 @@ class Shell:
             return far
         inside = np.einsum("ni,ni->n", points - feet, self._facing(feet, rows)) < 0
         return np.where(inside, -far, far)
+
+    def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return surface points (N, 3) m nearest to points (N, 3), directions out of the surface there (N, 3), and
+        signed distances (N,) m.
+
+        outside: (3,) a point beside an open surface, on the side that is out of it. Beside its edge is out of it, too.
+        """
+        feet, rows, far = self.nearest(points)
+        normals, away = self._facing(feet, rows), points - feet
+        if not self.closed:
+            foot, row, _ = self.nearest(outside[None])
+            normals = normals * (1.0 if (outside - foot[0]) @ self._facing(foot, row)[0] >= 0 else -1.0)
+        along = np.einsum("ni,ni->n", away, normals)
+        inside = along < 0 if self.closed else along < -ACROSS * far
+        signed = np.where(inside, -far, far)
+        outwards = np.where(far[:, None] > TOUCHING, away / np.where(signed == 0.0, 1.0, signed)[:, None], normals)
+        return feet, outwards / np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-12), signed
 
     def _facing(self, feet: Floats, rows: Ints) -> Floats:
         """Return the pseudonormals (N, 3) at surface points (N, 3) on triangles (N,)."""
@@ -94,6 +115,14 @@ class Solid:
         """Return signed distances (N,) m of points (N, 3), negative inside, where the true depth may be larger."""
         least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
         return least
+
+    def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the same of the shell that each point is deepest in, or nearest to; see Shell."""
+        found = [shell.nearest_facing(points, outside) for shell in self.shells]
+        deepest = np.argmin([signed for _, _, signed in found], axis=0)
+        rows = np.arange(len(points))
+        feet, outwards, signed = (np.stack(each)[deepest, rows] for each in zip(*found, strict=True))
+        return feet, outwards, signed
 
     def nearest(self, point: Floats) -> Floats:
         """Return the surface point (3,) m nearest to a point (3,)."""

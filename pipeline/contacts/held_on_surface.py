@@ -1,0 +1,143 @@
+"""Points of a hand's skin that stay on a surface over the frames of a contact, while no other skin is in it.
+
+The surface may move past the hand in any way that keeps its shape. Skin that is near to it is bounded by the plane
+through the nearest point of the surface, anew with each pose from which the search begins. So a fingertip may roll
+about its point, and what would then be in the surface lifts it.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.flesh import Flesh
+from ...hand.kinematics import Pose, joint_frames
+from ...hand.model import HandModel, Site
+from ...posing.grasping.skin_samples import SkinPoints
+from ...solvers.pose_problem import Objective, relative_size
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+PAD_WEIGHT, DEPTH_WEIGHT = 3.0, 3.0
+"""How much more a point that is held, and one that is in the surface, count than flesh that is too deep in flesh."""
+NEAR = 6e-3
+"""m of a hand of the usual length: skin that is farther from the surface is not bounded."""
+ALLOWED_DEPTH = 0.3e-3
+"""m, how deep skin is left in the surface: 1 mm is promised."""
+MOST_POINTS = 48
+"""Points of the skin that are bounded at once, those that are nearest to the surface."""
+
+
+class Surface(Protocol):
+    """The surface of a thing, in coordinates that move with it."""
+
+    def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return its points nearest to points (N, 3) m, directions (N, 3) out of it, and distances (N,), negative in
+        it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkinBySurface:
+    """The skin of a hand beside a surface, over F frames."""
+
+    hand: HandModel
+    skin: SkinPoints
+    """Of the digits, relative to the wrist."""
+    surface: Surface
+    to_surface: Floats
+    """(F, 4, 4) from the wrist's coordinates to the surface's."""
+
+    def posed(self, rows: Ints, angles: Floats) -> tuple[Floats, Floats]:
+        """Return the points of the skin (N, V, 3) m in some frames at angles (N, D), relative to the wrist and to the
+        surface."""
+        points = self.skin.posed(joint_frames(self.hand, Pose.at_origin(self.hand, angles)))
+        to = self.to_surface[rows, None]
+        return points, (to[..., :3, :3] @ points[..., None])[..., 0] + to[..., :3, 3]
+
+    def distances(self, rows: Ints, angles: Floats) -> Floats:
+        """Return how far the points of the skin are from the surface (N, V) m, negative in it."""
+        _, points = self.posed(rows, angles)
+        return self.surface.nearest(points.reshape(-1, 3))[2].reshape(points.shape[:2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOnSurface:
+    """Points of a hand's skin that are held on a surface from a first frame to a last one."""
+
+    beside: SkinBySurface
+    pads: Ints
+    """(P,) which points of the skin are held; none if digits are only kept out of the surface."""
+    places: Floats
+    """(P, 3) m, where on the surface."""
+    first: int
+    last: int
+    blends: tuple[int, int]
+    """Frames before and after, at least, over which the hand comes to it, and leaves."""
+
+    def counts(self, rows: Ints) -> Bools:
+        """Return in which of some rows (N,) of the take it is held."""
+        return np.asarray((rows >= self.first) & (rows <= self.last))
+
+    def touching(self, rows: Ints, flesh: Flesh) -> Bools:
+        """Return which pairs of capsules (N, K) are of digits that are held in some of the frames."""
+        own = np.isin(flesh.parts, self.beside.skin.digit[self.pads]).any(axis=0)
+        return np.asarray(self.counts(rows)[:, None] & own)
+
+    def begins(self) -> dict[int, int]:
+        """Return row -> frames before it of what begins there."""
+        return {self.first: self.blends[0]}
+
+    def ends(self) -> dict[int, int]:
+        """Return row -> frames from it on of what ended before it."""
+        return {self.last + 1: self.blends[1]}
+
+    def objectives(self, rows: Ints, angles: Floats) -> tuple[HandModel, list[Objective]]:
+        """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
+        hand, beside, counts = self.beside.hand, self.beside, self.counts(rows)
+        points, on_surface = beside.posed(rows, angles)
+        feet, outwards, far = beside.surface.nearest(on_surface.reshape(-1, 3))
+        far = far.reshape(points.shape[:2])
+        near = counts[:, None] & (far < NEAR * relative_size(hand))
+        nearest = np.argsort(far.min(axis=0), kind="stable")[:MOST_POINTS]
+        bounded = nearest[near[:, nearest].any(axis=0)]
+        chosen = np.concatenate([self.pads, bounded])
+        sites, carried = sites_of_skin(hand, beside.skin, points, chosen, angles)
+        # Skin is moved by several bones, a site by one: goals move by the difference.
+        shifts, turned = carried - points[:, chosen], beside.to_surface[rows][:, :3, :3]
+        goals, count = list[Objective](), len(hand.sites)
+        for number, place in enumerate(self.places):
+            goal = to_wrist(beside.to_surface[rows], place[None])
+            weights = np.where(counts, PAD_WEIGHT, 0.0)
+            goals.append(Objective(count + number, goal + shifts[:, number], weights))
+        feet, outwards = feet.reshape(points.shape), outwards.reshape(points.shape)
+        for number, column in enumerate(bounded.tolist(), start=len(self.pads)):
+            up = np.einsum("fji,fj->fi", turned, outwards[:, column])
+            least = to_wrist(beside.to_surface[rows], feet[:, column]) - ALLOWED_DEPTH * up
+            weights = np.where(near[:, column], DEPTH_WEIGHT, 0.0)
+            goals.append(Objective(count + number, least + shifts[:, number], weights, above=up))
+        return hand.with_sites(tuple(sites)), goals
+
+
+def sites_of_skin(
+    hand: HandModel, skin: SkinPoints, points: Floats, chosen: Ints, angles: Floats
+) -> tuple[list[Site], Floats]:
+    """Return sites where points (N, V, 3) of the skin are in the first frame, on the bones that move them most, and
+    where these are (N, C, 3) m in each frame."""
+    joints = skin.heaviest[chosen]
+    frames = joint_frames(hand, Pose.at_origin(hand, angles))[:, joints]
+    first = frames[0]
+    local = np.einsum("cji,cj->ci", first[:, :3, :3], points[0, chosen] - first[:, :3, 3])
+    carried = np.einsum("fcij,cj->fci", frames[..., :3, :3], local) + frames[..., :3, 3]
+    numbered = zip(chosen.tolist(), joints.tolist(), local.tolist(), strict=True)
+    return [
+        Site(f"skin {point} {place}", joint, (x, y, z)) for place, (point, joint, (x, y, z)) in enumerate(numbered)
+    ], carried
+
+
+def to_wrist(to_surface: Floats, points: Floats) -> Floats:
+    """Return points (N, 3) or (1, 3) of the surface in the wrist's coordinates (N, 3) of frames (N, 4, 4)."""
+    moved: Floats = np.einsum("fji,fj->fi", to_surface[:, :3, :3], points - to_surface[:, :3, 3])
+    return moved

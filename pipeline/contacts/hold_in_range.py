@@ -1,0 +1,83 @@
+"""What a correction lets a hand hold in a range of frames, with blends inside that are as long as the way asks for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.generators import run_to_end
+from ...hand.kinematics import Pose
+from .flesh_problem import FleshProblem, Held
+from .held_motion import blend_frames, held_motion
+from .settling import settle
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+WIDENINGS = 3
+"""How often blends are made longer, each by what the last contact's ends ask for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldRange:
+    """A hand that comes to what it holds in a range of frames, and leaves it."""
+
+    pose: Pose
+    """F frames."""
+    rows: tuple[int, int]
+    """First and last row in which it is held."""
+    frames_needed: int
+    """Frames that the way there and back takes, if the range has fewer; else 0."""
+
+
+def hold_in_range(
+    pose: Pose,
+    times: Floats,
+    problem: FleshProblem,
+    held_in: Callable[[int, int], Held | None],
+    *,
+    full: Bools,
+    ends: tuple[bool, bool],
+) -> HeldRange | None:
+    """Return how a hand holds something in a range of frames; None if it cannot.
+
+    Blends are made longer, into the range, where the way to go asks for it, rather than that a joint leaps.
+
+    Args:
+        pose: F frames, those of the range.
+        times: (F,) s.
+        problem: of the hand.
+        held_in: returns what it holds from a first row to a last one, None if it cannot.
+        full: (F,) the frames between the blends.
+        ends: whether the take has frames before, and after, the range.
+    """
+    rows, count = np.flatnonzero(full), len(pose)
+    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
+    for left in reversed(range(WIDENINGS + 1)):
+        held = held_in(first, last)
+        if held is None:
+            return None
+        motion = run_to_end(held_motion(pose, times, replace(problem, held=held), held))
+        moved = motion.angles[[first, last]] - pose.angles[[first, last]]
+        needed = [blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True)]
+        wider = _widened(first, last, needed, count, ends)
+        if wider is None or not left:
+            break
+        first, last = wider
+    settled = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    whole = sum(needed) + 1
+    return HeldRange(run_to_end(settled), (first, last), whole if whole > count else 0)
+
+
+def _widened(
+    first: int, last: int, needed: Sequence[int], count: int, ends: tuple[bool, bool]
+) -> tuple[int, int] | None:
+    """Return first and last row of what is held such that it leaves the frames that its blends need; None if it does.
+
+    What has no room for that is held in the middle of its range alone.
+    """
+    middle = (first + last) // 2
+    later = min(max(first, needed[0]), middle) if ends[0] else first
+    earlier = max(min(last, count - 1 - needed[1]), middle) if ends[1] else last
+    return None if (later, earlier) == (first, last) else (later, earlier)

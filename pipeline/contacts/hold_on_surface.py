@@ -1,0 +1,79 @@
+"""Digits of a hand that a correction holds on a surface, or keeps out of it, over a stretch of a take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.flesh import Flesh
+from ...hand.joints import DIGITS
+from ...hand.kinematics import Pose
+from ...posing.grasping.skin_samples import SkinPoints
+from .flesh_problem import FleshProblem
+from .held_on_surface import HeldOnSurface, SkinBySurface
+from .hold_in_range import HeldRange, hold_in_range
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+LAST_BONE = 2
+"""The link of a digit that ends at its tip."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldBySurface:
+    """A hand that holds points of its skin on a surface, and how well."""
+
+    held: HeldRange
+    off: float
+    """m, how far the points are from their places at most, in the frames in which they are held."""
+    depth: float
+    """m, how deep the skin of digits that move is in the surface at most there."""
+
+
+def touching_point(skin: SkinPoints, local: Floats, digit: str, direction: Floats) -> int:
+    """Return which point of a digit's last bone reaches farthest in a direction (3,) of that bone's frame.
+
+    local: (V, 3) m, the points in the frames of their bones.
+    """
+    rows = np.flatnonzero((skin.digit == DIGITS.index(digit)) & (skin.link == LAST_BONE))
+    return int(rows[(local[rows] @ direction).argmax()])
+
+
+def hold_on_surface(
+    pose: Pose,
+    times: Floats,
+    beside: SkinBySurface,
+    flesh: Flesh,
+    free: Ints,
+    *,
+    pads: Ints,
+    places: Floats,
+    full: Bools,
+    ends: tuple[bool, bool],
+) -> HeldBySurface:
+    """Return how a hand holds points of its skin on a surface in a range of frames, and keeps its digits out of it.
+
+    Args:
+        pose: F frames, those of the range, with the wrist at the origin.
+        times: (F,) s.
+        beside: its skin and the surface.
+        flesh: of its hand.
+        free: the angles that may change, as in hand.jacobians.
+        pads: (P,) which points of the skin are held; none if digits are only kept out.
+        places: (P, 3) m, where on the surface.
+        full: (F,) the frames between the blends.
+        ends: whether the take has frames before, and after, the range.
+    """
+
+    def held_in(first: int, last: int) -> HeldOnSurface:
+        return HeldOnSurface(beside, pads, places, first, last, (first, len(pose) - 1 - last))
+
+    held = hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
+    assert held is not None
+    rows = np.arange(held.rows[0], held.rows[1] + 1)
+    _, points = beside.posed(rows, held.pose.angles[rows])
+    off = np.linalg.norm(points[:, pads] - places, axis=-1).max(initial=0.0)
+    depth = -beside.surface.nearest(points.reshape(-1, 3))[2].min(initial=0.0)
+    return HeldBySurface(held, float(off), float(depth))

@@ -1,0 +1,82 @@
+"""Where on a surface a fingertip is to stay: at a point that it reaches in all frames, near to where it is anyway.
+
+In some of the frames the pad first goes to the surface wherever that costs the hand least. A finger that is straight,
+or whose wrist moves, reaches the mean of these places in some of the frames only. So the place then goes to the mean of
+what is reached of it, which tends to a point that all reach, if there is one (alternating projections).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.kinematics import Pose
+from ...solvers.pose_problem import Objective, PoseProblem, Preferences, solve
+from .flesh_problem import HOLD_POSTURE
+from .held_on_surface import HeldOnSurface, SkinBySurface, sites_of_skin, to_wrist
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TRIED = 9
+"""Frames in which it is tried."""
+SLIDES, ROUNDS = 4, 8
+"""How often the pad goes to the surface nearby, and then to the place that was reached."""
+REACHED = 1e-4
+"""m, within which all frames have reached it."""
+WEIGHT = 3.0
+"""Of the way to the surface, as of points that are held."""
+
+
+def frames_to_try(count: int) -> Ints:
+    """Return which of F frames are tried; the middle one is among them."""
+    return np.unique([*np.linspace(0, count - 1, TRIED).round().astype(int), count // 2])
+
+
+def slid_to_surface(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Pose:
+    """Return a hand in some frames, of F, with a point of its skin on a surface, wherever it comes there.
+
+    free: the angles that may change, as in hand.jacobians.
+    """
+    start = Pose.at_origin(pose.hand, pose.angles[rows])
+    angles, count, to = start.angles, len(pose.hand.sites), beside.to_surface[rows]
+    for _ in range(SLIDES):
+        points, on_surface = beside.posed(rows, angles)
+        feet, outwards, _ = beside.surface.nearest(on_surface[:, pad])
+        sites, carried = sites_of_skin(pose.hand, beside.skin, points, np.array([pad]), angles)
+        up = np.einsum("fji,fj->fi", to[:, :3, :3], outwards)
+        goal = to_wrist(to, feet) + carried[:, 0] - points[:, pad]
+        goals = [Objective(count, goal, WEIGHT, above=side * up) for side in (1.0, -1.0)]
+        hand = pose.hand.with_sites(tuple(sites))
+        angles = _solved(Pose(hand, start.root, start.angles), free, goals)
+    return Pose.at_origin(pose.hand, angles)
+
+
+def place_reached(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows: Ints) -> Floats:
+    """Return the place (3,) m on a surface that a point of the skin reaches in all of some frames, if there is one."""
+    start, count = Pose.at_origin(pose.hand, pose.angles[rows]), len(pose)
+    angles = slid_to_surface(pose, beside, free, pad, rows).angles
+    for _ in range(ROUNDS):
+        reached = beside.posed(rows, angles)[1][:, pad]
+        place = beside.surface.nearest(reached.mean(axis=0)[None])[0]
+        if np.linalg.norm(reached - place, axis=1).max() < REACHED:
+            break
+        held = HeldOnSurface(beside, np.array([pad]), place, 0, count - 1, (0, 0))
+        hand, goals = held.objectives(rows, angles)
+        angles = _solved(Pose(hand, start.root, start.angles), free, goals)
+    return np.asarray(place[0])
+
+
+def direction_to_surface(beside: SkinBySurface, pad: int, posed: Pose, row: int, frames_row: int) -> Floats:
+    """Return the direction (3,) into the surface at a point of the skin, in the wrist's coordinates, of one frame.
+
+    posed: the hand in some frames, of which `row` is frame `frames_row` of the take.
+    """
+    rows = np.array([frames_row])
+    _, on_surface = beside.posed(rows, posed.angles[row : row + 1])
+    outwards = beside.surface.nearest(on_surface[:, pad])[1][0]
+    return np.asarray(-beside.to_surface[frames_row, :3, :3].T @ outwards)
+
+
+def _solved(start: Pose, free: Ints, goals: list[Objective]) -> Floats:
+    problem = PoseProblem.of(start, free, goals, preferences=Preferences(posture=HOLD_POSTURE))
+    found: Floats = solve(problem).pose.angles
+    return found

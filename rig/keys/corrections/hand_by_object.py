@@ -1,0 +1,77 @@
+"""A hand of a take beside an object of the scene: where its skin is, and where the object's surface."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....hand import rotations as rot
+from ....hand.joints import DIGITS, JOINT_INDEX
+from ....hand.kinematics import Pose, joint_frames
+from ....pipeline.contacts.held_on_surface import SkinBySurface
+from ....posing.grasping.skin_samples import SkinPoints
+from ...solid_mesh import Solid
+from .hand_of_take import HandOfTake
+from .object_motion import ObjectMotion, object_motion
+
+Floats = NDArray[np.float64]
+
+BEHIND = 0.03
+"""m behind the back of a digit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolidSurface:
+    """The surface of a solid with a side that is out of it."""
+
+    solid: Solid
+    outside: Floats
+    """(3,) m, beside an open surface, on the side where the hand is."""
+
+    def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return its points nearest to points (N, 3), directions out of it there, and signed distances (N,)."""
+        return self.solid.nearest_facing(points, self.outside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandByObject:
+    """A hand over F frames, with its skin, beside an object."""
+
+    pose: Pose
+    """With the wrist at the origin."""
+    beyond: Floats
+    """(J, 4) the rest of the joints' turns, see HandToCorrect.posed."""
+    motion: ObjectMotion
+    wrist_world: Floats
+    """(F, 4, 4) T_world_wrist."""
+    beside: SkinBySurface
+    locals: Floats
+    """(V, 3) m, the points of the skin in the frames of the bones that move them most."""
+
+
+def hand_by_object(
+    of: HandOfTake, name: str, rotations: Floats, frames: Floats, digits: tuple[str, ...]
+) -> HandByObject:
+    """Return a hand with its bones at rotations (F, J, 4) on scene frames (F,), and the skin of some digits.
+
+    Raises RigError as object_motion does.
+    """
+    pose, beyond = of.hand.posed(rotations)
+    motion = object_motion(of.hand.binding, name, frames)
+    wrist = motion.turned_wrist(rotations[:, 0] if 0 in of.bones else None)
+    to_surface = motion.to_surface(wrist)
+    rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
+    own = of.hand.skin.subset(rows)
+    # The pads face the surface, and so the backs of the digits are out of it.
+    posed, tips = joint_frames(pose.hand, pose)[motion.middle], [JOINT_INDEX[f"{digit}-tip"] for digit in digits]
+    backs = (posed[tips, :3, 3] + BEHIND * posed[tips, :3, 2]).mean(axis=0)
+    surface = SolidSurface(motion.solid, to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3])
+    beside = SkinBySurface(pose.hand, _turned_beyond(own, beyond), surface, to_surface)
+    return HandByObject(pose, beyond, motion, wrist, beside, own.local())
+
+
+def _turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
+    """Return the skin for joints of the model, which the rest of their bones' turns (J, 4) carries on."""
+    bound = skin.bind_frames.copy()
+    bound[:, :3, :3] = bound[:, :3, :3] @ rot.to_matrix(rot.conjugate(beyond))
+    return replace(skin, bind_frames=bound)

@@ -1,0 +1,64 @@
+"""Bones of a hand that a correction holds on an object of the scene, over the frames of its range."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand.jacobians import ROOT_DOFS
+from ....pipeline.contacts.hold_on_surface import hold_on_surface, touching_point
+from ....pipeline.corrections.correction import Correction, HeldOnObject
+from .hand_by_object import hand_by_object
+from .hand_of_take import HandOfTake
+from .held_touch import FULL, HeldBones, turned
+
+Floats = NDArray[np.float64]
+
+MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
+"""m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
+
+
+def held_on_object(
+    of: HandOfTake,
+    one: Correction,
+    rotations: Floats,
+    frames: Floats,
+    times: Floats,
+    *,
+    moved: list[int],
+    ends: tuple[bool, bool],
+) -> HeldBones:
+    """Return the bones of a hand that hold digits on the object of a correction.
+
+    Args:
+        of: the hand.
+        one: a correction of kind object.
+        rotations: (F, J, 4) of the bones in the frames of its range.
+        frames: (F,) scene frames.
+        times: (F,) s, on the capture's clock.
+        moved: the joints that may turn.
+        ends: whether the take has frames before, and after, the range.
+
+    Raises:
+        RigError: they cannot, with the reason.
+    """
+    change = one.change
+    assert isinstance(change, HeldOnObject)
+    by = hand_by_object(of, change.object, rotations, frames, change.digits)
+    pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
+    found = hold_on_surface(
+        by.pose,
+        times,
+        by.beside,
+        of.hand.flesh,
+        ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
+        pads=np.array(pads),
+        places=np.array([by.motion.place(point.place) for point in change.points]),
+        full=one.range.weights(times) > 1.0 - FULL,
+        ends=ends,
+    )
+    if found.depth > max(MOST_DEPTH, found.off):
+        raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{change.object}'")
+    if found.off > MOST_OFF:
+        raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
+    turns = turned(by.pose, found.held.pose, by.beyond)
+    return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)

@@ -1,0 +1,110 @@
+"""How an object of the scene and a hand's wrist move past each other, as Blender evaluates them on a take's frames."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import rotations as rot
+from ...binding import RigBinding
+from ...solid_mesh import Solid, solid_of
+from ..parent_motion import on_frames
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+SAME_SIZE = 1e-3
+"""Relative change of an object's size over the frames from which it does not keep its shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectMotion:
+    """An object and a wrist over F frames."""
+
+    solid: Solid
+    """The surface of the object as it is on the middle frame, in the world there."""
+    object_world: Floats
+    """(F, 4, 4) T_world_object."""
+    wrist_world: Floats
+    """(F, 4, 4) T_world_wrist as the armature plays it."""
+    control_world: Floats
+    """(F, 4, 4) of the wrist's bone, which is keyed, in the world,"""
+    control_basis: Floats
+    """(F, 4, 4) and relative to its rest."""
+
+    @property
+    def middle(self) -> int:
+        """The row of the middle frame."""
+        return len(self.object_world) // 2
+
+    def to_surface(self, wrist_world: Floats) -> Floats:
+        """Return where a wrist (F, 4, 4) in the world is beside the surface as it is on the middle frame."""
+        still = self.object_world[self.middle] @ np.linalg.inv(self.object_world)
+        return np.asarray(still @ wrist_world)
+
+    def place(self, on_object: Floats) -> Floats:
+        """Return where a place (3,) in the object's coordinates is on that frame, m in the world."""
+        world = self.object_world[self.middle]
+        return np.asarray(world[:3, :3] @ on_object + world[:3, 3])
+
+    def on_object(self, place: Floats) -> Floats:
+        """Return the inverse of `place`."""
+        return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*place, 1.0])[:3])
+
+    def turned_wrist(self, rotations: Floats | None) -> Floats:
+        """Return T_world_wrist (F, 4, 4) with other rotations (F, 4) of its bone than are played; None for those."""
+        if rotations is None:
+            return self.wrist_world
+        basis = self.control_basis.copy()
+        basis[:, :3, :3] = rot.to_matrix(rotations)
+        carried = self.control_world @ np.linalg.inv(self.control_basis)
+        moved: Floats = carried @ basis @ np.linalg.inv(self.control_world) @ self.wrist_world
+        return moved
+
+
+def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
+    """Return how an object of the scene and a wrist move on scene frames (F,).
+
+    Raises RigError if there is no such object, it has no surface, or changes its size.
+    """
+    armature, obj = bpy.data.objects[binding.armature], object_to_touch(name)
+    control = str(binding.bones[0])
+    carrier = binding.carrier or control
+    rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ binding.rest[0]
+
+    solids = list[Solid]()
+
+    def read(frame: float) -> Floats:
+        if frame == frames[len(frames) // 2]:
+            solids.append(solid_of(obj))
+        graph = bpy.context.evaluated_depsgraph_get()
+        posed, world = armature.evaluated_get(graph), np.array(obj.evaluated_get(graph).matrix_world)
+        own, bones = np.array(posed.matrix_world), posed.pose.bones
+        wrist, bone = own @ np.array(bones[carrier].matrix) @ rest, own @ np.array(bones[control].matrix)
+        return np.stack([world, wrist, bone, np.array(bones[control].matrix_basis)])
+
+    worlds, wrists, controls, bases = np.stack(on_frames(armature, frames, read, obj), axis=1)
+    _check_shape(name, worlds)
+    wrists[:, :3, :3] = rot.frame_from_yz(wrists[:, :3, 1], wrists[:, :3, 2])
+    return ObjectMotion(solids[0], worlds, wrists, controls, bases)
+
+
+def object_to_touch(name: str) -> "Object":
+    """Return the object of a name in the scene. Raises RigError if it is not there."""
+    obj: Object | None = bpy.context.scene.objects.get(name)
+    if obj is None:
+        raise RigError(f"there is no object '{name}' in the scene")
+    return obj
+
+
+def _check_shape(name: str, worlds: Floats) -> None:
+    """Raise RigError unless an object at T_world_object (F, 4, 4) keeps its shape and size."""
+    gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
+    size = float(np.abs(gram).max())
+    if not size > 0 or float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:
+        raise RigError(f"'{name}' changes its size in these frames, and nothing can stay on it")

@@ -1,0 +1,56 @@
+"""Where on an object of the scene a part of a hand is to stay, chosen by where it is in the take."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import rotations as rot
+from ....hand.jacobians import ROOT_DOFS
+from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, digit_title
+from ....hand.kinematics import joint_frames
+from ....pipeline.contacts.hold_on_surface import LAST_BONE, touching_point
+from ....pipeline.contacts.place_on_surface import (
+    direction_to_surface,
+    frames_to_try,
+    place_reached,
+    slid_to_surface,
+)
+from ....pipeline.corrections.correction import HeldOnObject, ObjectPoint
+from ....solvers.pose_problem import angles_of
+from .hand_by_object import HandByObject, hand_by_object
+from .hand_of_take import HandOfTake
+
+Floats = NDArray[np.float64]
+
+
+def chosen_on_object(
+    of: HandOfTake, name: str, digits: tuple[str, ...], rotations: Floats, frames: Floats
+) -> HeldOnObject:
+    """Return what holds the tips of digits on an object, with the bones at rotations (F, J, 4) on scene frames (F,).
+
+    Each at a point of the surface that its pad, where that is nearest on the middle frame, reaches on all frames.
+    Raises RigError as object_motion does, and for a digit without skin.
+    """
+    by = hand_by_object(of, name, rotations, frames, digits)
+    return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
+
+
+def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:
+    beside, middle, last = by.beside, by.motion.middle, JOINT_INDEX[CHAIN_JOINTS[digit][LAST_BONE]]
+    free = angles_of(by.pose.hand, [digit])
+    free = free[np.isin(by.pose.hand.axis_joint[free - ROOT_DOFS], list(of.bones))]
+    own = (beside.skin.digit == DIGITS.index(digit)) & (beside.skin.link == LAST_BONE)
+    # A bone's +Z is out of the back of the hand.
+    pads = np.flatnonzero(own & (by.locals[:, 2] <= 0.0))
+    if not len(pads):
+        raise RigError(f"the hand has no skin at the tip of its {digit_title(digit).lower()}")
+    near = beside.distances(np.array([middle]), by.pose.angles[[middle]])[0, pads]
+    pad, rows = int(pads[near.argmin()]), frames_to_try(len(by.pose))
+    slid = slid_to_surface(by.pose, beside, free, pad, rows)
+    at = int(np.flatnonzero(rows == middle)[0])
+    inwards = direction_to_surface(beside, pad, slid, at, middle)
+    bone = joint_frames(slid.hand, slid)[at, last, :3, :3] @ rot.to_matrix(by.beyond[last])
+    direction = bone.T @ inwards
+    pad = touching_point(beside.skin, by.locals, digit, direction)
+    place = place_reached(by.pose, beside, free, pad, rows)
+    return ObjectPoint(digit, by.motion.on_object(place), direction)
