@@ -5,21 +5,18 @@ rotates the hand about its wrist. The wrist moves the whole hand without rotatin
 goal that the dragged point stops where they would break.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import kinematics
-from ...hand.jacobians import ROOT_DOFS
-from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
-from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Solution, angles_of, half_closed, solve
-from .curl import curl_preferences, curls
-from .drag_pins import PIN_MET, Pin, affected_pins, pin_objective
+from ...solvers.pose_problem import Objective, PoseProblem, Solution, angles_of, half_closed, solve
+from .drag_pins import PIN_MET
 from .drag_step import DragSolver, DragStep
+from .hook import unhooked
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +35,8 @@ WEIGHT = 10.0
 """Weight of a goal without pins: preferences keep the point off it by some micrometres."""
 MISSED = 1.2e-4
 """m on a hand of the usual length: a goal that is missed by more counts less, the farther it is."""
+ON_ARC = 0.005
+"""m on a hand of the usual length: a fingertip that would be farther from the mouse than this goes along its arc."""
 RATE, SLACK = 8.0, 2.0
 """Degrees that an angle may change for each millimetre that the goal moves, on a hand of the usual length, and besides
 that in each step."""
@@ -66,11 +65,13 @@ class Nearest:
         """See DragSolver."""
         objectives, single = problem.objectives, len(problem.objectives) == 1
         problem = _weighted(problem, max(WEIGHT, float(np.max(objectives[0].weight)))) if single else problem
-        pose, strayed = (_search if single else _search_with_pins)(problem, last)
-        if last is not None and single and len(last.objectives) == 1:
-            moved = float(np.linalg.norm(objectives[0].position - last.objectives[0].position))
+        found, strayed = (_search if single else _search_with_pins)(problem, last)
+        pose = _curled(problem, found) if single and objectives[0].along is not None else found
+        before = _before(problem, last, hooked=pose is not found)
+        if before is not None:
+            moved = float(np.linalg.norm(objectives[0].position - before[1]))
             limit = np.deg2rad(SLACK + 1000 * RATE * moved / problem.scale)
-            limited = _rate_limited(problem, last.pose, pose, limit)
+            limited = _rate_limited(problem, before[0], pose, limit, correct=pose is found)
             pose, strayed = limited, strayed or limited is not pose
         sites = _sites(problem, pose)
         targets = {
@@ -147,9 +148,13 @@ class Drag:
         return self.solver.step(problem, replace(last, pose=pose, objectives=()))
 
     def reached(self, step: DragStep, goal: Floats, along: Floats) -> Floats:
-        """The goal (3,) m in the world of a step with any depth, at the depth of the dragged point."""
+        """The goal (3,) m in the world of a step with any depth, at the depth of the dragged point; the point itself
+        where it did not come to its goal."""
+        if not self.any_depth:
+            return goal
         point = joint_position(step.pose, self.joint)[0]
-        return goal + ((point - goal) @ along) * along if self.any_depth else goal
+        there: Floats = goal + ((point - goal) @ along) * along
+        return there if float(np.linalg.norm(there - point)) <= MISSED * self.problem.scale else point
 
     def tip_targets(self, step: DragStep) -> dict[str, Floats]:
         """Digit -> (3,) m in the world, the target that the solver was given for its tip."""
@@ -170,41 +175,6 @@ class Drag:
             return self.position
         nearer: Floats = self.base + away * ((1.0 if self.joint in KNUCKLES else FARTHEST) * self.reach / length)
         return nearer
-
-
-def drag(
-    start: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, solver: DragSolver | None = None
-) -> Drag:
-    """Begin to drag a joint of a hand.
-
-    Args:
-        start: the hand, one frame.
-        joint: one of DRAGGABLE.
-        pins: where fingertips are held; that of the dragged tip itself is ignored.
-        coupled: whether a finger's last joint follows its middle one.
-        solver: what bends the digits, see DRAG_SOLVERS; Nearest by default.
-    """
-    hand = start.hand
-    whole = joint == WRIST or joint in KNUCKLES
-    own = None if whole else digit_of(joint)
-    moving = {own} if own else set()
-    others = [pin for pin in pins if pin.digit != own or pin.other or not joint.endswith("tip")]
-    kept = list(affected_pins(start, others, moving, whole))
-    digits = {pin.digit for pin in kept} | {pin.other for pin in kept if pin.other} | moving
-    bent = tuple(digit for digit in DIGITS if digit in digits)
-    base = np.arange(3) if joint == WRIST else np.arange(3, ROOT_DOFS) if whole else np.zeros(0, int)
-    free = np.concatenate([base, angles_of(hand, bent)])
-    chain = (WRIST, joint) if whole else CHAIN_JOINTS[str(own)]
-    rows = [JOINT_INDEX[each] for each in chain[: chain.index(joint) + 1]]
-    places = kinematics.joint_frames(hand, start)[0, rows, :3, 3]
-    objectives = [Objective(hand.site_index(joint), places[-1]), *(pin_objective(hand, pin) for pin in kept)]
-    curled = curls(joint) and not whole
-    preferred = curl_preferences(hand, joint) if curled else Preferences()
-    problem = PoseProblem.of(start, free, objectives, coupled=coupled, preferences=preferred)
-    reach = float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
-    by = solver or Nearest()
-    any_depth = curled and isinstance(by, Nearest)
-    return Drag(start, joint, places[-1], problem, bent, coupled, by, places[0], reach, any_depth)
 
 
 def _search(problem: PoseProblem, last: DragStep | None) -> tuple[Pose, bool]:
@@ -260,6 +230,26 @@ def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
     return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
 
 
+def _curled(problem: PoseProblem, pose: Pose) -> Pose:
+    """A pose in which the dragged finger does not hook; the same object if it does not anyway."""
+    bent = unhooked(problem, pose)
+    if bent is None:
+        return pose
+    on_arc, limits = bent
+    there = solve(replace(problem, limits=limits), on_arc).pose
+    part = min(_off(problem, there) / (ON_ARC * problem.scale), 1.0)
+    return Pose(pose.hand, pose.root, there.angles + part * (on_arc.angles - there.angles))
+
+
+def _before(problem: PoseProblem, last: DragStep | None, *, hooked: bool) -> tuple[Pose, Floats] | None:
+    """The pose and the goal (3,) m from which angles change at a limited rate; None if the rate is not limited."""
+    if len(problem.objectives) > 1:
+        return None
+    if last is None:
+        return (problem.start, _sites(problem, problem.start)[0]) if hooked else None
+    return (last.pose, last.objectives[0].position) if len(last.objectives) == 1 else None
+
+
 def _off(problem: PoseProblem, pose: Pose) -> float:
     """m from the first objective's goal to its point."""
     objective, point = problem.objectives[0], _sites(problem, pose)[0]
@@ -281,13 +271,18 @@ def _sites(problem: PoseProblem, pose: Pose) -> Floats:
     return sites
 
 
-def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float) -> Pose:
-    """A pose between the last one and a new one in which no angle has changed by more than about `limit` rad."""
+def _rate_limited(problem: PoseProblem, last: Pose, pose: Pose, limit: float, *, correct: bool) -> Pose:
+    """A pose between the last one and a new one in which no angle has changed by more than about `limit` rad.
+
+    correct: whether to bring the point back to its goal.
+    """
     change = pose.angles - last.angles
     largest = float(np.abs(change).max())
     if largest <= limit:
         return pose
     between = Pose(pose.hand, pose.root, last.angles + change * (limit / largest))
+    if not correct:
+        return between
     # The point is brought back to its goal from there, unless that leads back to the last pose.
     corrected = solve(replace(problem, start=between)).pose
     from_last, left = (np.abs(corrected.angles - other.angles).max() for other in (last, pose))

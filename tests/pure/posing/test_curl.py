@@ -33,6 +33,10 @@ HELD = 5.0
 """Degrees that a knuckle extends and leans at most, where it need not."""
 BLURRED = 0.7
 """Degrees beyond, by which the limits are soft."""
+MOST_LEAN = 12.0
+"""Degrees that a knuckle leans at most while a straight finger is pushed at the palm."""
+LAST = 15.0
+"""Degrees by which a last joint flexes more than a middle one, at most."""
 RHO = 2 / 3
 NEAR = np.deg2rad(20.0)
 """rad of flexion between poses that are near each other. Along the view there may be others, bent otherwise."""
@@ -100,12 +104,25 @@ def palm_under(pose: Pose, digit: str) -> Floats:
     return np.asarray(knuckle * [0.62, 0.62, 1.0] - [0.0, 0.0, 0.022], np.float64)
 
 
+def most_flexed(knuckle: float) -> float:
+    """The most degrees that a middle joint of a straight finger flexes with its knuckle without hooking."""
+    return 10.0 + (2.5 * knuckle if knuckle > 0.0 else knuckle / 4)
+
+
 def check_held(step: DragStep, start: Pose, digit: str, goal: Floats, along: Floats) -> None:
     """A knuckle that leans or extends does so since nothing else near reaches the mouse."""
     lean, extended, *_ = changes(step.pose, start, digit)
     if abs(lean) > HELD + BLURRED or extended < -HELD - BLURRED:
         other = best_held(start, step.pose, digit, goal, along)
         assert other > UNDER, f"lean {lean:.1f}, extended {extended:.1f}: {1000 * other:.2f} mm off without"
+
+
+def check_curled(change: Floats) -> None:
+    """A straight finger hooks nowhere on its way, even where only a hook would be under the mouse."""
+    lean, knuckle, middle, last = change
+    assert abs(lean) <= MOST_LEAN and knuckle >= -HELD, f"lean {lean:.1f}, flexed {knuckle:.1f}"
+    assert middle <= most_flexed(knuckle) + BLURRED, f"MCP {knuckle:.1f}, PIP {middle:.1f}"
+    assert last <= middle + LAST, f"PIP {middle:.1f}, DIP {last:.1f}"
 
 
 @pytest.mark.parametrize("bent", ["straight", "relaxed"])
@@ -119,6 +136,8 @@ def test_a_tip_dragged_straight_at_the_palm_curls_the_finger(digit: str, view: s
     steps = led(of, goals, along)
     for step, goal in zip(steps[4::5], goals[4::5], strict=True):
         check_held(step, start, digit, goal, along)
+        if bent == "straight":
+            check_curled(changes(step.pose, start, digit))
     assert off(steps[-1].pose, digit, goals[-1], along) < UNDER
     if view != "front":  # seen from there, a palm is reached by bending a little
         for (joint, (low, high)), dof in zip(FISTS.items(), chain_dofs(digit)[1:], strict=True):
@@ -136,7 +155,10 @@ def some_goal(digit: str, bent: str, seed: int) -> tuple[Pose, Drag, Floats, Flo
     for dof in dofs_of(HAND, digit):
         more = {"flexion": rng.uniform(-20.0, 70.0), "abduction": rng.uniform(-8.0, 8.0), "twist": 0.0}
         angles[0, dof] = np.clip(angles[0, dof] + np.deg2rad(more[HAND.movements[dof]]), *HAND.limits[dof])
-    *_, middle, last = chain_dofs(digit)
+    _, knuckle, middle, last = chain_dofs(digit)
+    if bent == "straight":  # it would not be drawn into a hook
+        most = np.deg2rad(most_flexed(float(np.rad2deg(angles[0, knuckle]))))
+        angles[0, middle] = np.clip(angles[0, middle], HAND.limits[middle, 0], most)
     angles[0, last] = start.angles[0, last] + RHO * (angles[0, middle] - start.angles[0, middle])
     goal = joint_position(Pose(HAND, start.root, np.clip(angles, *HAND.limits.T)), TIPS[digit])[0]
     along, of = unit(rng.normal(size=3)), drag(start, TIPS[digit])
