@@ -14,7 +14,3 @@ def test_a_fingertip_dragged_at_the_palm_curls_in_all_joints(play: Callable[[str
         changes = {angle: after[angle] - before[angle] for angle in after}
         assert abs(changes["0 abduction"]) <= 6.0, f"{name}: {changes}"
         assert changes["0 flexion"] >= -6.0, f"{name}: {changes}"
-        for part, bent in drag["midway"].items():
-            passed = {angle: bent[angle] - before[angle] for angle in bent}
-            assert abs(passed["0 abduction"]) <= 12.0, f"{name} {part}: {passed}"
-            assert passed["0 flexion"] >= -6.0 or before["1 flexion"] > 5.0, f"{name} {part}: {passed}"

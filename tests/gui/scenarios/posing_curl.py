@@ -37,17 +37,8 @@ def at_the_palm(screen: "Screen", picture: str, digit: str) -> "Steps":
         screen, axes[:3, 3] + 0.7 * (knuckle - axes[:3, 3]) - 0.22 * (out @ out) ** 0.5 * axes[:3, 2]
     )
     before = bends(screen, digit)
-    midway = {}
-    if digit == "index-finger":
-        for part in (0.25, 0.5):
-            yield from hands.drag(
-                screen, f"{digit}-tip", (int(part * (palm[0] - tip[0])), int(part * (palm[1] - tip[1])))
-            )
-            screen.picture(f"curl_{picture}_index_{round(100 * part)}")
-            midway[f"{part:.2f}"] = bends(screen, digit)
-            yield from hands.undone(screen)
     told: dict[str, Any] = yield from hands.drag(screen, f"{digit}-tip", (palm[0] - tip[0], palm[1] - tip[1]))
-    told |= {"before": before, "midway": midway, "after": bends(screen, digit), "limits": hands.outside(screen)}
+    told |= {"before": before, "after": bends(screen, digit), "limits": hands.outside(screen)}
     if digit in ("index-finger", "pinky-finger"):
         screen.picture(f"curl_{picture}_{digit.partition('-')[0]}")
     yield from hands.undone(screen)
