@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
@@ -66,7 +67,7 @@ class Nearest:
         objectives, single = problem.objectives, len(problem.objectives) == 1
         problem = _weighted(problem, max(WEIGHT, float(np.max(objectives[0].weight)))) if single else problem
         found, strayed = (_search if single else _search_with_pins)(problem, last)
-        pose = _curled(problem, found) if single and objectives[0].along is not None else found
+        pose = _curled(problem, found, last) if single and objectives[0].along is not None else found
         before = _before(problem, last, hooked=pose is not found)
         if before is not None:
             moved = float(np.linalg.norm(objectives[0].position - before[1]))
@@ -230,13 +231,17 @@ def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
     return Pose(pose.hand, pose.root, np.where(bends, least, pose.angles)) if bends.any() else pose
 
 
-def _curled(problem: PoseProblem, pose: Pose) -> Pose:
+def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
     """A pose in which the dragged finger does not hook; the same object if it does not anyway."""
     bent = unhooked(problem, pose)
     if bent is None:
         return pose
     on_arc, limits = bent
-    there = solve(replace(problem, limits=limits), on_arc).pose
+    angles, own = np.concatenate([on_arc.angles, (last.pose if last else on_arc).angles]), problem.free - ROOT_DOFS
+    angles[1, own] = np.clip(angles[1, own], *limits)
+    twice = replace(problem.select(np.zeros(2, np.int64)), limits=limits)
+    found = solve(twice, Pose(pose.hand, twice.start.root, angles))
+    there = Pose(pose.hand, pose.root, found.pose.angles[[int(np.argmin(found.cost))]])
     part = min(_off(problem, there) / (ON_ARC * problem.scale), 1.0)
     return Pose(pose.hand, pose.root, there.angles + part * (on_arc.angles - there.angles))
 
