@@ -3,6 +3,8 @@
 Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix of a quaternion.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -215,7 +217,7 @@ def unit_vectors(vectors: Floats) -> Floats:
 
 def unit_vector(vector: Floats) -> Floats:
     """Normalise a vector (N,); a zero vector stays zero."""
-    length = float(np.linalg.norm(vector))
+    length = math.hypot(*vector.tolist())  # squares of the least lengths would be 0
     unit: Floats = vector / length if length > 0 else np.zeros_like(vector)
     return unit
 
