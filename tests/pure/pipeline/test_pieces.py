@@ -67,7 +67,8 @@ def saved(path: Path, points: Any, labels: list[str]) -> Path:
 def take_with_hidden_digit(path: Path, digit: str, frames: NDArray[np.intp]) -> tuple[capture.Markers, Path]:
     """Write a right hand of which a digit is not seen in some frames; return what was there, and the path."""
     markers = capture.read(written_take(path, ("right",)))
-    points, columns = 1000 * markers.positions, [name.split(":")[1].startswith(digit) for name in markers.names]
+    points = 1000 * markers.positions
+    columns = np.array([name.split(":")[1].startswith(digit) for name in markers.names])
     points[np.ix_(frames, columns)] = np.nan
     return markers, saved(path, points, list(markers.names))
 

@@ -40,7 +40,7 @@ def test_a_kind_without_a_label_is_shown_by_its_own_words() -> None:
     kind = SOLVER.kinds["fabrik"]
     label = Registry("solver", {"pair-wise": kind}, {}).label("pair-wise")
     assert label.name == "Pair-Wise"
-    assert kind.__doc__.startswith(f"{label.about}. ")
+    assert (kind.__doc__ or "").startswith(f"{label.about}. ")
 
 
 @pytest.mark.parametrize(
