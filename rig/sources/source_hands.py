@@ -29,6 +29,8 @@ SAME_AXIS_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine; bones of a digit whose next joints are within 20 degrees of the same local axis point along that axis."""
 TAIL_TOLERANCE = 0.1
 """A tail nearer to the next head than this share of the bone meets it."""
+STUB_SHARE = 0.2
+"""A last bone nearer to its parent's head than this share of the bone before stands for an end that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,37 @@ def source_hands(armature: "Object", *, tails_known: bool) -> tuple[SourceHand, 
     if any(saved_mapping(armature, side) for side in SIDES):
         return tuple(_source_hand(armature, hand, {}, tails_known) for hand in find_hands(armature, ()))
     expect_current_pose(armature)
-    bones, ends = _without_ends(plain_bones(armature))
+    bones, ends = _without_ends(_without_stubs(plain_bones(armature)))
     return tuple(_source_hand(armature, hand, ends, tails_known) for hand in _detected(armature, bones))
+
+
+def _without_stubs(bones: "list[PlainBone]") -> "list[PlainBone]":
+    """Return bones without last ones that are next to their parent's head: converters add them, in any direction.
+
+    Importers let the parent end there; it continues its own parent straight on instead.
+    """
+    by_name = {bone.name: bone for bone in bones}
+    parents = {bone.parent for bone in bones}
+    steps = {bone.name: np.subtract(bone.head, by_name[bone.parent].head) for bone in bones if bone.parent in by_name}
+    stubs = {
+        bone.name: bone.parent
+        for bone in bones
+        if bone.parent in steps
+        and bone.name not in parents
+        and np.linalg.norm(steps[bone.name]) < STUB_SHARE * np.linalg.norm(steps[bone.parent])
+    }
+    ended = set(stubs.values())
+    return [
+        _straight_on(bone, steps[bone.name]) if bone.name in ended else bone for bone in bones if bone.name not in stubs
+    ]
+
+
+def _straight_on(bone: "PlainBone", step: Floats) -> "PlainBone":
+    """Return a bone that ends along the step (3,) from its parent's head to its own, unless it is no stub."""
+    if np.linalg.norm(np.subtract(bone.tail, bone.head)) >= STUB_SHARE * np.linalg.norm(step):
+        return bone
+    x, y, z = (np.array(bone.head) + step).tolist()
+    return replace(bone, tail=(x, y, z))
 
 
 def _without_ends(bones: "list[PlainBone]") -> tuple[tuple[PlainBone, ...], dict[str, str]]:
@@ -137,12 +168,14 @@ def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:
     local = [step / max(float(np.linalg.norm(step)), 1e-12) for step in steps[-2:]]
     length = float(np.linalg.norm(steps[-1]))
     last = chain[-1]
-    if local[0] @ local[-1] > SAME_AXIS_COSINE:
+    # Importers turn a bone that ends at a stub towards it.
+    is_turned = last.length < STUB_SHARE * length
+    if local[0] @ local[-1] > SAME_AXIS_COSINE and not is_turned:
         direction = local[-1]
     else:
         direction = np.array(last.matrix_local)[:3, :3].T @ _step(chain[-2], last) / max(length, 1e-12)
     met = all(_step_to_tail(bone, after) < TAIL_TOLERANCE * length for bone, after in _pairs(chain[-3:]))
-    tip: Floats = direction * (float(last.length) if tails_known and met else length * share)
+    tip: Floats = direction * (float(last.length) if tails_known and met and not is_turned else length * share)
     return tip
 
 

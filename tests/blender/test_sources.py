@@ -6,6 +6,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
+from mathutils import Vector
 from numpy.typing import NDArray
 
 from knuckle.capture import Markers
@@ -81,6 +82,23 @@ def test_a_file_without_bones_at_the_tips_has_them_where_the_last_bones_point(tm
         angles = np.degrees(np.arccos(np.clip((known * found).sum(-1), -1, 1)))
         # At rest the last bone is taken to point along its digit's local axis; it may be bent by some degrees there.
         assert np.ptp(angles) < 0.1 and angles.max() < 25
+
+
+def test_bones_that_stand_for_unknown_tips_are_no_tips() -> None:
+    armature = rig("left", seed=2)
+    curl(armature, [1, 20], [0.0, 1.2])
+    truth = read("armature:Rig")
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    armature = rig("left", seed=2)
+    _make_stubs(armature, "-tip")
+    curl(armature, [1, 20], [0.0, 1.2])
+    markers = read("armature:Rig")
+    assert set(markers.names) == set(truth.names)
+    for digit in ("index-finger", "middle-finger", "ring-finger", "pinky-finger"):
+        known, found = (_last_bones(each, digit, "left") for each in (truth, markers))
+        assert np.degrees(np.arccos(np.clip((known * found).sum(-1), -1, 1))).max() < 25
+        bent, straight = (_chain(each, "left", digit) for each in (markers, truth))
+        assert np.linalg.norm(bent[-1] - straight[-1]) < 0.02
 
 
 def test_fingers_of_two_bones_and_no_metacarpals_are_read_and_do_not_bend_sideways(tmp_path: Path) -> None:
@@ -232,9 +250,9 @@ def _chain(markers: Markers, side: str, digit: str) -> Floats:
     return np.array([markers.positions[0, markers.names.index(name)] for name in names])
 
 
-def _last_bones(markers: Markers, digit: str) -> Floats:
+def _last_bones(markers: Markers, digit: str, side: str = "right") -> Floats:
     """(F, 3) where the last bone of a finger points."""
-    last, tip = (markers.names.index(f"right:{digit}-{part}") for part in ("phalanx-distal", "tip"))
+    last, tip = (markers.names.index(f"{side}:{digit}-{part}") for part in ("phalanx-distal", "tip"))
     step: Floats = markers.positions[:, tip] - markers.positions[:, last]
     directions: Floats = step / np.linalg.norm(step, axis=-1, keepdims=True)
     return directions
@@ -245,6 +263,19 @@ def _remove_bones(armature: bpy.types.Object, *endings: str) -> None:
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in [bone for bone in armature.data.edit_bones if bone.name.endswith(endings)]:
         armature.data.edit_bones.remove(bone)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _make_stubs(armature: bpy.types.Object, ending: str) -> None:
+    """Put last bones a millimetre beside their parents' heads, which end there, as converters do that know no tips."""
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in [bone for bone in armature.data.edit_bones if bone.name.endswith(ending)]:
+        bone.use_connect = False
+        bone.head = bone.parent.head + Vector((0.0, 0.0, 0.001))
+        bone.tail = bone.head + Vector((0.0, 0.0, 0.01))
+        bone.parent.tail = bone.head
+        bone.name = "ENDSITE"
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
