@@ -46,6 +46,8 @@ class Markers:
     """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
     timecode: str = ""
     """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
+    on_skin: bool = False
+    """Whether the markers move as on the skin, beside the joints that their labels name: found by shape and motion."""
     pictures: tuple[PictureStretch, ...] = ()
     """The hands' landmarks in a camera's picture, of a stretch each; empty if the source has none."""
     warnings: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from ..capture.marker_labels import quoted
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
+from ..hand.calibration.bone_stretch import bone_stretch
 from ..hand.calibration.skin_markers import fit
 from ..hand.generators import Progress, Steps, run_to_end
 from ..hand.joint_words import split_label
@@ -42,6 +43,9 @@ MIN_MAP_LABELS = 3
 """How many of a marker map's labels a capture must have, at least."""
 MIN_PALM_MARKERS, MIN_FOUND_MARKERS = 3, 8
 """How many markers on the palm, and in all, a map must have for its hand to be found by shape."""
+MOST_JOINT_STRETCH_M = 0.004
+"""m by which the distance of two markers on a bone may change, noise apart, if they are on its joints. In captures,
+joints of devices change theirs by up to 1 mm, markers on the skin by 8 to 12 mm."""
 MIN_SIDE_CONFIDENCE = 0.15
 """Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
 
@@ -121,14 +125,20 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
 
 
 def _told_where_worn(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
-    """Add a note if it is assumed that markers found by shape are on the joints, which shape alone does not tell."""
+    """Tell where markers that were found by shape are worn, by how they move, unless the recipe or their set says it."""
     markers = labelled.markers
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
         return labelled
+    stretch = max((bone_stretch(spots, positions_of(markers, spots)) for spots in labelled.groups.values()), default=0)
+    on_skin = stretch > MOST_JOINT_STRETCH_M
     note = (
-        "the markers found by shape are taken as on the joints: if they are worn on the skin, choose Markers On: Skin"
+        f"the markers found by shape are taken as worn on the skin: two of a bone part by {1000 * stretch:.0f} mm as it "
+        "moves; if they are on the joints, choose Markers On: Joints"
+        if on_skin
+        else "the markers found by shape are taken as on the joints: if they are worn on the skin, choose Markers On: "
+        "Skin"
     )
-    return replace(labelled, markers=replace(markers, warnings=(*markers.warnings, note)))
+    return replace(labelled, markers=replace(markers, on_skin=on_skin, warnings=(*markers.warnings, note)))
 
 
 def _needs_labelling_by_shape(groups: Groups, markers: Markers) -> bool:
@@ -173,7 +183,7 @@ def assign_hands(recipe: Recipe, markers: Markers) -> Assignment:
         person = subject_of(group)
         hint = f": choose the subject {quoted(person)} to solve it" if person else ""
         warnings.append(f"'{group}' is a second {side} hand and was left out{hint}")
-    on_skin = marker_set.on_skin if recipe.markers_on == "auto" else recipe.markers_on == "skin"
+    on_skin = (marker_set.on_skin or markers.on_skin) if recipe.markers_on == "auto" else recipe.markers_on == "skin"
     requested = _requested_hands(recipe, markers, hands)
     return Assignment(marker_set.name, marker_set.confidence, requested, tuple(warnings), on_skin)
 

@@ -13,6 +13,7 @@ from knuckle.errors import MarkerMapError
 from knuckle.hand.generators import Progress, run_to_end
 from knuckle.hand.joints import SIDES, TIPS
 from knuckle.hand.labelling.shape_model import LAYOUTS
+from knuckle.hand.marker_sets import suggest
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration, job
 from knuckle.pipeline.calibration_choices import CalibrationChoices
@@ -64,6 +65,26 @@ def test_where_markers_found_by_shape_are_worn_is_told_if_it_was_not_chosen(tap,
     monkeypatch.setattr(assigning, "label_by_shape", found)
     notes = assigning.label_markers(Recipe("x", labels="shape", markers_on=chosen), tap).markers.warnings
     assert any("worn on the skin" in note for note in notes) == expected
+
+
+@pytest.mark.parametrize(("slide", "noise", "expected"), [(0.0, 0.0, False), (0.0, 2e-3, False), (8e-3, 2e-4, True)])
+def test_markers_found_by_shape_that_part_while_fingers_bend_are_on_the_skin(tap, monkeypatch, slide, noise, expected):
+    rng = np.random.default_rng(5)
+    positions = tap.positions + rng.normal(scale=noise, size=tap.positions.shape)
+    column = tap.names.index("right:index-finger-phalanx-intermediate")
+    along = positions[:, column] - positions[:, tap.names.index("right:index-finger-phalanx-proximal")]
+    way = np.sin(np.linspace(0, 2 * np.pi, len(positions))) / 2
+    positions[:, column] += slide * way[:, None] * along / np.linalg.norm(along, axis=-1, keepdims=True)
+    moved = replace(tap, positions=positions, rotations=None)
+
+    def found(*_):
+        yield Progress(0.5, "Looking")
+        return LabelledMarkers(moved, groups=suggest(moved.names).groups)
+
+    monkeypatch.setattr(assigning, "label_by_shape", found)
+    markers = assigning.label_markers(Recipe("x", labels="shape"), moved).markers
+    assert assigning.assign_hands(Recipe("x"), markers).on_skin == expected
+    assert not assigning.assign_hands(Recipe("x", markers_on="joints"), markers).on_skin
 
 
 def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_same(tap):

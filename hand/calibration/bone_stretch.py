@@ -1,0 +1,42 @@
+"""How much the bones between markers change their lengths: those between joints keep them, those on the skin do not."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import CHAIN_JOINTS
+from ..marker_sets import Spot
+
+Floats = NDArray[np.float64]
+
+RANGE = (2.0, 98.0)
+"""Percentiles between which a length varies, so that swaps do not count."""
+LEAST_FRAMES = 30
+NOISE_RATIO = 8.0
+"""A range below this many times the median change between frames may be noise: white noise has 4.3 times."""
+
+
+def bone_stretch(spots: Mapping[str, Spot], positions: Floats) -> float:
+    """Return by how much, in m, the distance of two markers at the ends of a phalanx changes, of the one with most.
+
+    0 where noise alone would do it. positions (F, M, 3) m of the markers at the spots, NaN where not seen.
+    """
+    column = {spot.joint: index for index, spot in enumerate(spots.values()) if not any(spot.offset)}
+    phalanges = [
+        pair for chain in CHAIN_JOINTS.values() for pair in pairwise(chain) if all(joint in column for joint in pair)
+    ]
+    return max((_stretch(positions[:, column[a]], positions[:, column[b]]) for a, b in phalanges), default=0.0)
+
+
+def _stretch(first: Floats, second: Floats) -> float:
+    """Return by how much, in m, the distance of two points (F, 3) changes; 0 if noise may do it."""
+    length = np.linalg.norm(first - second, axis=-1)
+    seen = length[np.isfinite(length)]
+    changes = np.abs(np.diff(length))
+    changes = changes[np.isfinite(changes)]
+    if min(len(seen), len(changes)) < LEAST_FRAMES:
+        return 0.0
+    low, high = np.percentile(seen, RANGE)
+    return float(high - low) if high - low > NOISE_RATIO * np.median(changes) else 0.0
