@@ -192,7 +192,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=NOT_ANIMATED,
     )
     markers_on: EnumProperty(
-        name="Marker Placement",
+        name="Markers On",
         description="Where the markers are attached to the hand",
         items=PLACEMENT_ITEMS,
         options=NOT_ANIMATED,

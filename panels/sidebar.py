@@ -162,7 +162,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.prop(chosen, "drive")
-        layout.row().prop(chosen, "markers_on", text="Markers On", expand=True)
+        layout.row().prop(chosen, "markers_on", expand=True)
         layout.prop(chosen, "purpose")
         advanced = purpose_of(chosen) == ADVANCED
         if advanced:

@@ -125,15 +125,15 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
 
 
 def _told_where_worn(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
-    """Tell where markers that were found by shape are worn, by how they move, unless the recipe or their set says it."""
+    """Tell where markers found by shape are worn, by how they move, unless the recipe or their set says so."""
     markers = labelled.markers
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
         return labelled
     stretch = max((bone_stretch(spots, positions_of(markers, spots)) for spots in labelled.groups.values()), default=0)
     on_skin = stretch > MOST_JOINT_STRETCH_M
     note = (
-        f"the markers found by shape are taken as worn on the skin: two of a bone part by {1000 * stretch:.0f} mm as it "
-        "moves; if they are on the joints, choose Markers On: Joints"
+        f"the markers found by shape are taken as worn on the skin: two of a bone part by {1000 * stretch:.0f} mm "
+        "as it moves; if they are on the joints, choose Markers On: Joints"
         if on_skin
         else "the markers found by shape are taken as on the joints: if they are worn on the skin, choose Markers On: "
         "Skin"

@@ -167,13 +167,16 @@ def open_file(path: Path, expected: str) -> None:
         with suppressed_output():
             loaded = _load(path.resolve(), kind)
     except RuntimeError as error:
-        raise _unreadable(path, kind) from error
+        raise _unreadable(path, kind, str(error)) from error
     if loaded != {"FINISHED"}:
         raise _unreadable(path, kind)
 
 
-def _unreadable(path: Path, kind: str) -> RigError:
-    return RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source")
+def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
+    """Return the error of a file, with what Blender says unless that is the traceback of an importer in Python."""
+    reason = "" if "Traceback" in error else next(iter(error.strip().splitlines()), "").removeprefix("Error: ")
+    told = f" ({reason})" if reason else ""
+    return RigError(f"{path}: Blender cannot read it as a {kind} file{told}, save it again from its source")
 
 
 def _load(path: Path, kind: str) -> set[str]:

@@ -82,8 +82,9 @@ def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
     """
     with_palm = palm_visible(spots, positions)
     if not with_palm.any():
+        count = sum(map(on_palm, spots))
         raise HandError(
-            f"{side} hand: {sum(map(on_palm, spots))} palm markers, of which three must be seen in one frame: "
+            f"{side} hand: {count} palm marker{'' if count == 1 else 's'}, three must be seen in one frame: "
             "the wrist and two knuckles, or three on the back of the hand"
         )
     return with_palm

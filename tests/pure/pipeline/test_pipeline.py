@@ -306,7 +306,7 @@ def test_a_hand_as_large_as_a_house_is_told(tmp_path):
         ({"markers": {"right": {"right:wrist": "wrist"}}}, "the right hand has no marker on a finger"),
         (
             {"markers": {"right": {"right:wrist": "wrist", "right:thumb-tip": "thumb-tip"}}},
-            "1 palm markers, of which three",
+            "1 palm marker, three must be seen",
         ),
         ({"performer": {"format": "x"}}, "performer: not a performer file"),
         ({"solver": "magic"}, "solver is 'magic'"),

@@ -68,7 +68,7 @@ def test_gaps_are_no_measures():
 
 @pytest.mark.parametrize("spots", [FULL[4:], EIGHT[3:]])
 def test_a_hand_without_a_palm_is_told(spots):
-    with pytest.raises(HandError, match="palm markers, of which three must be seen in one frame"):
+    with pytest.raises(HandError, match="palm markers, three must be seen in one frame"):
         measuring.measure_proportions("left", spots, np.zeros((5, len(spots), 3)) * np.nan)
 
 
