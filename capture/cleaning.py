@@ -14,9 +14,12 @@ from ..hand.finite_points import finite_points
 from . import butterworth
 from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
+from .shared_motion import path_in_hand
 
 SPLINE_NEIGHBOURS = 3
 """Positions on each side of a gap that its spline passes through."""
+WINDOW = 7
+"""Positions in a row that tell where a marker's path leads."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of normal noise divided by its median absolute deviation."""
 MIN_CUTOFF = 1e-4
@@ -123,43 +126,72 @@ def remove_spikes(
     A spike is farther from the median of the five positions around it than `deviation` m, and farther than a fingertip
     could move away and back between the frames at `acceleration` m/s². Its distance from a line fitted to the seven
     positions around it also exceeds `factor` times the typical one (Hampel's test on the residuals), so that fast
-    motion is kept. Predicted positions are tested as measured ones are.
+    motion is kept, and so is motion that the markers around it share: a hand that turns around in one frame moves all
+    of them (`shared_motion.py`). Predicted positions are tested as measured ones are.
     """
-    positions = markers.positions.copy()
-    seen = markers.seen
+    seen, times = markers.seen, markers.times
+    spikes = np.zeros(seen.shape, bool)
+    bounds = np.full(seen.shape, np.inf)
     for marker in range(len(markers.names)):
         frames = np.flatnonzero(seen[:, marker])
-        if len(frames) < 7:
+        if len(frames) < WINDOW:
             continue
-        path, times = positions[frames, marker], markers.times[frames]
-        interval = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
-        bound = np.maximum(deviation, acceleration / 2 * np.minimum(interval, 10.0) ** 2)
+        path, bound = markers.positions[frames, marker], _bounds(times[frames], deviation, acceleration)
         padded = np.concatenate([path[2:0:-1], path, path[-2:-4:-1]])
         window = [padded[offset : offset + len(path)] for offset in range(5)]
         candidates = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
         if len(candidates):
-            residual, scale = _line_residuals(path, times, candidates)
-            spikes = candidates[residual > np.maximum(bound[candidates], factor * scale)]
-            positions[frames[spikes], marker] = np.nan
-    predicted = markers.predicted & finite_points(positions)
-    return replace(markers, positions=positions, predicted=predicted)
+            expected, scale = _expected(path, times[frames], candidates)
+            residual = np.linalg.norm(path[candidates] - expected, axis=1)
+            found = candidates[residual > np.maximum(bound[candidates], factor * scale)]
+            spikes[frames[found], marker] = True
+            bounds[frames[found], marker] = bound[found]
+    rows, columns = np.nonzero(spikes)
+    for row, column in zip(rows, columns, strict=True):
+        spikes[row, column] = _leaves_hand(markers, np.flatnonzero(seen[:, column]), (row, column), bounds[row, column])
+    positions = np.where(spikes[..., None], np.nan, markers.positions)
+    return replace(markers, positions=positions, predicted=markers.predicted & ~spikes)
 
 
-def _line_residuals(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Floats]:
-    """Residuals (D,) in m of positions from a line through the seven around them, and the scale (D,) of the seven.
+def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
+    """Return (N,) m, how far right positions at times (N,) s are at most from the median of those around them."""
+    interval = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
+    bounds: Floats = np.maximum(deviation, acceleration / 2 * np.minimum(interval, 10.0) ** 2)
+    return bounds
+
+
+def _leaves_hand(markers: Markers, known: Ints, place: tuple[int, int], bound: float) -> bool:
+    """Whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
+
+    known: the rows in which its marker is seen; place: its row and column.
+    """
+    row, column = place
+    first = int(np.clip(np.searchsorted(known, row) - WINDOW // 2, 0, len(known) - WINDOW))
+    rows = known[first : first + WINDOW]
+    at = int(np.searchsorted(rows, row))
+    path = path_in_hand(markers.positions[rows], column, at)
+    if path is None:
+        return True
+    expected, _ = _expected(path, markers.times[rows], np.array([at]))
+    return bool(np.linalg.norm(path[at] - expected[0]) > bound)
+
+
+def _expected(path: Floats, times: Floats, indices: Ints) -> tuple[Floats, Floats]:
+    """Where a line through the seven positions around some leads (D, 3) m, and the scale (D,) m of the seven.
 
     The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. At the ends of
     the path its first or last seven positions are used. The scale is the standard deviation estimated from the median.
     """
-    rows = np.clip(indices - 3, 0, len(path) - 7)[:, None] + np.arange(7)
+    rows = np.clip(indices - WINDOW // 2, 0, len(path) - WINDOW)[:, None] + np.arange(WINDOW)
     window, relative = path[rows], times[rows] - times[indices, None]
-    others = np.array([[other for other in range(7) if other != each] for each in range(7)])
+    others = np.array([[other for other in range(WINDOW) if other != each] for each in range(WINDOW)])
     steps = relative[:, others] - relative[:, :, None]
     slopes = (window[:, others] - window[:, :, None]) / steps[..., None]
     slope = np.median(np.median(slopes, axis=2), axis=1)
     level = window - slope[:, None] * relative[..., None]
-    residuals = np.linalg.norm(level - np.median(level, axis=1)[:, None], axis=2)
-    return residuals[np.arange(len(indices)), indices - rows[:, 0]], MAD_TO_SIGMA * np.median(residuals, axis=1)
+    expected = np.median(level, axis=1)
+    residuals = np.linalg.norm(level - expected[:, None], axis=2)
+    return expected, MAD_TO_SIGMA * np.median(residuals, axis=1)
 
 
 def _median_of_five(values: list[Floats]) -> Floats:

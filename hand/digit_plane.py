@@ -122,7 +122,9 @@ def nearest_plane(
     xx, xy, xz, yy, yz, zz = _scatter(points, weights)
     determinant = yy * zz - yz * yz
     p, q = (yz * xz - zz * xy) / determinant, (yz * xy - yy * xz) / determinant
-    abduction = m.clip(m.atan2(p, 1.0 + 0.0 * p), *abduction_limits)
+    free = m.atan2(p, 1.0 + 0.0 * p)
+    abduction = m.clip(free, *abduction_limits)
+    zz = zz + _unreached(points[0], free - abduction)
     twist = m.clip(m.atan2(-q * m.cos_sin(abduction)[0], 1.0 + 0.0 * p), *twist_limits)
     for _ in range(GAUSS_NEWTON_STEPS):
         (ca, sa), (ct, st) = m.cos_sin(abduction), m.cos_sin(twist)
@@ -150,6 +152,16 @@ def nearest_plane(
         twist = m.clip(twist - (twist_gradient + at * (new_abduction - abduction)) / tt, *twist_limits)
         abduction = new_abduction
     return abduction, twist
+
+
+def _unreached(end: Point[N], beyond: N) -> N:
+    """Return what holds the twist upright where abduction would have to go beyond its limit, by so many rad; m².
+
+    The end is then beside every plane, and twist brings a straight digit's hardly nearer, but rotates from limit to
+    limit as the end passes from below the knuckle to above it. Nothing where abduction is within its limits.
+    """
+    x, y, _ = end
+    return END_WEIGHT * beyond * beyond * (x * x + y * y)
 
 
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:

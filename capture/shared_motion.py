@@ -1,0 +1,52 @@
+"""A marker's path without the motion that the markers around it share.
+
+A hand that turns around between two frames moves all of its markers far from their paths. Seen from the hand, which is
+what the markers around one show, each of them stays on its path.
+"""
+
+import numpy as np
+
+from ..hand import rotations as rot
+from .markers import Floats
+
+NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
+"""How many markers tell the motion of their hand, at most and at least, and how far they are from one at most."""
+REST_M = 0.001
+"""m; a motion turns only as far as markers of about this extent show it: those in a line do not show all of it."""
+OUTLIER = 2.0
+"""A neighbour whose distance from the shared motion is this many times the median one is left out of it."""
+
+
+def path_in_hand(positions: Floats, column: int, at: int) -> Floats | None:
+    """Return a marker's path (W, 3) m as seen from its hand, which stays where it is in one of the frames.
+
+    None if fewer than MIN_NEIGHBOURS are near and seen in all frames.
+
+    Args:
+        positions: (W, M, 3) m of all markers, NaN where one was not seen.
+        column: of the marker, which is seen in all frames.
+        at: row of the frame in which the hand stays.
+    """
+    distances = np.median(np.linalg.norm(positions - positions[:, [column]], axis=-1), axis=0)
+    distances[column] = np.nan
+    near = np.flatnonzero(distances < NEIGHBOUR_DISTANCE_M)
+    if len(near) < MIN_NEIGHBOURS:
+        return None
+    near = near[np.argsort(distances[near], kind="stable")[:NEIGHBOURS]]
+    before = positions[:, near]
+    after = np.broadcast_to(before[at], before.shape)
+    off = np.linalg.norm(after - _moved(before, after, np.ones(before.shape[:2]), before), axis=-1)
+    kept = (off <= OUTLIER * np.median(off, axis=1, keepdims=True)).astype(float)
+    return _moved(before, after, kept, positions[:, [column]])[:, 0]
+
+
+def _moved(before: Floats, after: Floats, weights: Floats, points: Floats) -> Floats:
+    """Return points (W, N, 3) m moved as points before (W, K, 3) are to those after, by weights (W, K).
+
+    The least-squares rigid motion, Kabsch 1976, with a weight on not turning.
+    """
+    share = (weights / weights.sum(axis=1, keepdims=True))[..., None]
+    start, end = ((share * each).sum(axis=1, keepdims=True) for each in (before, after))
+    moments = (share * (after - end)).swapaxes(1, 2) @ (before - start) + REST_M**2 * np.eye(3)
+    moved: Floats = (points - start) @ rot.nearest_rotation(moments).swapaxes(1, 2) + end
+    return moved
