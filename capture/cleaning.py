@@ -147,7 +147,7 @@ def remove_spikes(
             spikes[frames[found], marker] = True
             bounds[frames[found], marker] = bound[found]
     rows, columns = np.nonzero(spikes)
-    for row, column in zip(rows, columns, strict=True):
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         spikes[row, column] = _leaves_hand(markers, np.flatnonzero(seen[:, column]), (row, column), bounds[row, column])
     positions = np.where(spikes[..., None], np.nan, markers.positions)
     return replace(markers, positions=positions, predicted=markers.predicted & ~spikes)

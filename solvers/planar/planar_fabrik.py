@@ -73,15 +73,16 @@ class PlanarFabrik(CoupledBend):
         self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N], hints: list[MarkerHint[N]]
     ) -> BendResult[N]:
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
-        first, middle, last = flexions
-        error = end_error(m, self.bones, (first, middle, last), goal)
-        bends = [(first, middle, last, error), *bends_with_fixed_first(m, self.bones, goal, first)]
-        best = nearest_bend(m, bends, [self._distance(m, bend, hints) for bend in bends])
+        started: Flexions[N] = (flexions[0], flexions[1], flexions[2])
+        start = (*started, end_error(m, self.bones, started, goal))
+        bends: list[Any] = [start, *bends_with_fixed_first(m, self.bones, goal, flexions[0])]
+        distances: list[Any] = [self._distance(m, bend, hints) for bend in bends]
+        best: BendResult[N] = nearest_bend(m, bends, distances)
         missed: Any = best[3] > self.stopping.tolerance
 
         def run_passes(pick: Pick) -> BendResult[N]:
-            start = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
-            return self._passes(m, (pick(goal[0]), pick(goal[1])), start)
+            picked = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
+            return self._passes(m, (pick(goal[0]), pick(goal[1])), picked)
 
         result: BendResult[N] = m.recompute_where(missed, best, run_passes)
         return result
