@@ -27,9 +27,12 @@ from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
 
-FRAMES_PER_STEP, GROWTH, SECONDS_PER_STEP = 2000, 4, 0.5
-"""Frames solved before the first report of progress, by how many times as many follow while they take less than so
-many seconds: a frame costs less the more there are."""
+FRAMES_PER_STEP = 2000
+"""Frames solved in the first step."""
+SECONDS_PER_STEP = 0.5
+"""s; a step that takes less is followed by one with more frames, for a frame costs less the more there are,"""
+GROWTH = 4
+"""by this factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class PieceContext:
     handed_on: dict[Side, Any] = field(default_factory=dict)
     """Those states, when the hands are solved."""
     frames_per_step: int = FRAMES_PER_STEP
-    """Frames solved before the first report of progress."""
+    """Frames solved in the first step."""
 
 
 WHOLE_TAKE = PieceContext()
@@ -116,7 +119,10 @@ def _solve_frames(
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == kept:
             piece.handed_on[hand.side] = state
-        stop, began = min(start + count, kept if start < kept else len(targets)), time.perf_counter()
+        end, began = kept if start < kept else len(targets), time.perf_counter()
+        stop = min(start + count, end)
+        if end - stop == 1:  # solved alone, a frame comes out otherwise by a rounding
+            stop = end
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
         if time.perf_counter() - began < SECONDS_PER_STEP:

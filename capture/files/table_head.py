@@ -6,7 +6,6 @@ labels, axes and units have a row each, as in exports of Vicon and of pandas.
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -30,7 +29,11 @@ _TITLES = (
 )
 """How a title names a label and an axis, tried in this order; the whole title must match."""
 _GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
-"""A label and an axis of the same case (`IPX`, `wristx`): a word may end alike, so a row must have all three axes."""
+"""A label and an axis of the same case (`IPX`, `wristx`). A word may end alike, so a row must have each axis once."""
+_QUANTITY = re.compile(r"[\W_]?(?:[a-z]|rot|quat|vel|acc|gyro)", re.IGNORECASE)
+"""What makes a rotation or a velocity of a label (`wrist_r` of `wrist_rx`, `handvel` of `handvelx`)."""
+_MAX_QUANTITY = 5
+"""Characters of it."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)
 _NO_POSITIONS = re.compile(
     r"(?:(?:^|[^a-z])(?:rot|rotation|quat|quaternion|orientation|euler|angles?|vel|velocity|acc|accel|acceleration|"
@@ -157,9 +160,24 @@ def _positions(row: Sequence[str]) -> dict[int, tuple[str, str]]:
     """Column -> label and axis, of the titles of a row that name a position."""
     plain = {column: position for column, title in enumerate(row) if (position := _position(title))}
     short = {column: _UNIT_AT_END.sub("", title) for column, title in enumerate(row) if len(title) <= MAX_TITLE}
-    glued = {column: _label_and_axis(_GLUED.fullmatch(title)) for column, title in short.items() if column not in plain}
-    axes = Counter(position[0] for position in glued.values() if position)
-    return plain | {column: position for column, position in glued.items() if position and axes[position[0]] >= 3}
+    glued = {
+        column: position
+        for column, title in short.items()
+        if column not in plain and (position := _label_and_axis(_GLUED.fullmatch(title)))
+    }
+    axes: dict[str, list[str]] = {}
+    for label, axis in glued.values():
+        axes.setdefault(label, []).append(axis)
+    markers = {label for label, found in axes.items() if sorted(found) == ["x", "y", "z"] and len(label) > 1}
+    labels = markers | {label for label, _ in plain.values()}
+    markers = {label for label in markers if not _of_quantity(label, labels)}
+    return plain | {column: position for column, position in glued.items() if position[0] in markers}
+
+
+def _of_quantity(label: str, labels: set[str]) -> bool:
+    """Whether a label is another one with a quantity that is no position."""
+    ends = range(max(1, len(label) - _MAX_QUANTITY), len(label))
+    return any(label[:end] in labels and _QUANTITY.fullmatch(label, end) for end in ends)
 
 
 def _time(title: str) -> float | None:

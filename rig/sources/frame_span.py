@@ -161,8 +161,9 @@ def _step(animation: _Animation) -> float:
     usual = float(np.median(steps))
     if usual > 0.99:
         return 1.0
-    # Each key was rounded; the mean of many such steps is not.
-    usual = float(np.mean(steps[np.abs(steps - usual) < 2 * LEAST_STEP]))
+    # Each key was rounded, and some may be missing; the mean of steps between neighbours is nearer.
+    usual = float(np.sum(steps) / np.sum(np.round(steps / usual).clip(1)))
+    usual = float(np.mean(steps[steps < 1.5 * usual]))
     # Frames are stored in 32 bits: over the whole length the spacing is known better than between two keys.
     length = float(animation.keys[-1] - animation.keys[0])
     return length / round(length / usual)

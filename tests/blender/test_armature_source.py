@@ -13,8 +13,10 @@ from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINTS
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
+from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.frame_times import set_scene_rate
 from knuckle.rig.rig_query import RigQuery
+from knuckle.rig.sources.frame_span import animated_span
 from knuckle.rig.sources.reading import read_capture
 from knuckle.tests.blender.curled import curl
 from knuckle.tests.blender.exporting import evaluated_heads, read
@@ -110,6 +112,29 @@ def check(armature: Object, markers: Markers, frames: np.ndarray, side: str = "r
     order = [markers.names.index(f"{side}:{joint}") for joint in JOINTS]
     off = np.linalg.norm(markers.positions[:, order] - evaluated_heads(armature, JOINT_BONES, frames), axis=-1)
     assert off.max() < NEAREST, f"{1000 * off.max():.4f} mm"
+
+
+SAMPLED = np.arange(5000.0)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        100_000 + SAMPLED * 24 / 118,
+        1 + SAMPLED * 0.2 + np.random.default_rng(0).normal(0.0, 0.004, 5000),
+        np.round(SAMPLED / 120, 3) * 24,
+        1 + np.delete(SAMPLED, np.arange(2, 4000, 3)) * 24 / 118,
+    ],
+    ids=["far from frame 1", "uneven", "in whole milliseconds", "some missing"],
+)
+def test_all_frames_of_a_dense_sampling_are_read(frames: np.ndarray) -> None:
+    armature = rig("right")
+    armature.keyframe_insert("location", index=0, frame=float(frames[0]))
+    (curve,) = curves_on(armature)
+    curve.keyframe_points.add(len(frames) - 1)
+    curve.keyframe_points.foreach_set("co", np.stack([frames, 0 * frames], axis=1).ravel())
+    curve.update()
+    assert len(animated_span([armature], bpy.context.scene).frames()) == 5000
 
 
 @pytest.mark.parametrize(

@@ -122,9 +122,10 @@ def test_frames_mirror_place_and_rate_of_a_recipe_hold_in_pieces(
     assert_same(in_pieces(recipe, tmp_path / "out.npz"), api.solve(recipe))
 
 
-def test_a_hand_is_the_same_however_many_frames_are_solved_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("frames", [7, 419])
+def test_a_hand_is_the_same_however_many_frames_are_solved_at_once(frames: int, tmp_path: Path) -> None:
     recipe = Recipe(str(written_take(tmp_path / "take.c3d", ("right",))))
-    job = SolveJob(recipe, piece=PieceContext(frames_per_step=7))
+    job = SolveJob(recipe, piece=PieceContext(frames_per_step=frames))
     run_to_end(job.steps())
     assert job.take is not None
     assert np.array_equal(job.take.hands[0].pose.angles, api.solve(recipe).hands[0].pose.angles)

@@ -339,6 +339,26 @@ def test_columns_that_are_no_positions_are_left_out(tmp_path: Path) -> None:
     assert read.names == TABLE_LABELS
 
 
+@pytest.mark.parametrize("form", ["{n}_{a}", "{n}{a}", "{n}{A}"])
+@pytest.mark.parametrize("other", ["_r", "v", "rot", "_quat"])
+def test_axes_of_rotations_and_velocities_that_are_glued_to_a_letter_are_left_out(
+    tmp_path: Path, form: str, other: str
+) -> None:
+    case = str.upper if "A" in form else str.lower
+    labels, more = (case("palm"), case("elbow")), [case(f"palm{other}{axis}") for axis in "xyz"]
+    head = ",".join([titled(form, TABLE_LABELS), titled(form, labels), *more])
+    rows = [f"{row},1,2,3,4,5,6,9,9,9" for row in table_rows(1)]
+    read = capture.read(written(tmp_path, "hand.csv", "\n".join([head, *rows, ""]).encode()))
+    assert read.names == (*TABLE_LABELS, *labels)
+    assert any(f"left out '{more[0]}'" in note for note in read.warnings)
+
+
+def test_a_title_that_occurs_thrice_is_no_marker(tmp_path: Path) -> None:
+    head = f"{titled('{n}_{a}')},index,index,index"
+    rows = [f"{row},1,2,3" for row in table_rows(1)]
+    assert capture.read(written(tmp_path, "hand.csv", "\n".join([head, *rows, ""]).encode())).names == TABLE_LABELS
+
+
 @pytest.mark.parametrize("form", ["{n}_{a}", "{n}.{A}", "{n} {a}", "{a}_{n}"])
 def test_labels_of_one_letter_are_labels(tmp_path: Path, form: str) -> None:
     labels = ("P", "Q", "T", "r", "m")
