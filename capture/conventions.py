@@ -4,7 +4,7 @@ import numpy as np
 
 from .markers import Bools, Floats
 
-METRES = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001}
+METRES = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "inch": 0.0254}
 """Metres in each unit."""
 
 MAX_COORDINATE_M = 1e5
@@ -12,6 +12,7 @@ MAX_COORDINATE_M = 1e5
 
 UPS = ("x", "y", "z", "-x", "-y", "-z")
 
+_ABBREVIATIONS = {**{unit: unit for unit in METRES}, "in": "inch"}
 _SPELLINGS = {
     "millimeter": "mm",
     "millimetre": "mm",
@@ -21,6 +22,7 @@ _SPELLINGS = {
     "decimetre": "dm",
     "meter": "m",
     "metre": "m",
+    "inches": "inch",
 }
 
 # Rotation matrices, row by row. Each has determinant +1 and keeps x where it can.
@@ -35,10 +37,10 @@ _TO_Z_UP = {
 
 
 def unit_from(text: str) -> str | None:
-    """The unit m, dm, cm or mm that a file spells, even cut off as in `mete`; None if it is none of them."""
+    """The unit m, dm, cm, mm or inch that a file spells, even cut off as in `mete`; None if it is none of them."""
     spelled = text.strip().strip("\"'").lower()
-    if spelled in METRES:
-        return spelled
+    if spelled in _ABBREVIATIONS:
+        return _ABBREVIATIONS[spelled]
     if len(spelled) < 3:
         return None
     for spelling, unit in _SPELLINGS.items():

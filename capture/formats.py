@@ -98,8 +98,8 @@ SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix 
 def read(path: str | Path, unit: str = "auto", up: str = "auto", rate: float | None = None) -> Markers:
     """Read a capture of any format: markers in metres and seconds, Z up.
 
-    unit (auto, m, dm, cm, mm), up (auto, x, y, z, -x, -y, -z) and rate (Hz) override what the file states or what is
-    guessed.
+    unit (auto, m, dm, cm, mm, inch), up (auto, x, y, z, -x, -y, -z) and rate (Hz) override what the file states or what
+    is guessed.
     Raises CaptureError if the file cannot be read.
     """
     path, source = _checked(path, unit, up)

@@ -37,7 +37,7 @@ class Markers:
     rate: float
     """Hz, measured from the timestamps if the source has any; 1 for a single frame without a rate."""
     unit: str
-    """The unit of length in the source: m, dm, cm or mm."""
+    """The unit of length in the source: m, dm, cm, mm or inch."""
     format: str = ""
     """The format of the source: 'C3D', 'TRC', ..."""
     predicted: Bools = field(default_factory=_not_given)

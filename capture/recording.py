@@ -33,7 +33,7 @@ class Recording:
     rate: float | None = None
     """Nominal rate in Hz; None if the file states none, or one that cannot be trusted."""
     unit: str | None = None
-    """m, dm, cm or mm; None if the file does not say."""
+    """m, dm, cm, mm or inch; None if the file does not say."""
     unit_text: str = ""
     """The unit as the file spells it; read if `unit` is None."""
     default_unit: str | None = None
@@ -110,7 +110,8 @@ def convert(recording: Recording, source: str, unit: str = "auto", up: str = "au
     stated_unit = recording.unit or unit_from(recording.unit_text)
     if unit == "auto" and stated_unit is None and recording.unit_text.strip():
         raise CaptureError(
-            f"{source}: the unit of length is {quoted(recording.unit_text)}, expected m, dm, cm or mm, or a chosen unit"
+            f"{source}: the unit of length is {quoted(recording.unit_text)}, expected m, dm, cm, mm or inch, "
+            "or a chosen unit"
         )
     positions, unit, unit_notes = _in_metres(recording, unit if unit != "auto" else stated_unit)
     up, up_notes = _up(recording, positions, up)

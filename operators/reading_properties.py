@@ -14,6 +14,7 @@ from ..pipeline.camera_hands import ANGLE_OF_VIEW
 from .setting_choices import LANDMARKS_ITEMS
 from .setting_properties import UNITS, plain
 
+UNIT_NAMES = {"m": "meters", "dm": "decimeters", "cm": "centimeters", "mm": "millimeters", "inch": "inches"}
 CAMERA_PROPERTIES = ("landmarks", "angle_of_view", "hand_length")
 """The properties that say how a camera's landmarks are read."""
 
@@ -24,7 +25,7 @@ def unit_property() -> Any:
         name="Unit",
         description="Unit of length of the file, if it names a wrong one or none",
         items=[("auto", "Auto", "As the file says; otherwise guessed from the size of its content")]
-        + [(unit, unit, f"The file is in {unit}, whatever it says") for unit in METRES],
+        + [(unit, unit, f"The file is in {UNIT_NAMES[unit]}, whatever it says") for unit in METRES],
         options=set(),
     )
 

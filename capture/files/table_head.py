@@ -71,7 +71,7 @@ class TableHead:
     rate: float | None = None
     """Hz; None if the head does not say."""
     unit: str | None = None
-    """m, dm, cm or mm; None if the head does not say."""
+    """m, dm, cm, mm or inch; None if the head does not say."""
     axes_row: int | None = None
     """Index of the line of axes; None if there is no head."""
 

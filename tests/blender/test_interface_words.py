@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("extension")
 ROOT = Path(__file__).parents[2]
 LONGEST = 240
 """Letters of a tooltip: three lines as Blender wraps them."""
-UNITS = {"m", "dm", "cm", "mm"}
+UNITS = {"m", "dm", "cm", "mm", "inch"}
 BRITISH = re.compile(r"colour|centre|metre|grey|isation|\b(recogn|minim|optim|real|organ)is", re.I)
 OF_THE_CODE = re.compile(r"\b(fcurve|bpy|rna|dof|json_|enum|kwarg|boolean|wxyz|nan)\b", re.I)
 BASES = (bpy.types.Operator, bpy.types.PropertyGroup, bpy.types.AddonPreferences)

@@ -42,7 +42,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         ({"capture": "a", "start": 5, "end": 4}, "end is 4, before start at 5"),
         ({"capture": "a", "end": 0}, "end is 0, the first frame of a capture is 1"),
         ({"capture": "a", "hand": "third"}, "r.json: 'hand' is 'third'"),
-        ({"capture": "a", "unit": "inch"}, "unit is 'inch', expected one of auto, m, dm, cm, mm"),
+        ({"capture": "a", "unit": "foot"}, "unit is 'foot', expected one of auto, m, dm, cm, mm, inch"),
         ({"capture": "a", "fps": 0}, "fps is 0, it must be above 0"),
         ({"capture": "a", "cleaning": 3}, "r.json: 'cleaning' is 3"),
         ({"capture": "a", "cleaning": {"gap": 3}}, "r.json, cleaning: 'gap' is not known"),

@@ -163,9 +163,9 @@ BAD: list[tuple[str, Make, str]] = [
         "scale.c3d: the scale of the points is nan, expected a number that is not 0",
     ),
     (
-        "inches.c3d",
-        c3d_with(units="inches"),
-        "inches.c3d: the unit of length is 'inches', expected m, dm, cm or mm, or a chosen unit",
+        "feet.c3d",
+        c3d_with(units="feet"),
+        "feet.c3d: the unit of length is 'feet', expected m, dm, cm, mm or inch, or a chosen unit",
     ),
     ("lost.c3d", lost_c3d, "lost.c3d: no marker has a position in any of the 12 frames, expected at least one"),
     (
@@ -206,7 +206,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "unit.trc",
         edited(samples.trc, "\tmm\t", "\tfurlongs\t"),
-        "unit.trc: the unit of length is 'furlongs', expected m, dm, cm or mm, or a chosen unit",
+        "unit.trc: the unit of length is 'furlongs', expected m, dm, cm, mm or inch, or a chosen unit",
     ),
     (
         "rows.trc",
@@ -264,7 +264,7 @@ BAD: list[tuple[str, Make, str]] = [
     (
         "units.csv",
         edited(samples.motive, "Units,Meters", "Units,Parsecs"),
-        "units.csv: the unit of length is 'Parsecs', expected m, dm, cm or mm, or a chosen unit",
+        "units.csv: the unit of length is 'Parsecs', expected m, dm, cm, mm or inch, or a chosen unit",
     ),
     ("word.csv", line_of(samples.motive, 10, lambda line: line[:-8] + "left"), "word.csv, line 10, column 22: "),
     # Plain tables
@@ -417,13 +417,13 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
 def test_options_that_are_not_known_are_told(tmp_path: Path) -> None:
     file = tmp_path / "hand.c3d"
     file.write_bytes(samples.c3d())
-    assert told(file, unit="inch") == "hand.c3d: the unit 'inch' is not known, expected auto, m, dm, cm, mm"
+    assert told(file, unit="foot") == "hand.c3d: the unit 'foot' is not known, expected auto, m, dm, cm, mm, inch"
     assert told(file, up="up") == "hand.c3d: the up axis 'up' is not known, expected auto, x, y, z, -x, -y, -z"
 
 
 def test_a_unit_that_is_not_known_can_be_given(tmp_path: Path) -> None:
-    file = tmp_path / "inches.c3d"
-    file.write_bytes(c3d_with(units="inches")())
+    file = tmp_path / "feet.c3d"
+    file.write_bytes(c3d_with(units="feet")())
     assert capture.read(file, unit="cm").unit == "cm"
 
 

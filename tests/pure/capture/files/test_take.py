@@ -41,7 +41,10 @@ def test_y_up_is_turned_as_agreed() -> None:
         ("Centimeters", "cm"),
         ("decimetre", "dm"),
         ("millimetres", "mm"),
-        ("inches", None),
+        ("inches", "inch"),
+        ("Inch", "inch"),
+        ("in", "inch"),
+        ("feet", None),
         ("", None),
         ("me", None),
     ],
@@ -50,7 +53,7 @@ def test_units_by_their_spelling(text: str, unit: str | None) -> None:
     assert unit_from(text) == unit
 
 
-@pytest.mark.parametrize(("unit", "metres"), [("m", 1.0), ("dm", 0.1), ("cm", 0.01), ("mm", 0.001)])
+@pytest.mark.parametrize(("unit", "metres"), [("m", 1.0), ("dm", 0.1), ("cm", 0.01), ("mm", 0.001), ("inch", 0.0254)])
 def test_unit_and_up_override_what_the_file_says(tmp_path: Path, unit: str, metres: float) -> None:
     file = tmp_path / "hand.tsv"
     file.write_bytes(samples.qualisys())
