@@ -142,9 +142,9 @@ def _separate_scene(*objects: "Object") -> Iterator[None]:
         return
     scene, render = bpy.data.scenes.new("Knuckle"), current.render
     scene.render.frame_map_old, scene.render.frame_map_new = render.frame_map_old, render.frame_map_new
-    for obj in objects:
-        scene.collection.objects.link(obj)
     try:
+        for obj in objects:
+            scene.collection.objects.link(obj)
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
             yield
     finally:

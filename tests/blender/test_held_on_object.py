@@ -85,6 +85,13 @@ def thing(armature: bpy.types.Object, kind: str, gap: float = 4e-3) -> bpy.types
     return made
 
 
+def reason() -> str:
+    """Why the correction waits once it is held anew, on the object as it is now; empty if it does not."""
+    bpy.context.view_layer.update()
+    shown().write(shown().corrections)
+    return waiting_of(shown().base).get("c1", "")
+
+
 def seen_on(armature: bpy.types.Object, table: bpy.types.Object) -> tuple[Floats, Floats]:
     """Where the pad's vertices (F, V, 3) m are in the table's axes, and the depth (F,) m of the finger in it."""
     places, depths = [], []
@@ -165,9 +172,12 @@ def test_what_is_not_chosen_or_has_no_surface_is_told(armature: bpy.types.Object
         ({"tips": set()}, "and the digits whose tips touch it"),
         ({"object": "Nothing"}, "there is no object 'Nothing' in the scene"),
         ({"object": "Empty"}, "'Empty' has no surface"),
+        ({"object": "Rig"}, "'Rig' has no surface: it is of type ARMATURE, choose a mesh"),
+        ({"object": armature.children[0].name}, "is the skin of 'Rig', choose another mesh"),
     ):
         with pytest.raises(RuntimeError, match=f"(?i){told}"):
             hold(**given)
+    assert len(bpy.data.scenes) == 1
     assert keys(armature) == before and corrections_of(armature) == ()
 
 
@@ -181,3 +191,17 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     shown().write(())
     hold(first=middle - needed // 2 - 1, last=middle + needed // 2 + 1, blend=needed // 2)
     assert hurried_of(shown().base) == {}
+
+
+def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: bpy.types.Object) -> None:
+    table, before = thing(armature, "box"), keys(armature)
+    hold()
+    held = keys(armature)
+    assert held != before
+
+    table.name, armature.name = "Desk", "Table"
+    assert reason() == "'Table' has no surface: it is of type ARMATURE, choose a mesh"
+    assert keys(armature) == before and len(bpy.data.scenes) == 1
+    armature.name, table.name = "Rig", "Table"
+
+    assert reason() == "" and keys(armature) == held

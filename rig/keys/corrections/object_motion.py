@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand import rotations as rot
 from ...binding import RigBinding
+from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
 from ..parent_motion import on_frames
 
@@ -70,9 +71,10 @@ class ObjectMotion:
 def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
     """Return how an object of the scene and a wrist move on scene frames (F,).
 
-    Raises RigError if there is no such object, it has no surface, or changes its size.
+    Raises RigError as object_to_touch does, and for an object that has no surface or changes its size.
     """
-    armature, obj = bpy.data.objects[binding.armature], object_to_touch(name)
+    armature = bpy.data.objects[binding.armature]
+    obj = object_to_touch(name, armature)
     control = str(binding.bones[0])
     carrier = binding.carrier or control
     rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ binding.rest[0]
@@ -94,11 +96,18 @@ def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotio
     return ObjectMotion(solids[0], worlds, wrists, controls, bases)
 
 
-def object_to_touch(name: str) -> "Object":
-    """Return the object of a name in the scene. Raises RigError if it is not there."""
+def object_to_touch(name: str, armature: "Object") -> "Object":
+    """Return the object of a name in the scene, which a hand of an armature is to touch.
+
+    Raises RigError if it is not there, is not a mesh, or is the armature's skin.
+    """
     obj: Object | None = bpy.context.scene.objects.get(name)
     if obj is None:
         raise RigError(f"there is no object '{name}' in the scene")
+    if obj.type != "MESH":
+        raise RigError(f"'{name}' has no surface: it is of type {obj.type}, choose a mesh")
+    if is_skin(obj, armature):
+        raise RigError(f"'{name}' is the skin of '{armature.name}', choose another mesh")
     return obj
 
 
