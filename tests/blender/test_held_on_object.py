@@ -204,4 +204,12 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     assert keys(armature) == before and len(bpy.data.scenes) == 1
     armature.name, table.name = "Rig", "Table"
 
+    (skin_of_hand,) = armature.children
+    group = skin_of_hand.vertex_groups[TIP]
+    group.name = "Other"
+    skin_of_hand.data.vertices[0].co.x += 1e-5  # so that the skin is read anew
+    assert reason() == "the hand has no skin at the tip of its index finger"
+    group.name = TIP
+    skin_of_hand.data.vertices[0].co.x -= 1e-5
+
     assert reason() == "" and keys(armature) == held

@@ -5,8 +5,10 @@ from numpy.typing import NDArray
 
 from ....errors import RigError
 from ....hand.jacobians import ROOT_DOFS
-from ....pipeline.contacts.hold_on_surface import hold_on_surface, touching_point
+from ....hand.joints import DIGITS, digit_label
+from ....pipeline.contacts.hold_on_surface import LAST_BONE, hold_on_surface, touching_point
 from ....pipeline.corrections.correction import Correction, HeldOnObject
+from ....posing.grasping.skin_samples import SkinPoints
 from .hand_by_object import hand_by_object
 from .hand_of_take import HandOfTake
 from .held_touch import FULL, HeldBones, turned
@@ -44,6 +46,7 @@ def held_on_object(
     change = one.change
     assert isinstance(change, HeldOnObject)
     by = hand_by_object(of, change.object, rotations, frames, change.digits)
+    check_tips(by.beside.skin, change.digits)
     pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
     found = hold_on_surface(
         by.pose,
@@ -62,3 +65,10 @@ def held_on_object(
         raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)
+
+
+def check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:
+    """Raise RigError unless all of some digits have skin at their tips."""
+    for digit in digits:
+        if not ((skin.digit == DIGITS.index(digit)) & (skin.link == LAST_BONE)).any():
+            raise RigError(f"the hand has no skin at the tip of its {digit_label(digit)}")

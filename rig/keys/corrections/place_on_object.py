@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
-from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, digit_title
+from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, digit_label
 from ....hand.kinematics import joint_frames
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, touching_point
 from ....pipeline.contacts.place_on_surface import (
@@ -43,7 +43,7 @@ def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:
     # A bone's +Z is out of the back of the hand.
     pads = np.flatnonzero(own & (by.locals[:, 2] <= 0.0))
     if not len(pads):
-        raise RigError(f"the hand has no skin at the tip of its {digit_title(digit).lower()}")
+        raise RigError(f"the hand has no skin at the tip of its {digit_label(digit)}")
     near = beside.distances(np.array([middle]), by.pose.angles[[middle]])[0, pads]
     pad, rows = int(pads[near.argmin()]), frames_to_try(len(by.pose))
     slid = slid_to_surface(by.pose, beside, free, pad, rows)
