@@ -1,5 +1,6 @@
 """Contacts with objects of the scene: the evaluated skin stays on them and out of them, and other keys as they are."""
 
+import math
 from dataclasses import replace
 
 import bpy
@@ -211,5 +212,16 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     assert reason() == "the hand has no skin at the tip of its index finger"
     group.name = TIP
     skin_of_hand.data.vertices[0].co.x -= 1e-5
+
+    table.scale.z = 0.0
+    assert reason() == "'Table' is scaled flat in these frames, give it a size along all axes"
+    table.scale.z = 0.01
+    place = table.location.copy()
+    table.keyframe_insert("location", frame=LAST)
+    table.location.x = math.nan
+    table.keyframe_insert("location", frame=LAST + 1)
+    assert reason() == "'Table' has a place in these frames that is not of finite numbers"
+    table.animation_data_clear()
+    table.location = place
 
     assert reason() == "" and keys(armature) == held

@@ -12,7 +12,7 @@ from ....hand import rotations as rot
 from ...binding import RigBinding
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
-from ..parent_motion import on_frames
+from ..parent_motion import FLAT, on_frames
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -71,7 +71,7 @@ class ObjectMotion:
 def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
     """Return how an object of the scene and a wrist move on scene frames (F,).
 
-    Raises RigError as object_to_touch does, and for an object that has no surface or changes its size.
+    Raises RigError as object_to_touch does, and for an object that has no surface, is flat or changes its size.
     """
     armature = bpy.data.objects[binding.armature]
     obj = object_to_touch(name, armature)
@@ -112,8 +112,13 @@ def object_to_touch(name: str, armature: "Object") -> "Object":
 
 
 def _check_shape(name: str, worlds: Floats) -> None:
-    """Raise RigError unless an object at T_world_object (F, 4, 4) keeps its shape and size."""
+    """Raise RigError unless an object at T_world_object (F, 4, 4) keeps its shape and size, which are not flat."""
+    if not np.isfinite(worlds).all():
+        raise RigError(f"'{name}' has a place in these frames that is not of finite numbers")
+    stretch = np.linalg.svd(worlds[:, :3, :3], compute_uv=False)
+    if not (stretch[:, -1] > FLAT * stretch[:, 0]).all():
+        raise RigError(f"'{name}' is scaled flat in these frames, give it a size along all axes")
     gram = np.einsum("fji,fjk->fik", worlds[:, :3, :3], worlds[:, :3, :3])
     size = float(np.abs(gram).max())
-    if not size > 0 or float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:
+    if float(np.abs(gram - gram[0]).max()) > SAME_SIZE * size:
         raise RigError(f"'{name}' changes its size in these frames, and nothing can stay on it")
