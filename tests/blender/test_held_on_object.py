@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.operators.take_corrections import ShownTake, shown_take
-from knuckle.pipeline.corrections.correction import HeldOnObject
+from knuckle.pipeline.corrections.correction import HeldOnObject, PoseDifference
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
@@ -51,7 +51,7 @@ def armature() -> bpy.types.Object:
 
 def skin(armature: bpy.types.Object, *bones: str) -> Floats:
     """(V, 3) m in the world: the vertices of the evaluated skin that these bones move most."""
-    (mesh,) = armature.children
+    (mesh,) = (each for each in armature.children if each.vertex_groups)
     groups = {group.index: group.name for group in mesh.vertex_groups}
     rows = [
         vertex.index
@@ -84,6 +84,14 @@ def thing(armature: bpy.types.Object, kind: str, gap: float = 4e-3) -> bpy.types
     bpy.context.view_layer.objects.active = armature
     bpy.context.view_layer.update()
     return made
+
+
+def parented(table: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:
+    """Parent a thing to an armature or a bone of it, where it is."""
+    there = table.matrix_world.copy()
+    table.parent, table.parent_type, table.parent_bone = armature, "BONE" if bone else "OBJECT", bone
+    bpy.context.view_layer.update()
+    table.matrix_world = there
 
 
 def reason() -> str:
@@ -224,4 +232,30 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     table.animation_data_clear()
     table.location = place
 
+    follow = table.constraints.new("CHILD_OF")
+    follow.target, follow.subtarget = armature, "thumb-phalanx-distal"
+    assert reason().startswith("'Table' moves with 'thumb-phalanx-distal' of 'Rig', which corrections move: ")
+    table.constraints.clear()
+    was = [tuple(each) for each in (table.location, table.rotation_quaternion, table.scale)]
+    parented(table, armature, "")
+    assert reason() == "", "corrections move bones alone"
+    table.parent = None
+    table.location, table.rotation_quaternion, table.scale = was
+
     assert reason() == "" and keys(armature) == held
+
+
+def test_an_object_that_the_wrist_carries_is_touched_where_it_is_once_the_wrist_is_corrected(
+    armature: bpy.types.Object,
+) -> None:
+    table = thing(armature, "box")
+    parented(table, armature, "wrist")
+    hold()
+    (one,), half = corrections_of(armature), math.radians(5.0)
+    bent = PoseDifference({"wrist": np.array([math.cos(half), math.sin(half), 0.0, 0.0])})
+    shown().write((replace(one, id="c2", name="Bent", change=bent), one))
+    assert waiting_of(shown().base) == {}
+    places, depths = seen_on(armature, table)
+    assert isinstance(one.change, HeldOnObject)
+    away = np.linalg.norm(places - np.array(table.scale) * one.change.points[0].place, axis=2)
+    assert away.min(axis=1).max() < 1e-3 and depths.max() < 1e-3

@@ -13,6 +13,7 @@ from ...binding import RigBinding
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
 from ..parent_motion import FLAT, on_frames
+from .carried_object import is_carried
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -37,6 +38,8 @@ class ObjectMotion:
     """(F, 4, 4) of the wrist's bone, which is keyed, in the world,"""
     control_basis: Floats
     """(F, 4, 4) and relative to its rest."""
+    carried: bool
+    """Whether the wrist carries the object."""
 
     @property
     def middle(self) -> int:
@@ -58,8 +61,11 @@ class ObjectMotion:
         return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*place, 1.0])[:3])
 
     def turned_wrist(self, rotations: Floats | None) -> Floats:
-        """Return T_world_wrist (F, 4, 4) with other rotations (F, 4) of its bone than are played; None for those."""
-        if rotations is None:
+        """Return T_world_wrist (F, 4, 4) with other rotations (F, 4) of its bone than are played; None for those.
+
+        Beside an object that it carries it is where it is played.
+        """
+        if rotations is None or self.carried:
             return self.wrist_world
         basis = self.control_basis.copy()
         basis[:, :3, :3] = rot.to_matrix(rotations)
@@ -71,11 +77,12 @@ class ObjectMotion:
 def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
     """Return how an object of the scene and a wrist move on scene frames (F,).
 
-    Raises RigError as object_to_touch does, and for an object that has no surface, is flat or changes its size.
+    Raises RigError as object_to_touch and is_carried do, and for an object that has no surface, is flat or changes its
+    size.
     """
     armature = bpy.data.objects[binding.armature]
     obj = object_to_touch(name, armature)
-    control = str(binding.bones[0])
+    carried, control = is_carried(obj, armature, binding), str(binding.bones[0])
     carrier = binding.carrier or control
     rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ binding.rest[0]
 
@@ -93,7 +100,7 @@ def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotio
     worlds, wrists, controls, bases = np.stack(on_frames(armature, frames, read, obj), axis=1)
     _check_shape(name, worlds)
     wrists[:, :3, :3] = rot.frame_from_yz(wrists[:, :3, 1], wrists[:, :3, 2])
-    return ObjectMotion(solids[0], worlds, wrists, controls, bases)
+    return ObjectMotion(solids[0], worlds, wrists, controls, bases, carried)
 
 
 def object_to_touch(name: str, armature: "Object") -> "Object":
