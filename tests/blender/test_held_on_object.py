@@ -232,6 +232,18 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     table.animation_data_clear()
     table.location = place
 
+    table.hide_viewport = True
+    assert reason() == f"'Table' is disabled in viewports on frame {FIRST - BLEND}, and Blender does not move it there"
+    for frame, hidden in ((1, True), (FIRST - BLEND, False), (LAST, True)):
+        table.hide_viewport = hidden
+        table.keyframe_insert("hide_viewport", frame=frame)
+    assert reason() == f"'Table' is disabled in viewports on frame {LAST}, and Blender does not move it there"
+    table.animation_data_clear()
+    table.hide_viewport = False
+    table.hide_set(True)
+    assert reason() == "" and keys(armature) == held, "it moves as it is"
+    table.hide_set(False)
+
     follow = table.constraints.new("CHILD_OF")
     follow.target, follow.subtarget = armature, "thumb-phalanx-distal"
     assert reason().startswith("'Table' moves with 'thumb-phalanx-distal' of 'Rig', which corrections move: ")

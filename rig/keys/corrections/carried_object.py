@@ -1,4 +1,4 @@
-"""Whether a hand of an armature carries an object, by parents or constraints: then it moves as the hand is corrected."""
+"""Whether a hand of an armature carries an object, by parents or constraints: it then moves as that is corrected."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

@@ -77,8 +77,8 @@ class ObjectMotion:
 def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
     """Return how an object of the scene and a wrist move on scene frames (F,).
 
-    Raises RigError as object_to_touch and is_carried do, and for an object that has no surface, is flat or changes its
-    size.
+    Raises RigError as object_to_touch and is_carried do, and for an object that has no surface, is disabled in
+    viewports, is flat or changes its size.
     """
     armature = bpy.data.objects[binding.armature]
     obj = object_to_touch(name, armature)
@@ -89,10 +89,16 @@ def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotio
     solids = list[Solid]()
 
     def read(frame: float) -> Floats:
+        graph = bpy.context.evaluated_depsgraph_get()
+        shown = obj.evaluated_get(graph)
+        # It may be animated. What is disabled stays where and as it was when it was shown last.
+        if shown.hide_viewport:
+            raise RigError(
+                f"'{name}' is disabled in viewports on frame {frame:.0f}, and Blender does not move it there"
+            )
         if frame == frames[len(frames) // 2]:
             solids.append(solid_of(obj))
-        graph = bpy.context.evaluated_depsgraph_get()
-        posed, world = armature.evaluated_get(graph), np.array(obj.evaluated_get(graph).matrix_world)
+        posed, world = armature.evaluated_get(graph), np.array(shown.matrix_world)
         own, bones = np.array(posed.matrix_world), posed.pose.bones
         wrist, bone = own @ np.array(bones[carrier].matrix) @ rest, own @ np.array(bones[control].matrix)
         return np.stack([world, wrist, bone, np.array(bones[control].matrix_basis)])
