@@ -244,6 +244,15 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     assert reason() == "" and keys(armature) == held, "it moves as it is"
     table.hide_set(False)
 
+    top = [vertex for vertex in table.data.vertices if vertex.co.z > 0.0]
+    for vertex in top:
+        vertex.co.z -= 1.0  # of 10 mm
+    table.data.update()
+    assert reason() == "its place is 10.0 mm from the surface of 'Table' now"
+    for vertex in top:
+        vertex.co.z += 1.0
+    table.data.update()
+
     follow = table.constraints.new("CHILD_OF")
     follow.target, follow.subtarget = armature, "thumb-phalanx-distal"
     assert reason().startswith("'Table' moves with 'thumb-phalanx-distal' of 'Rig', which corrections move: ")

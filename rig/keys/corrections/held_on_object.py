@@ -9,6 +9,7 @@ from ....hand.joints import DIGITS, digit_label
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, hold_on_surface, touching_point
 from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ....posing.grasping.skin_samples import SkinPoints
+from ...solid_mesh import Solid
 from .hand_by_object import hand_by_object
 from .hand_of_take import HandOfTake
 from .held_touch import FULL, HeldBones, turned
@@ -17,6 +18,8 @@ Floats = NDArray[np.float64]
 
 MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
+MOST_AWAY = 1e-3
+"""m, how far its place may be from the surface."""
 
 
 def held_on_object(
@@ -47,6 +50,8 @@ def held_on_object(
     assert isinstance(change, HeldOnObject)
     by = hand_by_object(of, change.object, rotations, frames, change.digits)
     check_tips(by.beside.skin, change.digits)
+    places = np.array([by.motion.place(point.place) for point in change.points])
+    _check_places(by.motion.solid, places, change.object)
     pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
     found = hold_on_surface(
         by.pose,
@@ -55,7 +60,7 @@ def held_on_object(
         of.hand.flesh,
         ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
         pads=np.array(pads),
-        places=np.array([by.motion.place(point.place) for point in change.points]),
+        places=places,
         full=one.range.weights(times) > 1.0 - FULL,
         ends=ends,
     )
@@ -65,6 +70,13 @@ def held_on_object(
         raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)
+
+
+def _check_places(solid: Solid, places: Floats, name: str) -> None:
+    """Raise RigError unless all places (P, 3) m are on the surface of an object, which may have changed since."""
+    away = max(float(np.linalg.norm(solid.nearest(place) - place)) for place in places)
+    if away > MOST_AWAY:
+        raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
 
 def check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:
