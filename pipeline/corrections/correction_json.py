@@ -35,6 +35,8 @@ MOST_SAMPLES = 5000
 MOST_LABELS = 1000
 MAX_TEXT = 200
 """Characters of a name or a label."""
+MAX_OBJECT_NAME = 255
+"""Characters of the name of an object, at most: Blender 5 keeps 255 bytes, of which a letter takes one or more."""
 MAX_TIME = 1e11
 """s of a capture's clock, at most."""
 FIELDS = (
@@ -148,7 +150,7 @@ def _contact(fields: "_Fields") -> HeldTouch:
 
 
 def _on_object(fields: "_Fields") -> HeldOnObject:
-    return on_object_from_dict(fields.data, fields.text("object"), fields.where)
+    return on_object_from_dict(fields.data, fields.text("object", most=MAX_OBJECT_NAME), fields.where)
 
 
 def _hide(fields: "_Fields") -> HiddenMarkers:
@@ -195,10 +197,10 @@ class _Fields:
         self.data = data
         self.where = where
 
-    def text(self, name: str, default: str | None = None) -> str:
+    def text(self, name: str, default: str | None = None, most: int = MAX_TEXT) -> str:
         value = self.data.get(name, default)
-        if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
-            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected a text of 1 to {MAX_TEXT} characters")
+        if not isinstance(value, str) or not 0 < len(value) <= most:
+            raise RecipeError(f"{self.where}: {name} is {value!r:.60}, expected a text of 1 to {most} characters")
         return value
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:

@@ -10,10 +10,11 @@ from mathutils import Vector
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
+from knuckle.errors import RecipeError
 from knuckle.hand import proportions
 from knuckle.operators.take_corrections import ShownTake, shown_take
-from knuckle.pipeline.corrections.correction import HeldOnObject, PoseDifference
-from knuckle.pipeline.corrections.correction_json import to_list
+from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, ObjectPoint, PoseDifference, TimeRange
+from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
@@ -220,7 +221,13 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     assert reason() == "the hand has no skin at the tip of its index finger"
     group.name = TIP
     skin_of_hand.data.vertices[0].co.x -= 1e-5
+    assert reason() == "" and keys(armature) == held
 
+
+def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(armature: bpy.types.Object) -> None:
+    table = thing(armature, "box")
+    hold()
+    held = keys(armature)
     table.scale.z = 0.0
     assert reason() == "'Table' is scaled flat in these frames, give it a size along all axes"
     table.scale.z = 0.01
@@ -264,6 +271,19 @@ def test_what_can_no_longer_be_touched_is_waited_for_with_the_reason(armature: b
     table.location, table.rotation_quaternion, table.scale = was
 
     assert reason() == "" and keys(armature) == held
+
+
+def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:
+    point = ObjectPoint("thumb", np.zeros(3), np.array([0.0, 0.0, 1.0]))
+    for length, allowed in ((255, True), (256, False)):
+        change = HeldOnObject(length * "n", (point,))
+        told = to_list((Correction("c1", "Held", "right", TimeRange(0.0, 1.0, 0.0, 0.0), change),))
+        if allowed:
+            (read,) = from_list(told, "here")
+            assert isinstance(read.change, HeldOnObject) and read.change.object == change.object
+        else:
+            with pytest.raises(RecipeError, match="object is .*, expected a text of 1 to 255 characters"):
+                from_list(told, "here")
 
 
 def test_an_object_that_the_wrist_carries_is_touched_where_it_is_once_the_wrist_is_corrected(
