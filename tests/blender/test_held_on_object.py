@@ -273,6 +273,18 @@ def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(ar
     assert reason() == "" and keys(armature) == held
 
 
+def test_a_contact_that_waits_hinders_no_other_of_its_digit(armature: bpy.types.Object) -> None:
+    thing(armature, "box")
+    hold()
+    (one,), held = corrections_of(armature), keys(armature)
+    assert isinstance(one.change, HeldOnObject)
+    later = replace(one, id="c2", name="Later", change=replace(one.change, object="Gone"))
+    shown().write((one, later))
+    assert waiting_of(shown().base) == {"c2": "there is no object 'Gone' in the scene"} and keys(armature) == held
+    shown().write((one, replace(later, change=one.change)))
+    assert waiting_of(shown().base) == {"c1": "'Later' moves the same digit in its frames"}
+
+
 def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:
     point = ObjectPoint("thumb", np.zeros(3), np.array([0.0, 0.0, 1.0]))
     for length, allowed in ((255, True), (256, False)):

@@ -87,7 +87,7 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
             changed[at, joint] |= weights > 0
             in_range[inside[rows], joint] = True
-    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections), hurried)
+    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections, waiting), hurried)
 
 
 def _held(
@@ -109,9 +109,16 @@ def _held(
     return held
 
 
-def _hindered(corrections: Sequence[Correction]) -> dict[str, str]:
-    """Return id -> why a contact does not hold, of those that a later one of the same digit moves on."""
-    contacts = [each for each in corrections if isinstance(each.change, ContactChange) and not each.muted]
+def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:
+    """Return id -> why a contact does not hold, of those that a later one of the same digit moves on.
+
+    waiting: ids of those that cannot hold anyway, and move nothing.
+    """
+    contacts = [
+        each
+        for each in corrections
+        if isinstance(each.change, ContactChange) and not each.muted and each.id not in waiting
+    ]
     return {
         first.id: f"'{later.name}' moves the same digit in its frames"
         for number, first in enumerate(contacts)
