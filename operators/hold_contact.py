@@ -20,6 +20,7 @@ from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.place_on_object import chosen_on_object
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
+from ..rig.skin_bones import is_skin
 from .correct_take import (
     DIGIT_ITEMS,
     Corrects,
@@ -29,7 +30,7 @@ from .correct_take import (
     hand_property,
     last_property,
 )
-from .take_corrections import ShownTake
+from .take_corrections import ShownTake, shown_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -97,10 +98,12 @@ def _holds(one: Correction, contact: FoundContact) -> bool:
     )
 
 
-def _meshes(_operator: Any, context: "Context", _text: str) -> list[str]:
-    """Return the names of the meshes in the scene, without the hands' own skins."""
+def objects_to_touch(_operator: Any, context: "Context", _text: str) -> list[str]:
+    """Return the names of the meshes in the scene, without the skin of the take's armatures."""
+    shown = shown_take(context)
+    armatures = shown.armatures if shown else ()
     meshes = (obj for obj in context.scene.objects if obj.type == "MESH")
-    return sorted(obj.name for obj in meshes if not any(each.type == "ARMATURE" for each in obj.modifiers))
+    return sorted(obj.name for obj in meshes if not any(is_skin(obj, armature) for armature in armatures))
 
 
 class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
@@ -123,7 +126,7 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     object: StringProperty(
         name="Object",
         description="The mesh of the scene that is touched, which may be animated",
-        search=_meshes,
+        search=objects_to_touch,
         options={"SKIP_SAVE"},
     )
     tips: EnumProperty(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from knuckle.errors import RecipeError
 from knuckle.hand import proportions
+from knuckle.operators.hold_contact import objects_to_touch
 from knuckle.operators.take_corrections import ShownTake, shown_take
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, ObjectPoint, PoseDifference, TimeRange
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
@@ -191,6 +192,14 @@ def test_what_is_not_chosen_or_has_no_surface_is_told(armature: bpy.types.Object
     assert keys(armature) == before and corrections_of(armature) == ()
 
 
+def test_the_meshes_to_choose_from_are_all_but_the_skin_of_the_hand(armature: bpy.types.Object) -> None:
+    table = thing(armature, "box")
+    other = bpy.data.objects.new("Other", bpy.data.armatures.new("Other"))
+    bpy.context.scene.collection.objects.link(other)
+    table.modifiers.new("Armature", "ARMATURE").object = other
+    assert objects_to_touch(None, bpy.context, "") == ["Table"]
+
+
 def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(armature: bpy.types.Object) -> None:
     thing(armature, "box", 0.012)
     middle = (FIRST + LAST) // 2
@@ -294,7 +303,7 @@ def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:
             (read,) = from_list(told, "here")
             assert isinstance(read.change, HeldOnObject) and read.change.object == change.object
         else:
-            with pytest.raises(RecipeError, match="object is .*, expected a text of 1 to 255 characters"):
+            with pytest.raises(RecipeError, match=r"object is .*, expected a text of 1 to 255 characters"):
                 from_list(told, "here")
 
 
