@@ -18,6 +18,7 @@ from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, Ob
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
+from knuckle.rig.keys.corrections import hand_to_correct
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -292,6 +293,22 @@ def test_a_contact_that_waits_hinders_no_other_of_its_digit(armature: bpy.types.
     assert waiting_of(shown().base) == {"c2": "there is no object 'Gone' in the scene"} and keys(armature) == held
     shown().write((one, replace(later, change=one.change)))
     assert waiting_of(shown().base) == {"c1": "'Later' moves the same digit in its frames"}
+
+
+def test_the_skin_is_read_once_and_for_contacts_with_objects_alone(
+    armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, made = [], hand_to_correct.modelled_skin
+    monkeypatch.setattr(hand_to_correct, "modelled_skin", lambda *of: read.append(of) or made(*of))
+    thing(armature, "box")
+    bent = PoseDifference({"wrist": np.array([1.0, 0.0, 0.0, 0.0])})
+    armature.children[0].data.vertices[0].co.x += 2e-5  # so that it is none of another test's
+    first, last = shown().clock.times(np.array([FIRST, LAST], float)).tolist()
+    shown().write((Correction("c1", "Bent", "right", TimeRange(first, last, 0.0, 0.0), bent),))
+    assert waiting_of(shown().base) == {} and len(read) == 0
+    hold()
+    shown().write(shown().corrections)
+    assert len(read) == 1
 
 
 def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:

@@ -50,8 +50,18 @@ class HandToCorrect:
     """(4, 4) T_world_armature."""
     flesh: Flesh
     """As thick as its skin."""
-    skin: SkinPoints
-    """Its skin at rest, relative to the wrist, thinned."""
+    found: FoundHand
+    """Its bones."""
+
+    @cached_property
+    def skin(self) -> SkinPoints:
+        """Its skin at rest, relative to the wrist, thinned. To be asked for as long as the armature is as it was.
+
+        Made when it is first needed, by contacts with objects: that takes seconds for a large mesh.
+        """
+        armature = bpy.data.objects[self.binding.armature]
+        modelled = modelled_skin(armature, self.found, self.binding, self.hand)
+        return thinned(modelled, SPACING * relative_size(self.hand))
 
     @property
     def side(self) -> Side:
@@ -237,5 +247,4 @@ def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
                 f"{found.side} hand's other bones and turn with them, so that no correction can turn it with them"
             )
     flesh = Flesh.of(of.hand, skin_radii(armature, found), of.digits)
-    skin = thinned(modelled_skin(armature, found, binding, of.hand), SPACING * relative_size(of.hand))
-    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh, skin)
+    return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh, found)
