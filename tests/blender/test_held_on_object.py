@@ -18,7 +18,7 @@ from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, Ob
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
-from knuckle.rig.keys.corrections import hand_to_correct
+from knuckle.rig.keys.corrections import hand_to_correct, held_on_object
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -309,6 +309,31 @@ def test_the_skin_is_read_once_and_for_contacts_with_objects_alone(
     hold()
     shown().write(shown().corrections)
     assert len(read) == 1
+
+
+def test_a_slider_solves_a_contact_with_an_object_no_more_and_a_change_of_the_object_does(
+    armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved, solve = [], held_on_object.hold_on_surface
+    table = thing(armature, "box", 3.7e-3)  # of no other test
+
+    def counted(*of: object, **given: object) -> object:
+        solved.append(of)
+        return solve(*of, **given)
+
+    monkeypatch.setattr(held_on_object, "hold_on_surface", counted)
+    hold()
+    (one,) = corrections_of(armature)
+    for factor in (0.4, 0.0, 0.8):
+        shown().write((replace(one, factor=factor),))
+    assert len(solved) == 1
+    changes = (lambda: setattr(table.location, "x", table.location.x + 1e-3), lambda: setattr(table.scale, "x", 0.05))
+    for number, change in enumerate(changes, start=2):
+        change()
+        assert reason() == "" and len(solved) == number
+    table.data.vertices[0].co.z -= 0.1
+    table.data.update()
+    assert reason() == "" and len(solved) == 4
 
 
 def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:

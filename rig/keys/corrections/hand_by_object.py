@@ -42,8 +42,8 @@ class HandByObject:
     beyond: Floats
     """(J, 4) the rest of the joints' turns, see HandToCorrect.posed."""
     motion: ObjectMotion
-    wrist_world: Floats
-    """(F, 4, 4) T_world_wrist."""
+    outside: Floats
+    """(3,) see SolidSurface."""
     beside: SkinBySurface
     locals: Floats
     """(V, 3) m, the points of the skin in the frames of the bones that move them most."""
@@ -65,9 +65,10 @@ def hand_by_object(
     # The pads face the surface, and so the backs of the digits are out of it.
     posed, tips = joint_frames(pose.hand, pose)[motion.middle], [JOINT_INDEX[f"{digit}-tip"] for digit in digits]
     backs = (posed[tips, :3, 3] + BEHIND * posed[tips, :3, 2]).mean(axis=0)
-    surface = SolidSurface(motion.solid, to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3])
+    outside = to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3]
+    surface = SolidSurface(motion.solid, outside)
     beside = SkinBySurface(pose.hand, _turned_beyond(own, beyond), surface, to_surface)
-    return HandByObject(pose, beyond, motion, wrist, beside, own.local())
+    return HandByObject(pose, beyond, motion, outside, beside, own.local())
 
 
 def _turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
