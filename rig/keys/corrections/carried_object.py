@@ -51,7 +51,7 @@ def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tu
 
 def _next(owner: "Object", bone: str, rigid: bool) -> "Iterator[tuple[Object, str, bool]]":
     """Yield the objects, each with one of its bones or none, on which an object or its bone hangs."""
-    posed = owner.pose.bones.get(bone) if owner.pose else None
+    posed = owner.pose.bones.get(bone) if bone and owner.type == "ARMATURE" else None
     constraints = owner.constraints if posed is None else posed.constraints
     rigid = rigid and not len(constraints)
     if posed is not None:
