@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -95,7 +96,7 @@ def test_an_object_that_has_changed_so_that_nothing_stays_on_it_is_waited_for(ar
     follow.target, follow.subtarget = armature, "thumb-phalanx-distal"
     assert reason().startswith("'Table' moves with 'thumb-phalanx-distal' of 'Rig', which corrections move: ")
     table.constraints.clear()
-    was = [tuple(each) for each in (table.location, table.rotation_quaternion, table.scale)]
+    was = table.location.copy(), table.rotation_quaternion.copy(), table.scale.copy()
     parented(table, armature, "")
     assert reason() == "", "corrections move bones alone"
     table.parent = None
@@ -119,8 +120,13 @@ def test_a_contact_that_waits_hinders_no_other_of_its_digit(armature: bpy.types.
 def test_the_skin_is_read_once_and_for_contacts_with_objects_alone(
     armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, made = [], hand_to_correct.modelled_skin
-    monkeypatch.setattr(hand_to_correct, "modelled_skin", lambda *of: read.append(of) or made(*of))
+    read, made = list[object](), hand_to_correct.modelled_skin
+
+    def counted(*of: Any) -> Any:
+        read.append(of)
+        return made(*of)
+
+    monkeypatch.setattr(hand_to_correct, "modelled_skin", counted)
     thing(armature, "box")
     bent = PoseDifference({"wrist": np.array([1.0, 0.0, 0.0, 0.0])})
     armature.children[0].data.vertices[0].co.x += 2e-5  # so that it is none of another test's
@@ -135,10 +141,10 @@ def test_the_skin_is_read_once_and_for_contacts_with_objects_alone(
 def test_a_slider_solves_a_contact_with_an_object_no_more_and_a_change_of_the_object_does(
     armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solved, solve = [], held_on_object.hold_on_surface
+    solved, solve = list[object](), held_on_object.hold_on_surface
     table = thing(armature, "box", 3.7e-3)  # of no other test
 
-    def counted(*of: object, **given: object) -> object:
+    def counted(*of: Any, **given: Any) -> Any:
         solved.append(of)
         return solve(*of, **given)
 

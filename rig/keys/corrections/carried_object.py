@@ -9,7 +9,7 @@ from ...binding import RigBinding
 from ...skin_bones import is_skin
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Object, PoseBone
 
 
 def is_carried(obj: "Object", armature: "Object", binding: RigBinding) -> bool:
@@ -51,10 +51,12 @@ def _carriers(obj: "Object", armature: "Object", bones: set[str]) -> Iterator[tu
 
 def _next(owner: "Object", bone: str, rigid: bool) -> "Iterator[tuple[Object, str, bool]]":
     """Yield the objects, each with one of its bones or none, on which an object or its bone hangs."""
-    posed = owner.pose.bones.get(bone) if bone and owner.type == "ARMATURE" else None
-    constraints = owner.constraints if posed is None else posed.constraints
+    posed: PoseBone | None = None
+    if owner.type == "ARMATURE" and bone in owner.pose.bones:
+        posed = owner.pose.bones[bone]
+    constraints: Any = (posed or owner).constraints
     rigid = rigid and not len(constraints)
-    if posed is not None:
+    if posed:
         yield owner, "", rigid
         if posed.parent:
             yield owner, posed.parent.name, rigid and posed.bone.use_inherit_rotation
