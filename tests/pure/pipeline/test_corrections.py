@@ -171,7 +171,7 @@ def test_a_contact_that_is_no_object_is_told(data):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"object": 3}, "object is 3, expected a text of 1 to 200 characters"),
+        ({"object": 3}, "object is 3, expected a text of 1 to 255 characters"),
         ({"object": ""}, "object is '', expected a text"),
         ({"points": {}}, "points is {}, expected 1 to 5 of a digit, a place and a direction"),
         ({"points": []}, r"points is \[\], expected 1 to 5"),
