@@ -13,7 +13,6 @@ import contextlib
 import io
 import json
 import random
-import sys
 import traceback
 from collections.abc import Callable
 from functools import cache
@@ -25,7 +24,7 @@ from knuckle.cli.main import main as knuckle
 from knuckle.hand.joints import JOINTS
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.files import samples
-from knuckle.tools.fuzzing import Fuzzing, Result, main
+from knuckle.tools.fuzzing import Fuzzing, Result, exit_at_once, main
 from knuckle.tools.mutations import mutated
 
 COUNTS = [1, 1, 2, 4, 16]
@@ -202,4 +201,4 @@ FUZZING = Fuzzing("files", try_capture, batch=50, seconds=20, memory=6 * 2**30)
 """Blender's module takes 2 GiB of address space at the start."""
 
 if __name__ == "__main__":
-    sys.exit(main(__file__, __doc__, FUZZING))
+    exit_at_once(main(__file__, __doc__, FUZZING))

@@ -14,7 +14,6 @@ import contextlib
 import io
 import random
 import shutil
-import sys
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from knuckle.hand.joints import SIDES
 from knuckle.registration import defined
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.rigs import RIGS
-from knuckle.tools.fuzzing import Fuzzing, Result, main
+from knuckle.tools.fuzzing import Fuzzing, Result, exit_at_once, main
 from knuckle.tools.panel_drawing import draw_panels
 from knuckle.tools.scene_edits import EDITS, activate, capture, value_of
 
@@ -93,13 +92,15 @@ class Run:
             edit(self.dice)
         except (RuntimeError, ReferenceError, IndexError, AttributeError, TypeError, ValueError) as error:
             # Blender refuses some edits in some modes.
-            if any(
-                "knuckle" in frame.filename and "tools" not in frame.filename
-                for frame in traceback.extract_tb(error.__traceback__)
-            ):
+            if any(_of_extension(Path(frame.filename)) for frame in traceback.extract_tb(error.__traceback__)):
                 return traceback.format_exc()
             self.tell(f"it was refused: {str(error).strip()[:80]}")
         return ""
+
+
+def _of_extension(file: Path) -> bool:
+    """Whether a file is Knuckle's own, and neither one of these tools nor of an environment in the checkout."""
+    return file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] not in ("tools", "tests", ".venv")
 
 
 def counts() -> dict[str, int]:
@@ -152,4 +153,4 @@ def register() -> None:
 FUZZING = Fuzzing(f"runs of {STEPS} steps", try_scene, batch=6, seconds=120, memory=8 * 2**30)
 
 if __name__ == "__main__":
-    sys.exit(main(__file__, __doc__, FUZZING))
+    exit_at_once(main(__file__, __doc__, FUZZING))

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
 """Where the files of runs that found something are kept."""
@@ -80,8 +80,7 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
     chosen = parser.parse_args()
     if chosen.numbers:
         _work(fuzzing, chosen.seed, range(*chosen.numbers), sys.stdout)
-        sys.stdout.flush()
-        os._exit(0)  # Blender 4.5 may wait for a thread of its own for ever as it ends
+        exit_at_once(0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tally, end, first = Tally(), time.monotonic() + chosen.seconds, chosen.number or 0
     size = fuzzing.batch if chosen.number is None else 1
@@ -94,6 +93,13 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
         print("fuzz: the last batch was interrupted")
     print(tally.summary(fuzzing.runs, chosen.seed))
     return 1 if tally.found else 0
+
+
+def exit_at_once(status: int) -> NoReturn:
+    """End the process without Blender's own end: 4.5 may wait there for ever for a thread that closes sound devices."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
