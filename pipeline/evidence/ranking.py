@@ -1,8 +1,7 @@
 """Problems of a take: spans of frames, worst first, each with its reason in words.
 
 A frame's severity is how many times a measure exceeds its threshold. A threshold is the median of the take's own values
-plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor. An error that
-lasts would raise its own threshold, so for errors there is a ceiling, too, raised only by noise from frame to frame.
+plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,16 +30,13 @@ class Threshold:
     """In the measure's unit: less is never a problem."""
     spreads: float = 0.0
     """Standard deviations above the take's median, estimated from the MAD; 0 leaves the floor alone."""
-    ceiling: float = np.inf
-    """In the measure's unit: the threshold is never more than this and so many standard deviations of the noise from
-    frame to frame, which an error that lasts does not raise."""
     least_frames: int = 1
     """Fewer frames in a row are no problem."""
 
 
 THRESHOLDS = (
-    Threshold("tip_error", 8.0, 8.0, ceiling=10.0, least_frames=2),
-    Threshold("marker_error", 8.0, 8.0, ceiling=10.0, least_frames=2),
+    Threshold("tip_error", 8.0, 8.0, least_frames=2),
+    Threshold("marker_error", 8.0, 8.0, least_frames=2),
     Threshold("marker_leap", 7.0, 25.0),
     Threshold("joint_leap", 15.0, 10.0),
     Threshold("label_doubt", 0.25),
@@ -133,9 +129,7 @@ def _limits(values: Floats, threshold: Threshold) -> Floats:
         if len(known):
             median = np.median(known)
             spread = MAD_TO_SIGMA * np.median(np.abs(known - median))
-            noise = MAD_TO_SIGMA * np.median(np.abs(np.diff(known))) / np.sqrt(2) if len(known) > 1 else 0.0
-            most = threshold.ceiling + threshold.spreads * noise
-            limits[part] = max(threshold.floor, min(median + threshold.spreads * spread, most))
+            limits[part] = max(threshold.floor, median + threshold.spreads * spread)
     return limits
 
 
