@@ -34,7 +34,7 @@ class CoupledBend:
         bones, lead, far = self.bones, cast(Any, self.bones.lead), cast(Any, self.far)
         hinted = hints and bones.count == 3
         result = self._bend_with_hints(m, (u, v), hints) if hinted else bend_coupled(m, bones, (u, v), lead, far)
-        first, middle, last, error = self._improve(m, (u, v), result, hints if hinted else [])
+        first, middle, last, error = self._improve(m, (u, v), result)
         return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], error
 
     def _bend_with_hints(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> BendResult[N]:
@@ -60,9 +60,7 @@ class CoupledBend:
         )
         return result
 
-    def _improve(
-        self, _m: NumberFunctions[N], _goal: tuple[N, N], result: BendResult[N], _hints: list[MarkerHint[N]]
-    ) -> BendResult[N]:
+    def _improve(self, _m: NumberFunctions[N], _goal: tuple[N, N], result: BendResult[N]) -> BendResult[N]:
         """Improve a bend whose end the limits keep off its goal; here it stays as it is."""
         return result
 

@@ -12,22 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.digit_plane import END_WEIGHT
 from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
-from .planar_chain import (
-    BendResult,
-    Chain,
-    ChainLengths,
-    ChainMarker,
-    Flexions,
-    MarkerHint,
-    bones_to_marker,
-    distance,
-    end_error,
-    marker_position,
-)
-from .planar_reach import bends_with_fixed_first, exact_farthest_reach, nearest_bend
+from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, distance, end_error
+from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
 
 Floats = NDArray[np.float64]
 
@@ -55,50 +43,30 @@ class PlanarFabrik(CoupledBend):
     stopping: Stopping
     nearest: Nearest
 
-    def _improve(
-        self, m: NumberFunctions[N], goal: tuple[N, N], start: BendResult[N], hints: list[MarkerHint[N]]
-    ) -> BendResult[N]:
+    def _improve(self, m: NumberFunctions[N], goal: tuple[N, N], start: BendResult[N]) -> BendResult[N]:
         if self.bones.count == 1:
             return start
         missed: Any = start[3] > self.stopping.tolerance
-
-        def search(pick: Pick) -> BendResult[N]:
-            seen = [MarkerHint(each.marker, pick(each.u), pick(each.v), pick(each.weight)) for each in hints]
-            return self._search_within_limits(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in start[:3]], seen)
-
-        improved: BendResult[N] = m.recompute_where(missed, start, search)
+        improved: BendResult[N] = m.recompute_where(
+            missed,
+            start,
+            lambda pick: self._search_within_limits(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in start[:3]]),
+        )
         return improved
 
-    def _search_within_limits(
-        self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N], hints: list[MarkerHint[N]]
-    ) -> BendResult[N]:
+    def _search_within_limits(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> BendResult[N]:
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
-        started: Flexions[N] = (flexions[0], flexions[1], flexions[2])
-        start = (*started, end_error(m, self.bones, started, goal))
-        bends: list[Any] = [start, *bends_with_fixed_first(m, self.bones, goal, flexions[0])]
-        distances: list[Any] = [self._distance(m, bend, hints) for bend in bends]
-        best: BendResult[N] = nearest_bend(m, bends, distances)
+        first, middle, last = flexions
+        error = end_error(m, self.bones, (first, middle, last), goal)
+        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, self.bones, goal, first))
         missed: Any = best[3] > self.stopping.tolerance
 
         def run_passes(pick: Pick) -> BendResult[N]:
-            picked = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
-            return self._passes(m, (pick(goal[0]), pick(goal[1])), picked)
+            start = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
+            return self._passes(m, (pick(goal[0]), pick(goal[1])), start)
 
         result: BendResult[N] = m.recompute_where(missed, best, run_passes)
         return result
-
-    def _distance(self, m: NumberFunctions[N], bend: BendResult[N], hints: list[MarkerHint[N]]) -> N:
-        """Return a bend's distance from all that is seen, m: the end's, and a share of the inner markers'.
-
-        Two bends often bring the end to its goal. Without inner markers nothing tells which of them the finger has.
-        """
-        first, middle, last = (flexion + shift for flexion, shift in zip(bend[:3], self.bones.shift, strict=True))
-        square = bend[3] * bend[3]
-        for hint in hints:
-            u, v = marker_position(m, self.chain, hint.marker, (first, middle, last))
-            away = (u - hint.u) * (u - hint.u) + (v - hint.v) * (v - hint.v)
-            square = square + m.where(hint.weight > 0, away / END_WEIGHT, 0.0)
-        return m.sqrt(square)
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""

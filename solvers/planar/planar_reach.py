@@ -4,7 +4,6 @@ With the last joint coupled to the middle one, the end's distance from the base 
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
 import numpy as np
@@ -20,8 +19,8 @@ bend grows with the root of the shortfall and would amplify rounding."""
 LIMIT_TOLERANCE_RAD = 1e-9
 """rad, a last joint this close to its lower limit counts as leaving it when the middle joint bends. Straight digits are
 common, and rounding must not choose between the two slopes there."""
-DISTANCE_TOLERANCE_M = 1e-10
-"""m: of two bends whose distances differ by less, the first is chosen, so that rounding does not decide."""
+ERROR_TOLERANCE_M = 1e-10
+"""m: of two bends whose errors differ by less, the first is chosen, so that rounding does not decide."""
 
 
 class FarthestReach(NamedTuple, Generic[N]):
@@ -138,13 +137,11 @@ def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> Farth
     return FarthestReach(bend, *squared_distance(m, bones, bend, lead))
 
 
-def bends_with_fixed_first(
-    m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N
-) -> tuple[BendResult[N], BendResult[N]]:
-    """Return the two bends with the first joint at `first` and the others bringing the end to its goal, in limits.
+def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> BendResult[N]:
+    """Return the bend with the first joint at `first` and the other two joints bringing the end to its goal, in limits.
 
     Two bones have at most two solutions by the law of cosines: the joint between them is on two circles (FABRIK-CGA
-    3.3, a joint known on both sides). The first of them is bent forwards, the second backwards.
+    3.3, a joint known on both sides). The one bent forwards is chosen unless it is farther off.
     """
     a, b, c = bones.lengths
     u, v = goal
@@ -155,7 +152,8 @@ def bends_with_fixed_first(
     bearing = m.atan2(across, along)
     cos_corner, sin_corner = m.cos_sin(corner)
     opening = m.atan2(c * sin_corner, b + c * cos_corner)
-    return (
+    return nearer_bend(
+        m,
         _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
         _clipped(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
     )
@@ -168,14 +166,11 @@ def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flex
     return first, middle, last, end_error(m, bones, (first, middle, last), goal)
 
 
-def nearest_bend(m: NumberFunctions[N], bends: Sequence[BendResult[N]], distances: Sequence[N]) -> BendResult[N]:
-    """Return the bend of least distance, m; of bends that are as near, the first."""
-    best, least = bends[0], distances[0]
-    for bend, distance in zip(bends[1:], distances[1:], strict=True):
-        nearer: Any = distance < least - DISTANCE_TOLERANCE_M
-        first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(bend, best, strict=True))
-        best, least = (first, middle, last, error), m.where(nearer, distance, least)
-    return best
+def nearer_bend(m: NumberFunctions[N], bend: BendResult[N], other: BendResult[N]) -> BendResult[N]:
+    """Return the bend whose end is nearer to its goal."""
+    nearer: Any = other[3] < bend[3] - ERROR_TOLERANCE_M
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, bend, strict=True))
+    return first, middle, last, error
 
 
 def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:

@@ -8,15 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knuckle.errors import HandError
-from knuckle.hand.kinematics import Pose
 from knuckle.hand.rotations import from_axis_angle, to_matrix
 from knuckle.hand.scalar_math import SCALAR
-from knuckle.solvers import SOLVERS
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position, marker_position
 from knuckle.solvers.planar.planar_hand import digits
-from knuckle.solvers.planar.planar_reach import bends_with_fixed_first, squared_distance
+from knuckle.solvers.planar.planar_reach import bend_with_fixed_first, squared_distance
 
-from .hands import FULL, HANDS, targets_at
+from .hands import HANDS
 
 LIMITS = np.array([[-0.5, 1.5], [0.0, 1.9], [0.0, 1.2]])
 BONES = bones_to_marker(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), ChainMarker(2, 0.02))
@@ -33,11 +31,10 @@ def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its
 @example(first=0.5, middle=1e-6, last=-3e-6)
 @given(first=st.floats(-0.5, 1.5), middle=st.floats(0.0, 1.9), last=st.floats(-0.25, 0.35))
 def test_with_its_first_joint_held_a_digit_reaches_whatever_it_can(first, middle, last):
-    """One of the two ways to bend the other two does."""
+    """Where both ways to bend the other two come within 0.1 µm, the one that reaches the goal is taken."""
     limits = np.array([[-0.5, 1.5], [0.0, 1.9], [-0.25, 0.35]])
     bones = bones_to_marker(Chain(np.array([0.045, 0.026, 0.02]), limits, 2 / 3, 0.0), ChainMarker(2, 0.02))
-    bends = bends_with_fixed_first(SCALAR, bones, end_position(SCALAR, bones, (first, middle, last)), first)
-    assert min(bend[3] for bend in bends) < 1e-9
+    assert bend_with_fixed_first(SCALAR, bones, end_position(SCALAR, bones, (first, middle, last)), first)[3] < 1e-9
 
 
 @pytest.mark.parametrize("bent", [True, False])
@@ -63,29 +60,3 @@ def test_a_marker_is_along_its_bone_and_out_of_its_back(bone):
     expected = (lengths[:bone] * headings[:bone]).sum() + (0.012 - 0.007j) * headings[bone]
     found = marker_position(SCALAR, Chain(lengths, LIMITS, 2 / 3, 0.0), marker, tuple(flexions.tolist()))
     assert complex(*found) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("one_by_one", [True, False])
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_of_two_bends_that_reach_the_tip_the_inner_markers_choose(side, one_by_one):
-    """A thumb at the limit of its first joint, which is 4° narrower than the performer's, straightens its last one.
-
-    The tip can be reached with the last joint bent either way; the marker there tells that it is bent backwards.
-    """
-    hand = HANDS[side]
-    first, middle, last = (
-        hand.dof(f"thumb-{joint}", "flexion") for joint in ("metacarpal", "phalanx-proximal", "phalanx-distal")
-    )
-    angles = np.tile(hand.neutral, (60, 1))
-    angles[:, first] = hand.limits[first, 0] - np.deg2rad(4)
-    angles[:, middle] = np.deg2rad(np.linspace(14, 26, 60))
-    angles[:, last] = np.deg2rad(np.linspace(-20, -8, 60))
-    truth = Pose(hand, np.tile(np.eye(4), (60, 1, 1)), angles)
-    targets, state, solved = targets_at(hand, truth, FULL), None, []
-    for frame in range(60) if one_by_one else ():
-        pose, state = SOLVERS["fabrik"]().solve(hand, targets.select(slice(frame, frame + 1)), state)
-        solved.append(pose.angles[0])
-    at_once = SOLVERS["fabrik"]().solve(hand, targets)[0].angles
-    found = np.rad2deg(np.array(solved) if one_by_one else at_once)[:, [middle, last]]
-    assert np.abs(np.diff(found, axis=0)).max() < 4.0
-    assert found[:, 1].max() < 0.0
