@@ -58,7 +58,7 @@ def test_joints_alone_are_those_of_the_take_and_conditions_hold(tmp_path, capsys
         ["info"],
         ["solve", "x"],
         ["dance"],
-        ["info", "x", "--unit", "inch"],
+        ["info", "x", "--unit", "foot"],
         ["calibrate", "x", "--start", "a", "--out", "b"],
     ],
 )
