@@ -1,6 +1,5 @@
 """Solve one hand to its markers, and smooth what was solved."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,11 +27,7 @@ from .take import SolvedHand
 Bools = NDArray[np.bool_]
 
 FRAMES_PER_STEP = 2000
-"""Frames solved in the first step."""
-SECONDS_PER_STEP = 0.5
-"""s; a step that takes less is followed by one with more frames, for a frame costs less the more there are,"""
-GROWTH = 4
-"""by this factor."""
+"""Frames solved between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,7 @@ class PieceContext:
     handed_on: dict[Side, Any] = field(default_factory=dict)
     """Those states, when the hands are solved."""
     frames_per_step: int = FRAMES_PER_STEP
-    """Frames solved in the first step."""
+    """Frames solved between two reports of progress."""
 
 
 WHOLE_TAKE = PieceContext()
@@ -113,20 +108,18 @@ def _solve_frames(
     solver: Solver[Any], hand: HandModel, targets: Targets, state: Any, piece: PieceContext
 ) -> Steps[Pose]:
     """Solve all frames of the targets from a state on, and hand on the state that the next piece begins with."""
-    poses, start, count = [], 0, piece.frames_per_step
+    poses, start = [], 0
     kept = int(np.searchsorted(targets.times, piece.hand_on_at))
     while start < len(targets):
         yield Progress(start / len(targets), f"Solving the {hand.side} hand")
         if start == kept:
             piece.handed_on[hand.side] = state
-        end, began = kept if start < kept else len(targets), time.perf_counter()
-        stop = min(start + count, end)
+        end = kept if start < kept else len(targets)
+        stop = min(start + piece.frames_per_step, end)
         if end - stop == 1:  # solved alone, a frame comes out otherwise by a rounding
             stop = end
         pose, state = solver.solve(hand, targets.select(slice(start, stop)), state)
         poses.append(pose)
-        if time.perf_counter() - began < SECONDS_PER_STEP:
-            count *= GROWTH
         start = stop
     return Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
 
