@@ -129,26 +129,22 @@ def remove_spikes(
     motion is kept, and so is motion that the markers around it share: a hand that turns around in one frame moves all
     of them (`shared_motion.py`). Predicted positions are tested as measured ones are.
     """
-    seen, times = markers.seen, markers.times
-    spikes = np.zeros(seen.shape, bool)
-    bounds = np.full(seen.shape, np.inf)
-    for marker in range(len(markers.names)):
-        frames = np.flatnonzero(seen[:, marker])
+    spikes = np.zeros(markers.seen.shape, bool)
+    for column in range(len(markers.names)):
+        frames = np.flatnonzero(markers.seen[:, column])
         if len(frames) < WINDOW:
             continue
-        path, bound = markers.positions[frames, marker], _bounds(times[frames], deviation, acceleration)
+        path, times = markers.positions[frames, column], markers.times[frames]
+        bound = _bounds(times, deviation, acceleration)
         padded = np.concatenate([path[2:0:-1], path, path[-2:-4:-1]])
         window = [padded[offset : offset + len(path)] for offset in range(5)]
         candidates = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
         if len(candidates):
-            expected, scale = _expected(path, times[frames], candidates)
+            expected, scale = _expected(path, times, candidates)
             residual = np.linalg.norm(path[candidates] - expected, axis=1)
-            found = candidates[residual > np.maximum(bound[candidates], factor * scale)]
-            spikes[frames[found], marker] = True
-            bounds[frames[found], marker] = bound[found]
-    rows, columns = np.nonzero(spikes)
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        spikes[row, column] = _leaves_hand(markers, np.flatnonzero(seen[:, column]), (row, column), bounds[row, column])
+            found = candidates[residual > np.maximum(bound[candidates], factor * scale)].tolist()
+            spiked = [place for place in found if _leaves_hand(markers, column, frames, place, bound[place])]
+            spikes[frames[spiked], column] = True
     positions = np.where(spikes[..., None], np.nan, markers.positions)
     return replace(markers, positions=positions, predicted=markers.predicted & ~spikes)
 
@@ -160,15 +156,13 @@ def _bounds(times: Floats, deviation: float, acceleration: float) -> Floats:
     return bounds
 
 
-def _leaves_hand(markers: Markers, known: Ints, place: tuple[int, int], bound: float) -> bool:
+def _leaves_hand(markers: Markers, column: int, frames: Ints, place: int, bound: float) -> bool:
     """Whether a position is farther than a bound in m from its path as seen from the hand, if that is known.
 
-    known: the rows in which its marker is seen; place: its row and column.
+    frames: in which the marker is seen; place: which of these it is.
     """
-    row, column = place
-    first = int(np.clip(np.searchsorted(known, row) - WINDOW // 2, 0, len(known) - WINDOW))
-    rows = known[first : first + WINDOW]
-    at = int(np.searchsorted(rows, row))
+    first = min(max(place - WINDOW // 2, 0), len(frames) - WINDOW)
+    rows, at = frames[first : first + WINDOW], place - first
     path = path_in_hand(markers.positions[rows], column, at)
     if path is None:
         return True
