@@ -29,7 +29,7 @@ def modelled_skin(armature: "Object", found: FoundHand, binding: RigBinding, han
     """
     bones, points, weights, dual = joints_of_bones(armature, found), [], [], False
     world = np.array(armature.matrix_world, float)
-    rest = _rest_in_world(binding, world)
+    rest = rest_in_world(binding, world)
     from_wrist = np.linalg.inv(rest[0])
     to_wrist = from_wrist @ world
     for mesh in skins(armature):
@@ -47,8 +47,11 @@ def modelled_skin(armature: "Object", found: FoundHand, binding: RigBinding, han
     return skin_points(np.concatenate(points), moved, frames, dual_quaternions=dual)
 
 
-def _rest_in_world(binding: RigBinding, world: Floats) -> Floats:
-    """Return the joints' rest frames (J, 4, 4) in the world, those of the hand that is seen on a stretched armature."""
+def rest_in_world(binding: RigBinding, world: Floats) -> Floats:
+    """Return the rest frames (J, 4, 4) in the world of joints that have bones, orthonormal on a stretched armature.
+
+    world: (4, 4) T_world_armature.
+    """
     rest = world @ binding.rest
     rest[:, :3, :3] = rot.frame_from_yz(rest[:, :3, 1], rest[:, :3, 2])
     return rest

@@ -69,7 +69,7 @@ class HeldOnSurface:
 
     beside: SkinBySurface
     pads: Ints
-    """(P,) which points of the skin are held; none if digits are only kept out of the surface."""
+    """(P,) which points of the skin are held."""
     places: Floats
     """(P, 3) m, where on the surface."""
     first: int

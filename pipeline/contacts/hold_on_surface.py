@@ -1,4 +1,4 @@
-"""Digits of a hand that a correction holds on a surface, or keeps out of it, over a stretch of a take."""
+"""Digits of a hand that a correction holds on a surface over a stretch of a take."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ def hold_on_surface(
         beside: its skin and the surface.
         flesh: of its hand.
         free: the angles that may change, as in hand.jacobians.
-        pads: (P,) which points of the skin are held; none if digits are only kept out.
+        pads: (P,) which points of the skin are held.
         places: (P, 3) m, where on the surface.
         full: (F,) the frames between the blends.
         ends: whether the take has frames before, and after, the range.

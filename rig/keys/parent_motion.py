@@ -44,8 +44,12 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
 
 def on_frames(armature: "Object", frames: Floats, read: Callable[[float], Read], *beside: "Object") -> list[Read]:
     """Return what `read` returns for scene frames (F,), on which an armature and objects beside it are evaluated."""
-    scenes = unkeyed_changes_restored(), current_frame_restored(), _separate_scene(armature, *beside)
-    with _in_pose_position(armature), scenes[0], scenes[1], scenes[2]:
+    with (
+        _in_pose_position(armature),
+        unkeyed_changes_restored(),
+        current_frame_restored(),
+        _separate_scene(armature, *beside),
+    ):
         found = []
         for frame in frames.tolist():
             whole = int(np.floor(frame))

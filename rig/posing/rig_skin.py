@@ -6,10 +6,10 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import rotations as rot
 from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import SkinPoints, fitted_skin, skin_points, weights_of_moving_joints
 from ..armature_hands import FoundHand
+from ..modelled_skin import LEAST, rest_in_world
 from ..skin_bones import joints_of_bones, preserves_volume, skins, weights_in_hand
 from .rig_hand import RigHand
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-LEAST = 100
-"""Least number of vertices of a skin that can be used."""
 
 
 def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoints:
@@ -38,7 +35,8 @@ def flesh_of(armature: "Object", found: FoundHand, rig_hand: RigHand) -> SkinPoi
         dual = dual or preserves_volume(mesh, armature)
     if sum(map(len, points)) < LEAST:
         return fitted_skin(rig_hand.hand)
-    rest = _rest_in_world(armature, rig_hand, frames)
+    rest, mapped = frames.copy(), list(rig_hand.binding.mapped)
+    rest[mapped] = rest_in_world(rig_hand.binding, np.array(armature.matrix_world))[mapped]
     all_points = np.concatenate(points)
     flesh = skin_points(
         all_points, weights_of_moving_joints(np.concatenate(weights), rig_hand.hand), rest, dual_quaternions=dual
@@ -56,15 +54,3 @@ def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
     world = np.array(evaluated.matrix_world)
     seen: Floats = places.reshape(-1, 3)[kept].astype(float) @ world[:3, :3].T + world[:3, 3]
     return seen, own
-
-
-def _rest_in_world(armature: "Object", rig_hand: RigHand, frames: Floats) -> Floats:
-    """Return the joints' rest frames (J, 4, 4) in the world; those of `frames` where the rig has no bone."""
-    binding = rig_hand.binding
-    world = np.array(armature.matrix_world)
-    rest = frames.copy()
-    for joint in binding.mapped:
-        seen = world[:3, :3] @ binding.rest[joint, :3, :3]
-        rest[joint, :3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
-        rest[joint, :3, 3] = world[:3, :3] @ binding.rest[joint, :3, 3] + world[:3, 3]
-    return rest

@@ -54,7 +54,7 @@ def held_on_object(
     change = one.change
     assert isinstance(change, HeldOnObject)
     by = hand_by_object(of, change.object, rotations, frames, change.digits)
-    check_tips(by.beside.skin, change.digits)
+    _check_tips(by.beside.skin, change.digits)
     places = np.array([by.motion.place(point.place) for point in change.points])
     _check_places(by.motion.solid, places, change.object)
     pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
@@ -96,8 +96,13 @@ def _check_places(solid: Solid, places: Floats, name: str) -> None:
         raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
 
-def check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:
+def _check_tips(skin: SkinPoints, digits: tuple[str, ...]) -> None:
     """Raise RigError unless all of some digits have skin at their tips."""
     for digit in digits:
         if not ((skin.digit == DIGITS.index(digit)) & (skin.link == LAST_BONE)).any():
-            raise RigError(f"the hand has no skin at the tip of its {digit_label(digit)}")
+            raise no_skin(digit)
+
+
+def no_skin(digit: str) -> RigError:
+    """Return the error of a hand whose digit cannot touch anything."""
+    return RigError(f"the hand has no skin at the tip of its {digit_label(digit)}")

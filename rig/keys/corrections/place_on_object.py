@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.jacobians import ROOT_DOFS
-from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, digit_label
+from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ....hand.kinematics import joint_frames
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, touching_point
 from ....pipeline.contacts.place_on_surface import (
@@ -19,6 +18,7 @@ from ....pipeline.corrections.correction import HeldOnObject, ObjectPoint
 from ....solvers.pose_problem import angles_of
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
+from .held_on_object import no_skin
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:
     # A bone's +Z is out of the back of the hand.
     pads = np.flatnonzero(own & (by.locals[:, 2] <= 0.0))
     if not len(pads):
-        raise RigError(f"the hand has no skin at the tip of its {digit_label(digit)}")
+        raise no_skin(digit)
     near = beside.distances(np.array([middle]), by.pose.angles[[middle]])[0, pads]
     pad, rows = int(pads[near.argmin()]), frames_to_try(len(by.pose))
     slid = slid_to_surface(by.pose, beside, free, pad, rows)
