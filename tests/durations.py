@@ -23,8 +23,10 @@ LONG = 0.3
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
 LONGEST = 0.5
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
-LANDING = 1.5
+LANDING = 1.0
 """s that a test's cases may take at each landing, the cheapest first; the dearer ones are left to `make test-all`."""
+LANDING_LONGEST = 8.0
+"""s from which on a test is left to `make test-all`, if its file has a quicker test."""
 NOTED = 0.1
 """s from which on a test is written down."""
 
@@ -61,7 +63,7 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
                 item.add_marker("slow")
                 if taken > (LONG if number else longest):
                     item.add_marker("further")
-            if number and together > LANDING:
+            if together > LANDING if number else taken > max(LANDING_LONGEST, cheapest[name.partition("::")[0]]):
                 item.add_marker("spare")
 
 

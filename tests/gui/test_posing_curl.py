@@ -1,12 +1,13 @@
 """Fingers that are dragged straight at the palm curl in all joints, on three rigs in a real Blender."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 
-def test_a_fingertip_dragged_at_the_palm_curls_in_all_joints(play: Callable[[str], dict[str, Any]], rigs: Path) -> None:
-    told = play("posing_curl")
+def test_a_fingertip_dragged_at_the_palm_curls_in_all_joints(play: Callable[..., dict[str, Any]], rigs: Path) -> None:
+    told = play("posing_curl", *(() if "CI" in os.environ else ("all",)))
     told.pop("blender")
     for name, drag in told.items():
         before, after = drag["before"], drag["after"]

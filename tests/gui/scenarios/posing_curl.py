@@ -21,8 +21,8 @@ def play(screen: "Screen") -> "Steps":
         yield from hands.opened(screen, name)
         for eye, one in zip(EYES, DIGITS, strict=True):
             yield from hands.look(screen, eye)
-            # Each finger and each view on every rig; all of both, which takes minutes, on Knuckle's own hand.
-            for digit in DIGITS if name == "own" else (one,):
+            # Each finger and each view on every rig; all of both, which takes minutes, on Knuckle's own hand if asked.
+            for digit in DIGITS if (name, *screen.arguments) == ("own", "all") else (one,):
                 told[f"{name} {eye} {digit}"] = yield from at_the_palm(screen, f"{name}_{eye}", digit)
     return told
 
