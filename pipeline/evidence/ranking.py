@@ -4,7 +4,7 @@ A frame's severity is how many times a measure exceeds its threshold. A threshol
 plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...capture.cleaning import MAD_TO_SIGMA, runs
 from ...hand.joints import Side
 from .evidence import PARTS, Evidence, HandEvidence
-from .reasons import reason
+from .reasons import CAUSES, limit_advice, reason
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,6 +45,8 @@ THRESHOLDS = (
     Threshold("unseen", 0.12, least_frames=3),
 )
 """Tuned on other takes than those that the documentation reports on."""
+ERRORS = ("tip_error", "marker_error")
+"""Measures of how far the hand is from its markers."""
 JOIN_S = 0.1
 """s, problems of a part that are no farther apart are one."""
 ALIKE = 0.3
@@ -95,6 +97,21 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
             "reason": problem.reason,
         }
         for problem in problems[:MAX_REPORTED]
+    ]
+
+
+def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
+    """Return for each hand what a person does about errors that are explained by joint limits.
+
+    hands: each hand's part of the report, which tells how many of the rig's bones are limited.
+    """
+    found: dict[Side, list[str]] = {}
+    for problem in problems:
+        if problem.measure in ERRORS and problem.reason.endswith(CAUSES["at_limit"]):
+            found.setdefault(problem.side, []).append(problem.parts[0])
+    return [
+        limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
+        for side, parts in found.items()
     ]
 
 

@@ -18,9 +18,9 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.targets import Targets
 from knuckle.pipeline.evidence import packing
 from knuckle.pipeline.evidence.conditions import outcomes, parse_conditions
-from knuckle.pipeline.evidence.evidence import MEASURES, PARTS, Evidence, HandEvidence
+from knuckle.pipeline.evidence.evidence import MEASURE_INDEX, MEASURES, PARTS, Evidence, HandEvidence
 from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
-from knuckle.pipeline.evidence.ranking import as_report, rank
+from knuckle.pipeline.evidence.ranking import as_report, limit_notes, rank
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 
@@ -90,6 +90,20 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     told = as_report(problems)[0]
     assert told["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
     assert (told["hand"], told["first"], told["last"]) == ("right", 80, 95)
+
+
+def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> None:
+    solved = moved(curling(), "ring-finger-tip", slice(80, 94), (0.0, 0.0, 0.018))
+    hand = measure_hand(solved)
+    values = hand.values.copy()
+    values[..., MEASURE_INDEX["marker_leap"]] = 0.0
+    values[79:95, PARTS.index("ring-finger"), MEASURE_INDEX["at_limit"]] = 0.2
+    problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
+    (told,) = limit_notes(problems, {"right": {}})
+    assert told.startswith("the right hand's ring finger is off where a joint is at its limit: look where its markers")
+    assert "limits_deg in a performer's file" in told and "--no-rig-limits" not in told
+    assert "--no-rig-limits" in limit_notes(problems, {"right": {"limited_bones": 3}})[0]
+    assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
 
 
 def test_the_worse_of_two_problems_comes_first() -> None:
