@@ -90,6 +90,7 @@ def hands_text(facts: dict[str, Any]) -> str:
         return "\n".join(lines)
     counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
     lines = [f"  {counts}, by {markers['by']}: {markers['set']}"]
+    lines += [f"  note: {note}" for note in markers["notes"]]
     for hand in markers.get("hands_found", ()):
         lines.append(f"  {hand['side']} hand ({hand['set']}), side found with a confidence of {hand['sure']:.2f}")
         width = max(len(name) for name in hand["markers"])
