@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from ...errors import CaptureError, MarkerMapError
+from ...hand.finite_points import finite_points
 from ...hand.marker_sets import suggest
 from ..conventions import guess_hand_unit
 from ..marker_labels import quoted, unique
@@ -99,8 +100,9 @@ def _check(head: TableHead, source: str) -> None:
 
 def _check_depth(positions: Floats, source: str) -> None:
     """Raise CaptureError if the points (F, M, 3) are flat in every frame, as landmarks in a picture are."""
-    seen = np.isfinite(positions).all(axis=-1)
-    frames = np.where(seen[..., None], positions, np.nan)[seen.sum(axis=1) >= MIN_FLAT_MARKERS]
+    seen = finite_points(positions)
+    frames = np.where(seen[..., None], positions, np.nan)
+    frames = frames[np.count_nonzero(seen, axis=1) >= MIN_FLAT_MARKERS]
     if not len(frames):
         return
     extents = np.nanmax(frames, axis=1) - np.nanmin(frames, axis=1)
