@@ -35,7 +35,7 @@ def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path:
     assert main(["solve", str(capture), "--out", str(take), *asked]) == 3
     content = html.read_text(encoding="utf-8")
     pictures = [base64.b64decode(found) for found in JPEG.findall(content)]
-    assert len(pictures) == 6, "two faults, and the thumb whose bones they spoil, from two sides"
+    assert len(pictures) == 6, "two faults and the thumb that they spoil, from two sides"
     assert all(picture[:2] == b"\xff\xd8" and b"Blender" not in picture for picture in pictures), "no file's path in it"
     assert "Fails: tip_error_mm.max&gt;1" in content
     bpy.ops.wm.open_mainfile(filepath=str(take))
