@@ -22,6 +22,7 @@ from .files import (
     trc,
     webxr_json,
 )
+from .lfs_pointers import refuse_pointer
 from .long_capture import LongCapture, long_capture
 from .marker_labels import quoted
 from .markers import Markers
@@ -180,6 +181,7 @@ def _format(head: bytes, path: Path, source: str) -> FileFormat:
     if not head.strip(b"\0 \t\r\n"):
         size = f"its first {HEAD_SIZE} bytes are blank" if len(head) == HEAD_SIZE else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
+    refuse_pointer(head, source)
     for each in FORMATS:
         if each.sniff(head):
             return each

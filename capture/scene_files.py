@@ -3,11 +3,11 @@
 A recipe names an armature of the open file as `armature:NAME`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CaptureError
+from .lfs_pointers import refuse_pointer
 
 ARMATURE = "armature:"
 """What a recipe's capture begins with if it is an armature of the open file."""
@@ -60,10 +60,11 @@ def check_scene_file(path: Path) -> SceneFormat:
         raise CaptureError(f"{path.name}: no such file at {path}")
     try:
         with path.open("rb") as file:
-            head: Callable[[bytes], bool] = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith
+            start = file.read(64)
     except OSError as error:
         raise CaptureError(f"{path.name}: cannot be opened, {str(error.strerror).lower()}") from None
-    if not any(map(head, scene_format.starts_with)):
+    refuse_pointer(start, path.name)
+    if not start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(scene_format.starts_with):
         raise CaptureError(
             f"{path.name}: the suffix is {suffix}, but the content does not start as {scene_format.name} does"
         )

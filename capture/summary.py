@@ -55,10 +55,10 @@ def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Flo
 
 def as_text(facts: dict[str, Any]) -> str:
     """The summary as lines for a terminal."""
-    labels = facts["labels"]
+    labels, frames = facts["labels"], facts["frames"]
     lines = [
         f"{facts['source']}: {facts['format']}",
-        f"  {facts['frames']} frames, {facts['duration']:.3f} s at {facts['rate']:g} Hz, in {facts['unit']}",
+        f"  {frames} frame{'s' * (frames != 1)}, {facts['duration']:.3f} s at {facts['rate']:g} Hz, in {facts['unit']}",
         *([f"  timecode {facts['timecode']}"] if facts["timecode"] else []),
         *(f"  note: {warning}" for warning in facts["warnings"]),
         f"  {len(labels)} labels",

@@ -19,6 +19,8 @@ from ..pipeline import job as pipeline
 from ..pipeline.calibration_choices import CalibrationChoices, FrameRange, parse_motion, parse_radii
 from ..pipeline.evidence.conditions import Condition, Outcome, outcomes, parse_conditions
 from ..pipeline.pieces.pool import usual_processes
+from ..pipeline.plausibility import implausible_lengths
+from ..pipeline.prepared import solvable_hands
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..pipeline.take import Take
@@ -103,7 +105,7 @@ def _info(options: argparse.Namespace) -> None:
     markers = assigning.read(recipe, run_to_end(api.reader(recipe)(recipe)))
     try:
         labels = assigning.label_markers(recipe, markers)
-        found = assigning.assign_hands(recipe, labels.markers)
+        worn, found = run_to_end(solvable_hands(recipe, labels.markers))
     except KnuckleError as problem:
         tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
         if not tips and (recipe.labels != "auto" or options.save_markers is not None):
@@ -116,7 +118,9 @@ def _info(options: argparse.Namespace) -> None:
             write_json(options.save_markers, tip_names)
     else:
         counts = {str(side): len(spots) for side, spots in found.hands.items()}
-        facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
+        doubts = [implausible_lengths(hand.proportions, markers.unit) for hand in worn.hands.values()]
+        about = {"set": found.set_name, "hands": counts, "notes": [*found.warnings, *filter(None, doubts)]}
+        facts = summary(markers) | {"markers": labels.facts | about}
         if options.save_markers is not None:
             write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
     if options.json:

@@ -89,7 +89,9 @@ def hands_text(facts: dict[str, Any]) -> str:
             lines += [f"    {label}  {tip['confidence']:.2f}  {tip['joint']}" for label, tip in tips.items()]
         return "\n".join(lines)
     counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
-    lines = [f"  {counts}, by {markers['by']}: {markers['set']}"]
+    how = "by shape and motion" if markers["by"] == "shape" else f"by their labels ({markers['set']})"
+    lines = [f"  {counts}, {how}"]
+    lines += [f"  note: {note}" for note in markers["notes"]]
     for hand in markers.get("hands_found", ()):
         lines.append(f"  {hand['side']} hand ({hand['set']}), side found with a confidence of {hand['sure']:.2f}")
         width = max(len(name) for name in hand["markers"])

@@ -14,6 +14,7 @@ from ..hand.joints import SIDES
 from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline.labelling import describe_labels, source_map
+from ..pipeline.prepared import solvable_hands
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.keys.frame_times import scene_rate
@@ -64,7 +65,7 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
     """
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
-        found = assigning.assign_hands(recipe, labels.markers)
+        _, found = yield from solvable_hands(recipe, labels.markers)
     except KnuckleError as error:
         guess = json.dumps(_guess_fingertips(recipe, markers))
         return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error), "guess": guess}

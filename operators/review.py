@@ -24,6 +24,9 @@ class KnuckleReview(bpy.types.PropertyGroup):
     """The state of a review: the current problem and what is drawn."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
+    shown: StringProperty(
+        name="Shown", description="The problems that Next Problem has gone to, one a line", options=NOT_ANIMATED
+    )
     show_errors: BoolProperty(
         name="Show Errors",
         description="Draw a line from each marker to the point of the hand that it belongs to, colored by its length",
@@ -114,10 +117,21 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     bl_label = "Next Problem"
 
     def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the first one after the current one; after the last comes the first."""
-        current = current_problem(context, problems)
+        """Return the first one after the current one; after the last comes the first.
+
+        What lasts comes when all others were shown, which a mend may have moved to other places of the list.
+        """
+        current, review = current_problem(context, problems), context.scene.knuckle_review
         start = 0 if current is None else current + 1
-        return _first_unseen([*range(start, len(problems)), *range(start)], problems, seen)
+        shown = set(review.shown.splitlines()) if current is not None else set()
+        order = [*range(start, len(problems)), *range(start)]
+        new = [index for index in order if problems[index].key not in shown]
+        new.sort(key=lambda index: problems[index].lasts)
+        found = _first_unseen(new, problems, seen)
+        kept = shown if found is not None else set()
+        found = _first_unseen(order, problems, seen) if found is None else found
+        review.shown = "\n".join(sorted(kept | ({problems[found].key} if found is not None else set())))
+        return found
 
 
 class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):

@@ -24,7 +24,7 @@ from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
-from .evidence.ranking import as_report, rank
+from .evidence.ranking import as_report, limit_notes, rank
 from .hand_solving import WHOLE_TAKE, PieceContext, SolveMethods, solve_hand
 from .labelling import LabelledMarkers
 from .marker_cleaning import CleanedMarkers, clean_markers
@@ -124,9 +124,10 @@ class SolveJob:
         problems = rank(evidence)
         report |= {"problems": as_report(problems), "labels": labels.facts, "dropped_fragments": cleaned.fragments()}
         report["warnings"] += [
-            f"correction '{each.name}' waits: {waiting[each.id]}" for each in corrections if each.id in waiting
+            *limit_notes(problems, report["hands"]),
+            *(f"correction '{each.name}' waits: {waiting[each.id]}" for each in corrections if each.id in waiting),
+            *blind_notes(source, corrections),
         ]
-        report["warnings"] += blind_notes(source, corrections)
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
@@ -251,6 +252,7 @@ def _report(
         ReportedTake(
             recipe,
             markers.format,
+            markers.unit,
             markers.rate,
             recorded_rate,
             len(markers.times),

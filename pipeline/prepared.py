@@ -50,15 +50,31 @@ def measured_frames(frames: int) -> Ints:
     return (starts[:, None] + np.arange(STRETCH)).reshape(-1)
 
 
+def solvable_hands(recipe: Recipe, raw: Markers) -> Steps[tuple[Performer, Assignment]]:
+    """Return the performer of labelled markers and the hands that a solve of them would solve, with its warnings.
+
+    Markers on the skin are not fitted. Raises MarkerMapError or HandError if there is no such hand.
+    """
+    frames = raw.select(measured_frames(len(raw.times)))
+    _, performer, assigned = yield from _measured(recipe, frames, fit_skin=False)
+    return performer, assigned
+
+
+def _measured(recipe: Recipe, raw: Markers, *, fit_skin: bool) -> Steps[tuple[CleanedMarkers, Performer, Assignment]]:
+    """Clean and measure the hands of labelled markers. Raises MarkerMapError or HandError if there is none."""
+    assigned = assign_hands(recipe, raw)
+    cleaned: CleanedMarkers = yield from part_of(0.0, 0.2, "Cleaning", clean_markers(recipe, raw, assigned))
+    yield Progress(0.2, "Measuring the performer")
+    performer, assigned = measure_performer(recipe, cleaned.markers, assigned, fit_skin=fit_skin)
+    return cleaned, performer, assigned
+
+
 def prepare(recipe: Recipe, raw: Markers) -> Steps[Prepared]:
     """Find and measure the hands of labelled markers that stand for a whole take.
 
     Raises MarkerMapError or HandError if there is none.
     """
-    assigned = assign_hands(recipe, raw)
-    cleaned: CleanedMarkers = yield from part_of(0.0, 0.2, "Cleaning", clean_markers(recipe, raw, assigned))
-    yield Progress(0.2, "Measuring the performer")
-    performer, assigned = measure_performer(recipe, cleaned.markers, assigned)
+    cleaned, performer, assigned = yield from _measured(recipe, raw, fit_skin=True)
     seen = {}
     for side, worn in performer.hands.items():
         positions = positions_of(cleaned.markers, worn.spots)

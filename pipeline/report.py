@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ..capture.cleaning import runs
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.model import HandModel
-from ..hand.plausibility import implausible_lengths
 from ..hand.proportions import Proportions
 from ..solvers.solver import limit_excess
 from .assignment import Assignment
 from .evidence.measuring import SolvedFrames, at_limit
+from .plausibility import implausible_lengths
 from .recipe import Recipe, to_dict
 from .versions import versions
 
@@ -88,6 +88,8 @@ class ReportedTake:
 
     recipe: Recipe
     format: str
+    unit: str
+    """In which the capture's lengths were taken to be."""
     rate: float
     """Hz, of the solved frames."""
     recorded_rate: float
@@ -126,7 +128,8 @@ def take_report(take: ReportedTake) -> dict[str, Any]:
         for side, fingers in take.guessed_fingers.items()
         if fingers
     ]
-    report["warnings"] += filter(None, [*map(implausible_lengths, take.proportions), rate_doubt(report)])
+    doubts = [implausible_lengths(hand, take.unit) for hand in take.proportions]
+    report["warnings"] += filter(None, [*doubts, rate_doubt(report)])
     for side, figures in report["hands"].items():
         report["warnings"] += accuracy_warnings(side, figures)
     return report

@@ -20,6 +20,7 @@ from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
 from .compressed_blend import is_whole
+from .importer_reasons import importer_reason
 from .keys.corrections.written_take import corrections_report, kept_corrections
 from .keys.drive import check_drive
 from .keys.frame_times import scene_rate, set_scene_rate
@@ -173,9 +174,8 @@ def open_file(path: Path, expected: str) -> None:
 
 
 def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
-    """Return the error of a file, with what Blender says unless that is the traceback of an importer in Python."""
-    reason = "" if "Traceback" in error else next(iter(error.strip().splitlines()), "").removeprefix("Error: ")
-    told = f" ({reason})" if reason else ""
+    """Return the error of a file, with what Blender says of it."""
+    told = importer_reason(error)
     return RigError(f"{path}: Blender cannot read it as a {kind} file{told}, save it again from its source")
 
 

@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from ...errors import CaptureError, MarkerMapError
+from ...hand.finite_points import finite_points
 from ...hand.marker_sets import suggest
 from ..conventions import guess_hand_unit
 from ..marker_labels import quoted, unique
@@ -21,6 +22,13 @@ _FINER_UNITS = (("ns", 1e-9, 1e6), ("µs", 1e-6, 1e3), ("ms", 1e-3, 1.9))
 """Unit of time, s, and the step between frames from which it is taken for the unit."""
 MAX_STEP = 2e8
 """A longer step is that of damaged numbers."""
+MIN_DEPTH, MIN_FLAT_MARKERS = 0.005, 8
+"""Of positions in space, even of a hand that lies flat on a table, the least extent in a frame is more of the greatest
+one; and how many markers a frame must have to tell."""
+IN_PICTURE = (
+    "landmarks in a picture are read from MediaPipe JSON, with 'width' and 'height' of the picture beside 'frames'"
+)
+"""What a person does whose table holds landmarks in a picture."""
 MAX_TOLD = 4
 """How many columns a note names."""
 
@@ -53,6 +61,7 @@ def read(data: bytes, source: str) -> Recording:
     table = Table(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", other)
     numbers, notes = table.numbers()
     positions = _without_zeros(np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(whole), 3))
+    _check_depth(positions, source)
     times, time_notes = _times(head, numbers)
     unit = head.unit or guess_hand_unit(positions, _largest_hand(tuple(whole)))
     return Recording(
@@ -85,7 +94,24 @@ def _check(head: TableHead, source: str) -> None:
         raise CaptureError(f"{where}: the column {quoted(head.twice)} occurs twice, expected it once")
     for label, axes in () if head.whole else head.markers.items():
         missing = quoted(f"{label}.{next(axis for axis in 'xyz' if axis not in axes)}")
-        raise CaptureError(f"{where}: no column {missing}, expected x, y and z")
+        flat = not any("z" in each for each in head.markers.values())
+        raise CaptureError(f"{where}: no column {missing}, expected x, y and z" + (f": {IN_PICTURE}" if flat else ""))
+
+
+def _check_depth(positions: Floats, source: str) -> None:
+    """Raise CaptureError if the points (F, M, 3) are flat in every frame, as landmarks in a picture are."""
+    seen = finite_points(positions)
+    frames = np.where(seen[..., None], positions, np.nan)
+    frames = frames[np.count_nonzero(seen, axis=1) >= MIN_FLAT_MARKERS]
+    if not len(frames):
+        return
+    extents = np.nanmax(frames, axis=1) - np.nanmin(frames, axis=1)
+    depth = np.median(extents / np.maximum(extents.max(axis=1, keepdims=True), 1e-12), axis=0)
+    if depth.min() < MIN_DEPTH and np.sort(depth)[1] > MIN_DEPTH:
+        axis = "xyz"[int(depth.argmin())]
+        raise CaptureError(
+            f"{source}: all markers of a frame have the same {axis}, expected positions in space: {IN_PICTURE}"
+        )
 
 
 def _decimal_points(lines: list[str], head: TableHead) -> list[str]:
@@ -127,8 +153,21 @@ def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, 
     # Captures have 5 to 500 frames a second; coarser steps are those of a finer unit.
     for unit, seconds, least in _FINER_UNITS:
         if least <= step < MAX_STEP:
-            return times * seconds, (f"the times are {step:g} apart: taken as {unit}",)
-    return times, ()
+            told = f"no unit of time in the file: taken as {unit}, since frames are {step:g} apart"
+            return times * seconds, (*_repeated(times), told)
+    return times, _repeated(times)
+
+
+def _repeated(times: Floats) -> tuple[str, ...]:
+    """A note if most of the times (F,) occur again: the rows are not those of frames."""
+    known = times[np.isfinite(times)]
+    distinct = len(np.unique(known))
+    if len(known) < 2 * max(distinct, 1):
+        return ()
+    return (
+        f"each time occurs {len(known) / distinct:.0f} times, as where every finger has rows of its own, expected a "
+        "row for each frame with x, y and z of all markers",
+    )
 
 
 def _columns_note(head: TableHead) -> tuple[str, ...]:

@@ -150,8 +150,8 @@ def _best_hand(
         if found is None or fits_a_hand(found):
             return found
         rejected = (
-            f"{len(found.track_ids)} markers move together like a hand, but no hand reaches them as the set "
-            f"'{found.layout.name}' that resembles them most: {SET_HINT}",
+            f"{len(found.track_ids)} markers move together like a hand's, most like the set '{found.layout.name}', "
+            f"but no hand fits them: {SET_HINT}",
         )
     for layout, sides in layouts or [(layout, SIDES) for layout in SKIN_LAYOUTS]:
         found = yield from find_by_model(samples, layout, sides)

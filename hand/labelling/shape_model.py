@@ -71,16 +71,16 @@ _PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 LAYOUTS: tuple[MarkerLayout, ...] = (
     MarkerLayout("20 joints and wrist", _joints("wrist", *_CHAINS)),
     MarkerLayout("25 joints", _joints(*JOINTS)),
-    MarkerLayout("tip and middle", MARKER_SETS[1].labels),
-    MarkerLayout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
-    MarkerLayout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
-    MarkerLayout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
+    MarkerLayout("three on the back of the hand, five fingertips and five finger middles", MARKER_SETS[1].labels),
+    MarkerLayout("wrist, two knuckles and five fingertips", _joints(*_PQR, *TIPS)),
+    MarkerLayout("three on the back of the hand and five fingertips", _part_of(MARKER_SETS[1], "hand", "tip")),
+    MarkerLayout("two on the wrist, two knuckles and five fingertips", MARKER_SETS[3].labels),
 )
 """The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
 with fewer tips."""
 SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(MARKER_SETS[2])),)
 """Layouts of markers beside the joints, which only the articulated hand tells apart."""
-PALM_ONLY = MarkerLayout("three on the palm", _joints(*_PQR))
+PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_PQR))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,11 +1,12 @@
 """Problems of a take: spans of frames, worst first, each with its reason in words.
 
 A frame's severity is how many times a measure exceeds its threshold. A threshold is the median of the take's own values
-plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor.
+plus so many of their spreads (MAD), so that a noisy device is not all problems, but never below a floor. An error that
+lasts raises that threshold, so it is also judged by one that noise alone raises, apart from and below the others.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ...capture.cleaning import MAD_TO_SIGMA, runs
 from ...hand.joints import Side
 from .evidence import PARTS, Evidence, HandEvidence
-from .reasons import reason
+from .reasons import CAUSES, limit_advice, reason
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,6 +46,14 @@ THRESHOLDS = (
     Threshold("unseen", 0.12, least_frames=3),
 )
 """Tuned on other takes than those that the documentation reports on."""
+ERRORS = ("tip_error", "marker_error")
+"""Measures of how far the hand is from its markers."""
+LASTING = Threshold("", 10.0, 8.0)
+"""From which value on an error that lasts is a problem: the floor, and spreads of its changes from frame to frame."""
+LASTING_S, LASTING_JOIN_S = 0.5, 1.0
+"""s, how long an error exceeds that, at least; and how far apart two such spans of a part are that are one."""
+LASTING_SEVERITY = 1.0
+"""Of an error that lasts: what stands out of the take is worse."""
 JOIN_S = 0.1
 """s, problems of a part that are no farther apart are one."""
 ALIKE = 0.3
@@ -98,9 +107,24 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
     ]
 
 
+def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
+    """Return for each hand what a person does about errors that are explained by joint limits.
+
+    hands: each hand's part of the report, which tells how many of the rig's bones are limited.
+    """
+    found: dict[Side, list[str]] = {}
+    for problem in problems:
+        if problem.measure in ERRORS and problem.reason.endswith(CAUSES["at_limit"]):
+            found.setdefault(problem.side, []).append(problem.parts[0])
+    return [
+        limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
+        for side, parts in found.items()
+    ]
+
+
 def rank(evidence: Evidence) -> tuple[Problem, ...]:
     """Return the problems of a take, the worst first."""
-    found = [problem for hand in evidence.hands for problem in _problems(hand, evidence.times)]
+    found = [problem for hand in evidence.hands for problem in _problems_of_hand(hand, evidence.times)]
     return worst_first(found)
 
 
@@ -141,13 +165,45 @@ def _short(mask: Bools, least: int) -> Bools:
     return short
 
 
-def _problems(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
-    """Yield the problems of a hand: the spans of its parts, those that are alike as one."""
+def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
+    """Yield the problems of a hand, and the errors that last beside them."""
     severity = severities(hand)
     by_part = severity.max(axis=2)
-    spans = np.array(
-        [(part, *span) for part in range(len(PARTS)) for span in _spans(by_part[:, part] >= 1.0, times)], int
-    ).reshape(-1, 3)
+    yield from _problems(hand, severity, _spans_of_parts(by_part >= 1.0, times, JOIN_S), times)
+    lasting = _lasting_severities(hand)
+    lasting[by_part >= 1.0] = 0.0
+    bad = lasting.max(axis=2) >= 1.0
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    spans = _spans_of_parts(bad, times, LASTING_JOIN_S)
+    long = [step * bad[first : last + 1, part].sum() >= LASTING_S for part, first, last in spans]
+    for problem in _problems(hand, lasting, spans[np.array(long, bool)], times, lasting=True):
+        yield replace(problem, severity=LASTING_SEVERITY)
+
+
+def _lasting_severities(hand: HandEvidence) -> Floats:
+    """Return (F, P, T): errors relative to the threshold of those that last, 0 of other measures and where unknown."""
+    found = np.zeros((*hand.values.shape[:2], len(THRESHOLDS)))
+    for column, threshold in enumerate(THRESHOLDS):
+        for part in range(len(PARTS)) if threshold.measure in ERRORS else ():
+            values = hand.of(threshold.measure)[:, part].astype(float)
+            changes = np.abs(np.diff(values))
+            changes = changes[np.isfinite(changes)]
+            noise = MAD_TO_SIGMA * np.median(changes) / np.sqrt(2) if len(changes) else 0.0
+            found[:, part, column] = np.nan_to_num(values / (LASTING.floor + LASTING.spreads * noise))
+    return found
+
+
+def _spans_of_parts(bad: Bools, times: Floats, join: float) -> Ints:
+    """Return (S, 3) part, first and last frame of runs of bad frames (F, P), joined over gaps of up to `join` s."""
+    found = [(part, *span) for part in range(len(PARTS)) for span in _spans(bad[:, part], times, join)]
+    return np.array(found, int).reshape(-1, 3)
+
+
+def _problems(
+    hand: HandEvidence, severity: Floats, spans: Ints, times: Floats, *, lasting: bool = False
+) -> Iterator[Problem]:
+    """Yield the problems of a hand: spans (S, 3) of its parts, of severity (F, P, T), those that are alike as one."""
+    by_part = severity.max(axis=2)
     worst = np.array([first + by_part[first : last + 1, part].argmax() for part, first, last in spans], int)
     height = by_part[worst, spans[:, 0]]
     left, by_frame = np.ones(len(spans), bool), _SpansByFrame(spans)
@@ -160,7 +216,8 @@ def _problems(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
             left[same] = False
             parts = spans[same[np.argsort(-height[same], kind="stable")], 0]
             first, last = int(spans[same, 1].min()), int(spans[same, 2].max())
-            yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), (first, last, int(worst[row])))
+            frames = (first, last, int(worst[row]))
+            yield _problem(hand, severity, list(dict.fromkeys(parts.tolist())), frames, lasting=lasting)
 
 
 class _SpansByFrame:
@@ -195,7 +252,9 @@ def _belongs(spans: Ints, worst: Floats, lesser: Bools, row: int, times: Floats)
     return belongs
 
 
-def _problem(hand: HandEvidence, severity: Floats, parts: list[int], frames: tuple[int, int, int]) -> Problem:
+def _problem(
+    hand: HandEvidence, severity: Floats, parts: list[int], frames: tuple[int, int, int], *, lasting: bool
+) -> Problem:
     """Describe a problem of parts (indices, the worst first) over its first, last and worst frame."""
     first, last, worst = frames
     column = int(severity[worst, parts[0]].argmax())
@@ -205,16 +264,17 @@ def _problem(hand: HandEvidence, severity: Floats, parts: list[int], frames: tup
     others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
     names = tuple(PARTS[part] for part in parts)
     at_limit = bool(np.nanmax(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts[0]])) > 0)
-    told = reason(names, last - first + 1, measure, value, [*others, *(["at_limit"] if at_limit else [])])
+    others += ["at_limit"] if at_limit else []
+    told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = float(severity[worst, parts[0], column])
     return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told)
 
 
-def _spans(bad: Bools, times: Floats) -> list[tuple[int, int]]:
-    """Return first and last frames of runs of bad frames (F,), joined over JOIN_S."""
+def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:
+    """Return first and last frames of runs of bad frames (F,), joined over gaps of up to `join` s."""
     frames = np.flatnonzero(bad)
     if not len(frames):
         return []
-    apart = np.flatnonzero((np.diff(times[frames]) > JOIN_S) & (np.diff(frames) > 1))
+    apart = np.flatnonzero((np.diff(times[frames]) > join) & (np.diff(frames) > 1))
     firsts, lasts = frames[np.r_[0, apart + 1]], frames[np.r_[apart, len(frames) - 1]]
     return [(int(first), int(last)) for first, last in zip(firsts, lasts, strict=True)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...hand.joints import digit_label
+from ...hand.joints import Side, digit_label
 from .evidence import PARTS
 
 EFFECTS = {
@@ -23,12 +23,20 @@ CAUSES = {
     "at_limit": "a joint is at its limit",
 }
 """Measure -> why the pose may be off, the likelier first."""
+LASTING = "usual in this take"
+LIMIT_ADVICE = (
+    "the {side} hand's {parts} {is_} off where a joint is at its limit: look where its markers sit (marker map, "
+    "Markers On), or let the joint bend farther with limits_deg in a performer's file{rig}"
+)
 
 
-def reason(parts: Sequence[str], frames: int, measure: str, value: float, measures: Sequence[str]) -> str:
+def reason(
+    parts: Sequence[str], frames: int, measure: str, value: float, measures: Sequence[str], *, lasting: bool = False
+) -> str:
     """Return a reason like "ring fingertip 18 mm off, 14 frames: marker leapt".
 
-    parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part.
+    parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part; lasting:
+    whether it does not stand out of the take.
     """
     told = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
@@ -36,7 +44,19 @@ def reason(parts: Sequence[str], frames: int, measure: str, value: float, measur
         told += f" and {others}"
     told += f", {frames} frame{'' if frames == 1 else 's'}"
     cause = next((CAUSES[name] for name in CAUSES if name in measures and name != measure), "")
-    return f"{told}: {cause}" if cause else told
+    causes = [*([LASTING] if lasting else []), *filter(None, [cause])]
+    return f"{told}: {', '.join(causes)}" if causes else told
+
+
+def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> str:
+    """Return what a person does about parts of a hand that joint limits keep off their markers.
+
+    limited_bones: whether the rig has limits, too.
+    """
+    labels = [part_label(part) for part in parts]
+    told = " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]]))
+    rig = " or without the rig's limits (Use Bone Limits, --no-rig-limits)" if limited_bones else ""
+    return LIMIT_ADVICE.format(side=side, parts=told, is_="is" if len(parts) == 1 else "are", rig=rig)
 
 
 def part_label(part: str, *, tip: bool = False) -> str:

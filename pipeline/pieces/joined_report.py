@@ -7,7 +7,7 @@ from typing import Any
 
 from ...hand.joints import Side
 from ..evidence.evidence import Evidence, HandEvidence
-from ..evidence.ranking import Problem, as_report, rank, worst_first
+from ..evidence.ranking import Problem, as_report, limit_notes, rank, worst_first
 from ..labelling import SWAP_RESULTS
 from ..marker_cleaning import cleaning_warnings
 from ..report import HandFigures, ReportedTake, hand_report, take_report
@@ -40,6 +40,7 @@ def joined_report(
     take = ReportedTake(
         long.recipe,
         long.capture.reader.head.format,
+        long.capture.unit,
         results[0].rate,
         long.capture.clock.rate,
         sum(result.frames for result in results),
@@ -56,6 +57,7 @@ def joined_report(
     )
     report = take_report(take)
     problems = _problems(long, tuple(hands))
+    report["warnings"] += limit_notes(problems, report["hands"])
     labels = {"by": "names", "swaps": {kind: swaps[kind] for kind in SWAP_RESULTS}}
     fitted = {
         "count": joins.pieces,

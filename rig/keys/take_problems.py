@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hand.joints import SIDES, Side
 from ...pipeline.evidence.evidence import PARTS
-from ...pipeline.evidence.ranking import MAX_REPORTED
+from ...pipeline.evidence.ranking import LASTING_SEVERITY, MAX_REPORTED
 from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ class TakeProblem:
     """The frame to look at."""
     severity: float
     reason: str
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is an error that does not stand out of the take."""
+        return self.severity <= LASTING_SEVERITY
 
     @property
     def key(self) -> str:

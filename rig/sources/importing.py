@@ -13,6 +13,7 @@ from ...capture.scene_files import check_scene_file
 from ...errors import CaptureError, KnuckleError
 from ...hand.generators import Steps
 from ..binding import is_armature
+from ..importer_reasons import importer_reason
 from ..keys.frame_times import set_scene_rate
 from ..linked import ObjectName
 from .frame_span import actions_played, is_animated
@@ -60,13 +61,15 @@ def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
     """
     scene_format = check_scene_file(path)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    refused = f"{path.name}: Blender cannot import it as {scene_format.name}"
     try:
         result = _IMPORTERS[scene_format.name](str(path))
-    except (RuntimeError, AttributeError, ImportError):
-        # Builds of Blender may lack an importer.
-        result = {"CANCELLED"}
+    except RuntimeError as error:
+        raise CaptureError(f"{refused}{importer_reason(str(error))}, save it again from its source") from error
+    except (AttributeError, ImportError) as error:
+        raise CaptureError(f"{refused}: this build of Blender lacks the importer") from error
     if result != {"FINISHED"}:
-        raise CaptureError(f"{path.name}: Blender cannot import it as {scene_format.name}")
+        raise CaptureError(f"{refused}, save it again from its source")
     if not bpy.context.scene.objects:
         raise CaptureError(f"{path.name}: Blender finds nothing in it, expected an armature with an animated hand")
     if animation:

@@ -35,7 +35,7 @@ def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path:
     assert main(["solve", str(capture), "--out", str(take), *asked]) == 3
     content = html.read_text(encoding="utf-8")
     pictures = [base64.b64decode(found) for found in JPEG.findall(content)]
-    assert len(pictures) == 4, "two problems from two sides"
+    assert len(pictures) == 6, "two faults and the thumb that they spoil, from two sides"
     assert all(picture[:2] == b"\xff\xd8" and b"Blender" not in picture for picture in pictures), "no file's path in it"
     assert "Fails: tip_error_mm.max&gt;1" in content
     bpy.ops.wm.open_mainfile(filepath=str(take))
@@ -46,7 +46,7 @@ def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path:
     content = compared.read_text(encoding="utf-8")
     assert "a against b" in content and "solver fabrik" in content and "solver cga" in content
     assert not JPEG.search(content) and "No pictures were asked for." in content
-    assert "2 problems" in capsys.readouterr().out
+    assert "3 problems" in capsys.readouterr().out
 
 
 def test_frames_of_the_page_are_those_of_the_scene(spoilt: Take) -> None:  # noqa: F811

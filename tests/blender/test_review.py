@@ -95,6 +95,21 @@ def test_next_problem_goes_to_the_worst_frame_and_selects_the_digit(hand: bpy.ty
     assert scene.frame_current_final == frame
 
 
+def test_next_problem_comes_to_an_error_that_lasts_after_all_others(hand: bpy.types.Object) -> None:
+    """Also where a mend has brought one that was not shown yet to a place before that of the current one."""
+    action, review = hand.animation_data.action, bpy.context.scene.knuckle_review
+    report = json.loads(action[REPORT_PROPERTY])
+    listed = [report["problems"][0] | {"parts": [part], "severity": 2.0} for part in ("thumb", "palm", "ring-finger")]
+    lasting = listed[0] | {"parts": ["index-finger"], "severity": 1.0}
+    action[REPORT_PROPERTY] = json.dumps(report | {"problems": [*listed, lasting]})
+    bpy.ops.knuckle.next_problem()
+    assert " thumb " in review.current
+    action[REPORT_PROPERTY] = json.dumps(report | {"problems": [listed[1], listed[0], listed[2], lasting]})
+    for part in ("ring-finger", "palm", "index-finger", "palm"):
+        bpy.ops.knuckle.next_problem()
+        assert f" {part} " in review.current
+
+
 def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.types.Object, tmp_path: Any) -> None:
     problems = problems_of(hand)
     bpy.ops.knuckle.mark_seen(problem=problems[0].key)

@@ -180,6 +180,9 @@ def _files(folder: Path) -> dict[str, Path]:
         "broken.usda": b"#usda 1.0\n(((",
         "broken.usdz": b"PK\x03\x04" + bytes(100),
         "camera.gltf": b'{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{}]}',
+        "packed.gltf": b'{"asset": {"version": "2.0"}, "extensionsUsed": ["KHR_texture_basisu"], '
+        b'"extensionsRequired": ["KHR_texture_basisu"]}',
+        "pointer.fbx": b"version https://git-lfs.github.com/spec/v1\noid sha256:22bb\nsize 75047961\n",
         "empty.gltf": b'{"asset": {"version": "2.0"}, "scenes": [{"nodes": []}], "scene": 0}',
     }
     for name, content in contents.items():
@@ -193,11 +196,13 @@ def _files(folder: Path) -> dict[str, Path]:
     [
         ("missing.fbx", "no such file"),
         ("other.fbx", "does not start as FBX does"),
+        ("pointer.fbx", "a pointer of Git LFS, not the file itself, fetch that with 'git lfs pull'"),
         ("broken.fbx", "Blender finds nothing in it"),
         ("broken.glb", "Blender cannot import it as glTF"),
         ("broken.gltf", "Blender cannot import it as glTF"),
         ("broken.usda", "Blender cannot import it as USD"),
         ("broken.usdz", "Blender cannot import it as USD"),
+        ("packed.gltf", r"as glTF \(Extension KHR_texture_basisu is not available.*\), save it again from its source"),
         ("empty.gltf", "Blender finds nothing in it"),
         ("camera.gltf", "there is no armature in it"),
     ],

@@ -44,7 +44,7 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
         assert (first, last) == (pytest.approx(27.5, abs=slack), pytest.approx(31.5, abs=slack)), name
     assert seen["strips"]["off"] == []
     page = (ROOT / "build" / "gui" / "review_page.html").read_text(encoding="utf-8")
-    assert page.count("data:image/jpeg;base64,") == 4, "two problems from two sides"
+    assert page.count("data:image/jpeg;base64,") == 6, "two faults and the thumb that they spoil, from two sides"
     assert seen["page"]["before"] == seen["page"]["after"]
     dense, reduced, undone = seen["keys"]
     assert reduced < 0.4 * dense

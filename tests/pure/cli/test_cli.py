@@ -26,6 +26,26 @@ def test_info_as_json(capsys):
     assert 50 < facts["rate"] < 60
 
 
+def test_info_counts_no_hand_that_solve_refuses(tmp_path, capsys):
+    """A skeleton of a body has two joints of each hand's middle finger, and one that stays with the palm."""
+    labels = ("RightHand", "RightHandMiddle2", "RightHandMiddle3", "LeftHand", "LeftHandMiddle2", "LeftHandMiddle3")
+    head = ",".join(f"{label}.{axis}" for label in labels for axis in "xyz")
+    rows = [",".join(str(0.03 * column + 0.001 * row) for column in range(18)) for row in range(5)]
+    file = tmp_path / "body.csv"
+    file.write_text("\n".join([f"time,{head}", *(f"{row / 30},{text}" for row, text in enumerate(rows))]))
+    assert main(["solve", str(file), "--out", str(tmp_path / "take.npz")]) == 1
+    refused = capsys.readouterr().err.removeprefix("knuckle: ").strip()
+    assert "three must be seen in one frame" in refused
+    assert main(["info", str(file)]) == 0
+    assert f"no hand: {refused}" in capsys.readouterr().out
+
+
+def test_info_tells_of_a_size_that_no_person_has(capsys):
+    assert main(["info", str(DEMO_CAPTURE), "--unit", "dm"]) == 0
+    told = capsys.readouterr().out
+    assert "no hand: right hand: 18.6 m long" in told and "say in which unit the capture's lengths are (--unit)" in told
+
+
 def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
     out = tmp_path / "me.json"
     assert main(["calibrate", str(DEMO_CAPTURE), "--out", str(out)]) == 0

@@ -18,9 +18,9 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.targets import Targets
 from knuckle.pipeline.evidence import packing
 from knuckle.pipeline.evidence.conditions import outcomes, parse_conditions
-from knuckle.pipeline.evidence.evidence import MEASURES, PARTS, Evidence, HandEvidence
+from knuckle.pipeline.evidence.evidence import MEASURE_INDEX, MEASURES, PARTS, Evidence, HandEvidence
 from knuckle.pipeline.evidence.measuring import SolvedFrames, measure_hand
-from knuckle.pipeline.evidence.ranking import as_report, rank
+from knuckle.pipeline.evidence.ranking import Problem, as_report, limit_notes, rank
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 
@@ -90,6 +90,62 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     told = as_report(problems)[0]
     assert told["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
     assert (told["hand"], told["first"], told["last"]) == ("right", 80, 95)
+
+
+def wandering() -> SolvedFrames:
+    """A marker that wanders about 11 mm from its joint for most of the take, which is its usual distance."""
+    far = 0.0113 + 0.003 * np.sin(np.arange(150) / 25)[:, None] * np.array([0.0, 0.0, 1.0])
+    return moved(curling(), "index-finger-phalanx-intermediate", slice(20, 170), far * np.array([0.0, 0.0, 1.0]))
+
+
+def ranked(solved: SolvedFrames) -> tuple[Problem, ...]:
+    return rank(Evidence(solved.targets.times, (measure_hand(solved),)))
+
+
+def test_an_error_that_lasts_is_listed_once_though_it_raises_its_own_threshold() -> None:
+    (problem,) = (each for each in ranked(wandering()) if each.measure == "marker_error")
+    assert problem.parts == ("index-finger",) and problem.last - problem.first > 75
+    assert problem.value == pytest.approx(14.3, abs=0.1)
+    assert "index finger marker 14 mm off" in problem.reason and "usual in this take" in problem.reason
+
+
+def test_what_stands_out_of_an_error_that_lasts_stays_apart_and_above_it() -> None:
+    faults = [("index-finger-tip", 60), ("ring-finger-tip", 90), ("thumb-tip", 130)]
+    alone, together = curling(), wandering()
+    for joint, first in faults:
+        alone = moved(alone, joint, slice(first, first + 8), (0.0, 0.0, 0.05))
+        together = moved(together, joint, slice(first, first + 8), (0.0, 0.0, 0.05))
+    sharp = {(each.parts[0], each.worst) for each in ranked(alone)}
+    assert len(sharp) == 3
+    found = ranked(together)
+    assert sharp <= {(each.parts[0], each.worst) for each in found[:-1]}
+    assert "usual in this take" in found[-1].reason
+    assert found[-1].severity < min(each.severity for each in found[:-1])
+
+
+def test_a_short_error_below_the_takes_own_threshold_does_not_last() -> None:
+    """A marker that wanders by 2 to 9 mm, and is 13 mm off for 0.4 s, or for 0.6 s."""
+    solved, joint = curling(600), "index-finger-phalanx-intermediate"
+    far = 0.0055 + 0.0035 * np.sin(np.arange(600) / 40)[:, None] * np.array([0.0, 0.0, 1.0])
+    for frames, count in ((40, 0), (60, 1)):
+        more = np.where((np.arange(600) >= 300) & (np.arange(600) < 300 + frames), 0.013 - far[:, 2], 0.0)[:, None]
+        off = (far + more) * np.array([0.0, 0.0, 1.0])
+        found = [each for each in ranked(moved(solved, joint, slice(None), off)) if each.measure == "marker_error"]
+        assert len(found) == count
+
+
+def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> None:
+    solved = moved(curling(), "ring-finger-tip", slice(80, 94), (0.0, 0.0, 0.018))
+    hand = measure_hand(solved)
+    values = hand.values.copy()
+    values[..., MEASURE_INDEX["marker_leap"]] = 0.0
+    values[79:95, PARTS.index("ring-finger"), MEASURE_INDEX["at_limit"]] = 0.2
+    problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
+    (told,) = limit_notes(problems, {"right": {}})
+    assert told.startswith("the right hand's ring finger is off where a joint is at its limit: look where its markers")
+    assert "limits_deg in a performer's file" in told and "--no-rig-limits" not in told
+    assert "--no-rig-limits" in limit_notes(problems, {"right": {"limited_bones": 3}})[0]
+    assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
 
 
 def test_the_worse_of_two_problems_comes_first() -> None:

@@ -292,7 +292,7 @@ def test_a_label_that_is_called_as_a_joint_keeps_its_offset():
 
 
 def test_a_hand_as_large_as_a_house_is_told(tmp_path):
-    with pytest.raises(KnuckleError, match="is the unit of the capture right"):
+    with pytest.raises(KnuckleError, match="say in which unit"):
         pipeline.run(replace(TAP, unit="m"))
 
 

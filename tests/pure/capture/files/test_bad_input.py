@@ -270,6 +270,17 @@ BAD: list[tuple[str, Make, str]] = [
     # Plain tables
     ("missing.csv", text("time,A.x,A.y\n0,1,2\n"), "missing.csv, line 1: no column 'A.z', expected x, y and z"),
     (
+        "picture.csv",
+        text("time,A.x,A.y\n0,1,2\n"),
+        "picture.csv, line 1: no column 'A.z', expected x, y and z: landmarks in a picture are read from MediaPipe "
+        "JSON, with 'width' and 'height' of the picture beside 'frames'",
+    ),
+    (
+        "pointer.csv",
+        text("version https://git-lfs.github.com/spec/v1\noid sha256:22bb\nsize 75047961\n"),
+        "pointer.csv: a pointer of Git LFS, not the file itself, fetch that with 'git lfs pull'",
+    ),
+    (
         "twice.csv",
         text("time,A.x,A.y,A.y\n0,1,2,3\n"),
         "twice.csv, line 1: the column 'A.y' occurs twice, expected it once",

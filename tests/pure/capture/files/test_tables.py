@@ -324,6 +324,26 @@ def test_what_was_read_is_told(tmp_path: Path) -> None:
     assert "taken as mm" in told and "taken as 60 Hz, give the rate" in told
 
 
+def test_a_table_with_rows_for_each_finger_is_told(tmp_path: Path) -> None:
+    rows = table_rows(1, "{t},")
+    told = capture.read(written(tmp_path, "hand.csv", "\n".join(["time," + titled("{n}.{a}"), *rows, *rows]).encode()))
+    assert "each time occurs 2 times" in told.warnings[0] and "expected a row for each frame" in told.warnings[0]
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_landmarks_in_a_picture_are_no_hand_that_is_flat(tmp_path: Path, axis: int) -> None:
+    """A curled hand whose depth is a thousandth of the truth, as that of landmarks in pixels, is refused."""
+    points = np.random.default_rng(1).normal(0.0, 60.0, (5, 9, 3))
+    points[..., axis] *= 1e-3
+    head = "time," + ",".join(f"m{column}.{name}" for column in range(9) for name in "xyz")
+    rows = [",".join(map(str, [index / 30, *frame.ravel()])) for index, frame in enumerate(points)]
+    with pytest.raises(CaptureError, match=f"the same {'xyz'[axis]}, expected positions in space: landmarks"):
+        capture.read(written(tmp_path, "flat.csv", "\n".join([head, *rows]).encode()))
+    points[..., axis] *= 20
+    rows = [",".join(map(str, [index / 30, *frame.ravel()])) for index, frame in enumerate(points)]
+    assert len(capture.read(written(tmp_path, "thin.csv", "\n".join([head, *rows]).encode())).names) == 9
+
+
 def test_the_rate_that_is_given_takes_precedence(tmp_path: Path) -> None:
     for head, lead in ((titled("{n}_{a}"), ""), ("time," + titled("{n}.{a}"), "{t},")):
         path = written(tmp_path, "hand.csv", "\n".join([head, *table_rows(1, lead), ""]).encode())

@@ -16,7 +16,7 @@ NO_RING = (*INDEX_AND_MIDDLE, "pinky-finger")
 @pytest.mark.parametrize("digits", [INDEX_AND_LITTLE, INDEX_AND_MIDDLE])
 @pytest.mark.parametrize("layout", [3, 4, 5])
 def test_hands_that_are_made_are_labelled_though_some_tips_have_no_marker(layout, digits, side):
-    assert LAYOUTS[layout].name.endswith("five tips")
+    assert LAYOUTS[layout].name.endswith("five fingertips")
     times, places, truth = stripped(*made(layout, side, 1), digits)
     spoiled = spoil(places, 1)
     found = score(label_hands(times, spoiled.positions), spoiled, truth)

@@ -8,9 +8,9 @@ import pytest
 
 from knuckle.errors import KnuckleError
 from knuckle.hand.joints import SIDES
-from knuckle.hand.plausibility import implausible_lengths
 from knuckle.hand.proportions import adult
 from knuckle.pipeline.job import run
+from knuckle.pipeline.plausibility import implausible_lengths
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.report import rate_doubt
 
@@ -18,26 +18,32 @@ from knuckle.pipeline.report import rate_doubt
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("length", [0.11, 0.15, 0.23])
 def test_children_and_adults_are_plausible(side, length):
-    assert not implausible_lengths(adult(side, length))
+    assert not implausible_lengths(adult(side, length), "mm")
 
 
-def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_told():
-    assert "the right hand is 18 mm long" in implausible_lengths(adult("right", 0.0183))
-    assert "is the unit of the capture right?" in implausible_lengths(adult("left", 0.183 * 2.54))
+def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_told_with_the_unit_that_makes_them_a_persons():
+    told = implausible_lengths(adult("right", 0.0183), "mm")
+    assert "the right hand is 18 mm long" in told and "taken as mm, it would be 183 mm in cm (--unit cm)" in told
+    assert "it would be 188 mm in inch (--unit inch)" in implausible_lengths(adult("left", 0.074), "cm")
+
+
+def test_where_no_unit_makes_a_persons_hand_the_size_in_each_is_told():
+    told = implausible_lengths(adult("right", 0.279), "mm")
+    assert "279 m in m, 27.9 m in dm, 2.79 m in cm, 7.09 m in inch" in told and "--unit chooses another" in told
 
 
 def test_a_bone_of_another_finger_is_told():
     hand = adult("right")
     phalanges = hand.phalanges.copy()
     phalanges[4, 2] = 0.07
-    assert "little finger's distal bone is 70 mm long" in implausible_lengths(replace(hand, phalanges=phalanges))
+    assert "little finger's distal bone is 70 mm long" in implausible_lengths(replace(hand, phalanges=phalanges), "m")
 
 
 def test_knuckles_that_coincide_are_told():
     hand = adult("left")
     palm = hand.palm.copy()
     palm[-1] = palm[2] + 1e-9
-    assert "breadth across the knuckles is 0 mm" in implausible_lengths(replace(hand, palm=palm))
+    assert "breadth across the knuckles is 0 mm" in implausible_lengths(replace(hand, palm=palm), "m")
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.05, 0.08])
@@ -53,7 +59,7 @@ def test_noise_is_not_solved_without_a_word(tmp_path: Path, spread: float, seed:
         report = run(Recipe(str(path))).report
     except KnuckleError:
         return
-    doubts = ("is the unit of the capture right?", "are the labels right?", "are its labels right")
+    doubts = ("--unit", "are the labels right?", "are its labels right")
     assert any(doubt in warning for warning in report["warnings"] for doubt in doubts)
 
 

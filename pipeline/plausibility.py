@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from .joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_label
-from .proportions import PALM_JOINTS, Proportions, adult
+from ..capture.conventions import METRES
+from ..hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_label
+from ..hand.proportions import PALM_JOINTS, Proportions, adult
 
 HAND_LENGTH_M = (0.1, 0.25)
 """m from the wrist to the middle fingertip, of a child of two years and of the largest hands."""
@@ -14,13 +15,16 @@ MAX_RATIO = 2.0
 15 %; markers beside joints and estimates account for the rest."""
 
 
-def implausible_lengths(hand: Proportions) -> str:
-    """Return a sentence about a length that no person's hand has; empty for a plausible hand."""
+def implausible_lengths(hand: Proportions, unit: str) -> str:
+    """Return a sentence about a length that no person's hand has; empty for a plausible hand.
+
+    unit: the one in which the capture's lengths were taken to be.
+    """
     low, high = HAND_LENGTH_M
     if not low <= hand.size <= high:
         return (
-            f"the {hand.side} hand is {1000 * hand.size:.0f} mm long, a person's is {1000 * low:.0f} to "
-            f"{1000 * high:.0f} mm: is the unit of the capture right?"
+            f"the {hand.side} hand is {length_text(hand.size)} long, a person's is {1000 * low:.0f} to "
+            f"{1000 * high:.0f} mm: {_in_other_units(hand.size, unit)}"
         )
     lengths, usual = _lengths(hand), _lengths(adult(hand.side, hand.size))
     worst = max(lengths, key=lambda name: abs(math.log(lengths[name] / usual[name])))
@@ -30,6 +34,23 @@ def implausible_lengths(hand: Proportions) -> str:
         f"the {hand.side} hand's {worst} is {1000 * lengths[worst]:.0f} mm long, in a mean hand of its size it is "
         f"{1000 * usual[worst]:.0f} mm: are the labels right?"
     )
+
+
+def length_text(length: float) -> str:
+    """Return a length in m as a person says it: in mm, from 1 m on in m."""
+    return f"{1000 * length:.0f} mm" if length < 1.0 else f"{length:.3g} m"
+
+
+def _in_other_units(size: float, unit: str) -> str:
+    """Say in which units the capture's lengths make a person's hand; size: m, with the lengths in `unit`."""
+    low, high = HAND_LENGTH_M
+    sizes = {other: size * METRES[other] / METRES[unit] for other in METRES if other != unit}
+    fitting = [other for other, length in sizes.items() if low <= length <= high]
+    if fitting:
+        told = " or ".join(f"{length_text(sizes[other])} in {other} (--unit {other})" for other in fitting)
+        return f"its lengths were taken as {unit}, it would be {told}"
+    told = ", ".join(f"{length_text(length)} in {other}" for other, length in sizes.items())
+    return f"its lengths were taken as {unit}, and no unit makes it a person's ({told}), --unit chooses another"
 
 
 def _lengths(hand: Proportions) -> dict[str, float]:
