@@ -64,7 +64,7 @@ def moment(share: float) -> Avatar:
         side: {
             f"{side}UpperArm": turn((0, 0, sign), 50 + 10 * share),
             f"{side}LowerArm": turn((0, sign, 0), 60),
-            f"{side}Hand": turn((0.6, 0, 0.8), bend * share),
+            f"{side}Hand": turn((0.28, 0, 0.96), bend * share),
         }
         for side, sign, bend in (("Left", 1, 50), ("Right", -1, 30))
     }
@@ -122,8 +122,11 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
 
         later, sides = itertools.count(FRAMES), [fingers(side) for side in ("Left", "Right")]
         wait_for(follows)
-    for side, bend in (("Left", 50.0), ("Right", 30.0)):
-        assert bend_of(armature, f"wrist.{side[0]}") == pytest.approx(bend, abs=1.0), "against the forearm, as sent"
+    for side in ("Left", "Right"):
+        points = [last.places[f"{side}{part}"] for part in ("LowerArm", "Hand", "MiddleProximal")]
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        heads = [np.array(posed[f"{name}.{side[0]}"].head) for name in ("lowerarm01", "wrist", "finger3-1")]
+        assert bend_of(heads) == pytest.approx(bend_of(points), abs=8.0), "against the forearm, as sent"
     assert not run.rigs.problems and len(run.shown) == 2
     assert run.receiver.stats.malformed == run.receiver.stats.late == 0
 
@@ -134,10 +137,10 @@ def turned_alike(found: np.ndarray, sent: np.ndarray) -> float:
     return apart(found, rotation.apply(sent))
 
 
-def bend_of(armature: bpy.types.Object, name: str) -> float:
-    """Degrees by which Blender shows a bone rotated from its rest; what carries it in the armature is at rest."""
-    shown = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones[name].matrix
-    return float(np.degrees((shown @ armature.data.bones[name].matrix_local.inverted()).to_quaternion().angle))
+def bend_of(points: list[np.ndarray]) -> float:
+    """Degrees between the forearm and the palm, from where elbow, wrist and the middle finger's knuckle are."""
+    fore, palm = points[1] - points[0], points[2] - points[1]
+    return float(np.degrees(np.arccos(fore @ palm / np.linalg.norm(fore) / np.linalg.norm(palm))))
 
 
 def fingers(side: str) -> tuple[list[str], list[str]]:

@@ -39,11 +39,12 @@ def reference(side: str, bone: str) -> np.ndarray:
     return matrix
 
 
-def body(avatar: Avatar, sides=("left", "right")) -> dict[str, object]:
+def body(avatar: Avatar, sides=("left", "right"), arms: bool = True) -> dict[str, object]:
     """The bones of an avatar's hands and forearms as Studio tells them: places and turns in the world."""
     bones: dict[str, object] = {"hip": {"position": dict.fromkeys("xyz", 0), "rotation": dict.fromkeys("xyzw", 0)}}
     for side in sides:
-        for name in (f"{side.capitalize()}LowerArm", *HAND_BONES[side.capitalize()]):
+        title = side.capitalize()
+        for name in (*([f"{title}LowerArm"] if arms else []), *HAND_BONES[title]):
             bone = name[len(side) :].replace("Intermediate", "Medial")
             turned = Rotation.from_matrix(avatar.turns[name] @ reference(side, bone)).as_quat()
             bones[side + bone] = {
@@ -213,3 +214,26 @@ def test_packed_frames_come_over_a_socket(address: Address) -> None:
     frames = [arrived.frame for arrived in receiver.drain()]
     assert [frame.time for frame in frames] == [moment.time for moment in sent]
     assert receiver.stats.malformed == 0
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_forearm_is_where_it_is_and_turned_as_a_hand_that_rests_on_it(side: Side) -> None:
+    title = side.capitalize()
+    resting = Avatar({name: turned for name, turned in BODY.items() if not name.endswith("Hand")})
+    frame, of_hand = (seen(version_3(actor("", body(avatar)))) for avatar in (Avatar(BODY), resting))
+    assert frame.rotations is not None and of_hand.rotations is not None
+    elbow, wrist = frame.names.index(f"{side}:elbow"), of_hand.names.index(f"{side}:wrist")
+    assert frame.positions[elbow] == pytest.approx(blender(Avatar(BODY).places[f"{title}LowerArm"]), abs=1e-6)
+    assert abs(frame.rotations[elbow] @ of_hand.rotations[wrist]) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), 0.0, 1e30, "x", None])
+def test_a_damaged_forearm_leaves_the_hands_as_they_are(bad: object) -> None:
+    bones, gloves = body(Avatar(BODY)), seen(version_3(actor("", body(Avatar(BODY), arms=False))))
+    whole = actor("", bones)
+    for side in SIDES:
+        bones[f"{side}LowerArm"] = {"position": dict.fromkeys("xyz", bad), "rotation": dict.fromkeys("xyzw", bad)}
+    for sent in (whole, whole | {"meta": whole["meta"] | {"hasBody": False}}, actor("", bones | {"leftLowerArm": bad})):
+        frame = seen(version_3(sent))
+        assert frame.names == gloves.names
+        assert np.array_equal(frame.positions, gloves.positions, equal_nan=True)
