@@ -39,6 +39,14 @@ class Forearm:
         """Whether it has a direction in every frame."""
         return bool((np.linalg.norm(self.wrist - self.elbow, axis=-1) > LEAST_LENGTH).all())
 
+    def frames(self) -> Floats:
+        """Return frames (F, 4, 4) at the elbow, rotated as the wrist of a hand at rest on it, of a known back."""
+        assert self.back is not None
+        frames = np.tile(np.eye(4), (len(self.elbow), 1, 1))
+        frames[:, :3, :3] = rot.frame_from_yz(self.wrist - self.elbow, self.back)
+        frames[:, :3, 3] = self.elbow
+        return frames
+
     def select(self, rows: slice) -> "Forearm":
         """Return some of its frames."""
         back, trunk, weight = (

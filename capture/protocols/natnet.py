@@ -298,7 +298,7 @@ class NatnetSender(NatnetServer):
         """See NatnetServer."""
         names = [name.replace(":", "_") for name in outgoing.names]
         markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(names)) + b"".join(map(_encode_name, names))
-        bones = [name for name, (side, _) in BONES.items() if side in outgoing.hands]
+        bones = [name for name, _, _ in _sent_bones(outgoing)]
         body = b"".join(
             _encode_name(bone) + struct.pack("<ii3fi", number, 0, 0.0, 0.0, 0.0, 0)
             for number, bone in enumerate(bones, 1)
@@ -312,8 +312,8 @@ class NatnetSender(NatnetServer):
         """See NatnetServer."""
         points = np.nan_to_num(to_y_up_points(outgoing.markers), nan=0.0).astype("<f4").tobytes()
         markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(outgoing.names)) + points
-        bones = [(side, joint) for side, joint in BONES.values() if side in outgoing.hands]
-        poses = [_pose_numbers(side, outgoing.hands[side][JOINT_INDEX[joint]]) for side, joint in bones]
+        bones = list(_sent_bones(outgoing))
+        poses = [_pose_numbers(side, frame) for _, side, frame in bones]
         body = b"".join(
             struct.pack("<i8fh", 1 << 16 | number, *pose, 0.0, TRACKED) for number, pose in enumerate(poses, 1)
         )
@@ -323,6 +323,14 @@ class NatnetSender(NatnetServer):
         data = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
         end = struct.pack("<IId3QIIhI", 0, 0, outgoing.time, 0, 0, 0, 0, 0, 0, 0)
         return message(FRAME, struct.pack("<i", outgoing.number) + data + end)
+
+
+def _sent_bones(outgoing: OutgoingFrame) -> Iterator[tuple[str, Side, Floats]]:
+    """The bones of a skeleton that are sent: name, side and frame (4, 4) of the joint at which each starts."""
+    for name, (side, joint) in BONES.items():
+        if side in outgoing.hands:
+            yield name, side, outgoing.hands[side][JOINT_INDEX[joint]]
+    yield from ((name, side, outgoing.forearms[side]) for name, side in FOREARMS.items() if side in outgoing.forearms)
 
 
 def _pose_numbers(side: Side, joint: Floats) -> list[float]:

@@ -157,10 +157,12 @@ class RokokoSender(UdpSender):
         gloves = {f"has{side.capitalize()}Glove": side in outgoing.hands for side in SIDES}
         body: dict[str, object] = {}
         for side, joints in outgoing.hands.items():
-            body |= _encode_hand(side, joints)
+            body |= _encode_bones(side, BONES, joints[JOINT_INDICES])
+        for side, forearm in outgoing.forearms.items():
+            body |= _encode_bones(side, ("LowerArm",), forearm[None])
         actor = {
             "name": "",
-            "meta": {"hasGloves": bool(outgoing.hands), **gloves, "hasBody": False, "hasFace": False},
+            "meta": {"hasGloves": bool(outgoing.hands), **gloves, "hasBody": bool(outgoing.forearms), "hasFace": False},
             "dimensions": {"totalHeight": 1.8, "hipHeight": 1.0},
             "body": body,
         }
@@ -168,16 +170,14 @@ class RokokoSender(UdpSender):
         yield json.dumps({"version": "3,0", "fps": 60, "scene": scene}, separators=(",", ":")).encode()
 
 
-def _encode_hand(side: Side, joints: Floats) -> dict[str, object]:
-    """JSON-ready bones of a hand from its joints (25, 4, 4)."""
-    positions = to_unity_points(joints[JOINT_INDICES, :3, 3])
-    rotations = to_unity_rotations(
-        rot.multiply(rot.from_matrix(joints[JOINT_INDICES, :3, :3]), rot.conjugate(BONE_FROM_JOINT))
-    )
+def _encode_bones(side: Side, bones: tuple[str, ...], frames: Floats) -> dict[str, object]:
+    """JSON-ready bones (B,) of a side from the frames (B, 4, 4) of the joints at which they start."""
+    positions = to_unity_points(frames[:, :3, 3])
+    rotations = to_unity_rotations(rot.multiply(rot.from_matrix(frames[:, :3, :3]), rot.conjugate(BONE_FROM_JOINT)))
     return {
         f"{side}{bone}": {
             "position": dict(zip("xyz", position.tolist(), strict=True)),
             "rotation": dict(zip("xyzw", rotation.tolist(), strict=True)),
         }
-        for bone, position, rotation in zip(BONES, positions, rotations, strict=True)
+        for bone, position, rotation in zip(bones, positions, rotations, strict=True)
     }

@@ -194,13 +194,15 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 
 
 class VmcSender(UdpSender):
-    """Imitates a VMC performer: hands without a body, attached to the root, in bundles."""
+    """Imitates a VMC performer: hands, on their forearms if these are known, attached to the root, in bundles."""
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         messages = [osc.encode_message(READY, 1), osc.encode_message(ROOT_POSE, ROOT, *_numbers_of(np.eye(4)))]
         for side, joints in outgoing.hands.items():
             bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
+            if side in outgoing.forearms:
+                bones = {f"{side.capitalize()}{ARM[-2]}": _resting_bone(side, outgoing.forearms[side])} | bones
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
                 messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
@@ -214,6 +216,13 @@ def _bone_frames(side: Side, joints: Floats) -> Floats:
     frames = joints[JOINT_INDICES].copy()
     frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.T_POSE_FRAMES[side], 1, 2)
     return frames
+
+
+def _resting_bone(side: Side, wrist: Floats) -> Floats:
+    """(4, 4) T_world_bone of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
+    frame = wrist.copy()
+    frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T
+    return frame
 
 
 def _numbers_of(frame: Floats) -> list[float]:

@@ -154,20 +154,28 @@ def _forearm(hand: str, side: Side, segment: np.void, scale: float) -> SentForea
 
 
 class XsensSender(UdpSender):
-    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body."""
+    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body.
+
+    A forearm that is not known has no rotation.
+    """
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         body = np.zeros(BODY_SEGMENTS, ITEM)
         body["position"], body["rotation"] = [0.0, 0.0, 1.0], rot.IDENTITY
         parts = [body]
+        for side, row in FOREARMS.items():
+            forearm = outgoing.forearms.get(side)
+            body["rotation"][row] = 0.0
+            if forearm is not None:
+                body["position"][row] = AXES.T @ forearm[:3, 3]
+                body["rotation"][row] = _segment_rotation(side, rot.from_matrix(forearm[:3, :3]))
         for side in SIDES:
             joints = outgoing.hands.get(side)
             joints = _resting_frames(side) if joints is None else joints
             hand = np.zeros(len(SEGMENTS), ITEM)
             hand["position"] = joints[JOINT_INDICES, :3, 3] @ AXES
-            rotations = rot.multiply(rot.conjugate(AXES_ROTATION), rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
-            hand["rotation"] = rot.multiply(rotations, rot.conjugate(SEGMENT_FROM_JOINT[side]))
+            hand["rotation"] = _segment_rotation(side, rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
             parts.append(hand)
         # Concatenation alone would change to the machine's byte order.
         items = np.concatenate(parts).astype(ITEM)
@@ -179,6 +187,11 @@ class XsensSender(UdpSender):
             count, ms = len(content) // ITEM.itemsize, round(1000 * outgoing.time)
             segments = (BODY_SEGMENTS, 0, FINGER_SEGMENTS)
             yield HEADER.pack(b"MXTP02", outgoing.number, part | last, count, ms, 0, *segments, len(content)) + content
+
+
+def _segment_rotation(side: Side, joints: Floats) -> Floats:
+    """(..., 4) wxyz of segments in MVN's axes from those of joints."""
+    return rot.multiply(rot.multiply(rot.conjugate(AXES_ROTATION), joints), rot.conjugate(SEGMENT_FROM_JOINT[side]))
 
 
 def _resting_frames(side: Side) -> Floats:
