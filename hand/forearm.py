@@ -69,9 +69,7 @@ class WristForearm:
     def on(self, roots: Floats) -> Forearm:
         """Return it in the world of wrists T_world_wrist (F, 4, 4)."""
         frames, wrist = roots[:, :3, :3] @ rot.to_matrix(self.rotation), roots[:, :3, 3]
-        return Forearm(
-            wrist - self.length[:, None] * frames[:, :, 1], wrist, back=frames[:, :, 2], weight=self.weight
-        )
+        return Forearm(wrist - self.length[:, None] * frames[:, :, 1], wrist, back=frames[:, :, 2], weight=self.weight)
 
     def select(self, rows: "slice | NDArray[np.intp]") -> "WristForearm":
         """Return some of its frames."""
@@ -81,7 +79,7 @@ class WristForearm:
 def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
     """Return a forearm of one frame; None if no arm of a person is like that.
 
-    elbow: (3,) m in the wrist's frame. back: (3,) where the back of a hand at rest on the forearm points, in that frame.
+    elbow: (3,) m. back: (3,) where the back of a hand at rest on the forearm points. Both are in the wrist's frame.
     """
     length = float(np.linalg.norm(elbow))
     if not (LEAST_LENGTH < length < MOST_LENGTH and np.linalg.norm(np.cross(elbow, back)) > LEAST_TILT * length):
@@ -104,7 +102,7 @@ def interpolated_forearm(forearm: WristForearm, times: Floats, new_times: Floats
 
 
 def middle_one(forearms: Sequence[WristForearm]) -> WristForearm:
-    """Return the forearm of one frame nearest to the others, the last but one of equals: no spike of one frame is it."""
+    """Return the forearm of one frame nearest to the others, the last but one of equals: no leap of a frame is it."""
     turns = np.concatenate([each.rotation for each in forearms])
     apart = rot.angles_between(turns[:, None], turns[None]).sum(axis=1)
     order = [*range(len(forearms) - 2, -1, -1), len(forearms) - 1] if len(forearms) > 1 else [0]

@@ -9,7 +9,6 @@ from typing import Any
 
 import bpy
 import numpy as np
-import pytest
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, header_bytes, packet_bytes
@@ -139,16 +138,12 @@ def test_live_is_what_its_raw_take_and_a_bvh_of_the_motion_are_baked_to(tmp_path
     performer, _ = RIGS["MakeHuman"]()
     bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = int(RATE), 1.0
     avatars = [performed(max(0, number - MEASURED) / FRAMES) for number in range(MEASURED + FRAMES)]
-    packets = [
-        bundled([*said(avatar), message("/VMC/Ext/T", number / RATE)]) for number, avatar in enumerate(avatars)
-    ]
+    packets = [bundled([*said(avatar), message("/VMC/Ext/T", number / RATE)]) for number, avatar in enumerate(avatars)]
     live, raw, file = performer, copy_of(performer), copy_of(performer)
     followed = follow(live, "vmc", packets)
     shown = rotations(live)
     posed = followed.rigs.posed()
-    taken = LiveTake(
-        "Live", followed.buffer.times, followed.buffer.poses(), posed, forearms=followed.buffer.forearms()
-    )
+    taken = LiveTake("Live", followed.buffer.times, followed.buffer.poses(), posed, forearms=followed.buffer.forearms())
     began = round(float(followed.buffer.times[0]) * RATE)
     run_to_end(key_live(taken, bpy.context.scene, began + 1))
     frames = list(range(began + 1, began + len(followed.buffer) + 1))
@@ -187,4 +182,3 @@ def test_a_forearm_that_is_no_longer_sent_eases_out_and_comes_back_without_a_jum
     held = MEASURED + round((2.0 + HOLD_SECONDS) * RATE) - MEASURED
     assert max(steps[: held - MEASURED]) < 0.01
     assert apart(shown[-1], shown[MEASURED]).max() < 0.1, "it bends against the forearm again, and nothing adds up"
-

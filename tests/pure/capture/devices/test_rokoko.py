@@ -123,7 +123,10 @@ def test_both_versions_plain_and_packed_tell_the_same() -> None:
     anna = actor("Anna", body(Avatar(BODY)))
     plain = [version_3(anna), version_2(anna), version_2(anna, version="3")]
     packed = [lz4.frame.compress(packet, block_linked=linked) for packet in plain for linked in (False, True)]
-    frames, both = [seen(packet) for packet in plain + packed], joint_names("left", "Anna") + joint_names("right", "Anna")
+    frames, both = (
+        [seen(packet) for packet in plain + packed],
+        joint_names("left", "Anna") + joint_names("right", "Anna"),
+    )
     for frame in frames:
         assert frame.names == frames[0].names == (*both, "Anna left:elbow", "Anna right:elbow")
         assert frame.time == 2.5
