@@ -1,6 +1,6 @@
 """Frame: one moment of live data from any device, as named points with optional rotations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..hand.camera.picture_landmarks import PictureFrame
 from ..hand.joints import JOINTS, Side
+from .marker_labels import ELBOW
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +56,30 @@ def hand_joint_names(*hands: str) -> tuple[str, ...]:
 def safe_label(text: str, longest: int) -> str:
     """A sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest` long."""
     return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentForearm:
+    """The forearm of a hand in a frame of a device that sends a body."""
+
+    hand: str
+    """The hand's name, such as 'right' or 'Anna left'."""
+    elbow: Floats
+    """(3,) m."""
+    rotation: Floats
+    """(4,) wxyz, world rotation of the wrist's joint frame of a hand at rest on the forearm."""
+
+
+def with_forearms(frame: Frame, forearms: "tuple[SentForearm, ...]") -> Frame:
+    """Append the elbows of forearms to the points of a frame with rotations."""
+    if not forearms or frame.rotations is None:
+        return frame
+    return replace(
+        frame,
+        names=intern_names((*frame.names, *(f"{one.hand}:{ELBOW}" for one in forearms))),
+        positions=np.concatenate([frame.positions, [one.elbow for one in forearms]]),
+        rotations=np.concatenate([frame.rotations, [one.rotation for one in forearms]]),
+    )
 
 
 def hand_name(side: Side, performer: str = "") -> str:

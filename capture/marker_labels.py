@@ -1,4 +1,4 @@
-"""Marker labels: making them unique, quoting them in messages, and parsing them as joints of a hand."""
+"""Marker labels: making them unique, quoting them in messages, and parsing them as joints of a hand or an elbow."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,6 +7,10 @@ from ..hand.joints import JOINTS
 
 OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
 """(26,) joints in the order of OpenXR's XR_EXT_hand_tracking."""
+
+ELBOW = "elbow"
+"""Where the forearm begins: no joint of a hand, but a hand's wrist bends against it, and performers are aligned by it.
+Its rotation, where there is one, is that of the wrist of a hand that rests on the forearm."""
 
 _DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}
 _DIGITS |= {"pinky": "pinky-finger", "little": "pinky-finger"}
@@ -55,3 +59,9 @@ def parse_joint(text: str) -> str | None:
         return None
     joint = f"{digit}-{segment}" if segment in {"metacarpal", "tip"} else f"{digit}-phalanx-{segment}"
     return joint if joint in JOINTS else None
+
+
+def elbow_beside(label: str) -> str | None:
+    """The label of the elbow of a hand from that of its wrist, 'Anna left:elbow' from 'Anna left:wrist', else None."""
+    hand, colon, joint = label.rpartition(":")
+    return f"{hand}:{ELBOW}" if colon and joint == JOINTS[0] else None

@@ -1,14 +1,22 @@
 """A forearm over time, a performer's or a character's."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import rotations as rot
+from .pose_interpolation import neighbours
+
 Floats = NDArray[np.float64]
 
 LEAST_LENGTH = 1e-4
 """m between an elbow and a wrist that are no longer one point."""
+MOST_LENGTH = 1.0
+"""m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
+LEAST_TILT = 0.1
+"""Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,13 +31,79 @@ class Forearm:
     """(F, 3) where the back of a hand at rest on it points; None if that is unknown."""
     trunk: Floats | None = None
     """(F, 3) m, the shoulder, or another point of the trunk on this side of it; None if that is unknown."""
+    weight: Floats | None = None
+    """(F,) 0..1, how far the wrist bends against it rather than pointing as captured; None if it does so fully."""
 
     @property
     def is_seen(self) -> bool:
         """Whether it has a direction in every frame."""
         return bool((np.linalg.norm(self.wrist - self.elbow, axis=-1) > LEAST_LENGTH).all())
 
+    def frames(self) -> Floats:
+        """Return frames (F, 4, 4) at the elbow, rotated as the wrist of a hand at rest on it, of a known back."""
+        assert self.back is not None
+        frames = np.tile(np.eye(4), (len(self.elbow), 1, 1))
+        frames[:, :3, :3] = rot.frame_from_yz(self.wrist - self.elbow, self.back)
+        frames[:, :3, 3] = self.elbow
+        return frames
+
     def select(self, rows: slice) -> "Forearm":
         """Return some of its frames."""
-        back, trunk = (None if points is None else points[rows] for points in (self.back, self.trunk))
-        return Forearm(self.elbow[rows], self.wrist[rows], back, trunk)
+        back, trunk, weight = (
+            None if values is None else values[rows] for values in (self.back, self.trunk, self.weight)
+        )
+        return Forearm(self.elbow[rows], self.wrist[rows], back, trunk, weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WristForearm:
+    """A forearm on F frames as it is seen from the wrist of its hand, so that it goes wherever the hand is placed."""
+
+    rotation: Floats
+    """(F, 4) wxyz, of a hand at rest on the forearm, in the wrist's frame: +Y along the forearm, +Z out of the back."""
+    length: Floats
+    """(F,) m."""
+    weight: Floats
+    """(F,) 0..1, see Forearm."""
+
+    def on(self, roots: Floats) -> Forearm:
+        """Return it in the world of wrists T_world_wrist (F, 4, 4)."""
+        frames, wrist = roots[:, :3, :3] @ rot.to_matrix(self.rotation), roots[:, :3, 3]
+        return Forearm(wrist - self.length[:, None] * frames[:, :, 1], wrist, back=frames[:, :, 2], weight=self.weight)
+
+    def select(self, rows: "slice | NDArray[np.intp]") -> "WristForearm":
+        """Return some of its frames."""
+        return WristForearm(self.rotation[rows], self.length[rows], self.weight[rows])
+
+
+def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
+    """Return a forearm of one frame; None if no arm of a person is like that.
+
+    elbow: (3,) m. back: (3,) where the back of a hand at rest on the forearm points. Both are in the wrist's frame.
+    """
+    length = float(np.linalg.norm(elbow))
+    if not (LEAST_LENGTH < length < MOST_LENGTH and np.linalg.norm(np.cross(elbow, back)) > LEAST_TILT * length):
+        return None
+    frame = rot.frame_from_yz(-elbow, back)
+    return WristForearm(rot.from_matrix(frame)[None], np.array([length]), np.ones(1))
+
+
+def blended(start: WristForearm, end: WristForearm, part: Floats) -> WristForearm:
+    """Return forearms at `part` (F,) 0..1 of the way from one to the other, rotated along the shorter arc."""
+    rotation = rot.slerp(start.rotation, end.rotation, part[:, None])
+    lengths, weights = ((1 - part) * getattr(start, of) + part * getattr(end, of) for of in ("length", "weight"))
+    return WristForearm(rotation, lengths, weights)
+
+
+def interpolated_forearm(forearm: WristForearm, times: Floats, new_times: Floats) -> WristForearm:
+    """Return a forearm of F frames at other times (N,) than those of the frames (F,), as pose_interpolation does."""
+    before, after, part = neighbours(times, new_times)
+    return blended(forearm.select(before), forearm.select(after), part)
+
+
+def middle_one(forearms: Sequence[WristForearm]) -> WristForearm:
+    """Return the forearm of one frame nearest to the others, the last but one of equals: no leap of a frame is it."""
+    turns = np.concatenate([each.rotation for each in forearms])
+    apart = rot.angles_between(turns[:, None], turns[None]).sum(axis=1)
+    order = [*range(len(forearms) - 2, -1, -1), len(forearms) - 1] if len(forearms) > 1 else [0]
+    return forearms[min(order, key=lambda row: apart[row])]

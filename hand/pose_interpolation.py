@@ -7,6 +7,7 @@ from . import rotations as rot
 from .kinematics import Pose
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 
 def interpolated(pose: Pose, times: Floats, new_times: Floats) -> Pose:
@@ -20,12 +21,21 @@ def interpolated(pose: Pose, times: Floats, new_times: Floats) -> Pose:
         times: (F,) s or frames, increasing.
         new_times: (N,) of the same unit.
     """
-    after = np.clip(np.searchsorted(times, new_times), min(1, len(times) - 1), len(times) - 1)
-    before = np.maximum(after - 1, 0)
-    span = np.maximum(times[after] - times[before], 1e-12)
-    part = np.clip((new_times - times[before]) / span, 0.0, 1.0)[:, None]
+    before, after, part = neighbours(times, new_times)
+    part = part[:, None]
     first, second = (rot.from_matrix(pose.root[rows, :3, :3]) for rows in (before, after))
     root = np.tile(np.eye(4), (len(new_times), 1, 1))
     root[:, :3, :3] = rot.to_matrix(rot.slerp(first, second, part))
     root[:, :3, 3] = (1 - part) * pose.root[before, :3, 3] + part * pose.root[after, :3, 3]
     return Pose(pose.hand, root, (1 - part) * pose.angles[before] + part * pose.angles[after])
+
+
+def neighbours(times: Floats, new_times: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the frames (N,) before and after each of the new times, and the part (N,) 0..1 of the way to the latter.
+
+    Times are as in `interpolated`.
+    """
+    after = np.clip(np.searchsorted(times, new_times), min(1, len(times) - 1), len(times) - 1)
+    before = np.maximum(after - 1, 0)
+    span = np.maximum(times[after] - times[before], 1e-12)
+    return before, after, np.clip((new_times - times[before]) / span, 0.0, 1.0)

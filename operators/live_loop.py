@@ -85,7 +85,15 @@ class EndedTake:
         scene: Scene | None = self.run.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
             name, posed = self.recorder.path.stem, self.run.rigs.posed()
-            taken = LiveTake(name, self.kept.times, self.kept.poses(), posed, self.kept.predicted(), self.timecode)
+            taken = LiveTake(
+                name,
+                self.kept.times,
+                self.kept.poses(),
+                posed,
+                predicted=self.kept.predicted(),
+                forearms=self.kept.forearms(),
+                timecode=self.timecode,
+            )
             yield from part_of(0.5, 1.0, "Keying", key_live(taken, scene, self.start))
 
     def drop(self) -> None:

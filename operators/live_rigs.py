@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError
+from ..hand.forearm import WristForearm
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import subject_of
 from ..pipeline.live.displayed_hand import DisplayedHand, FollowedHand
@@ -45,7 +46,7 @@ class LiveRigs:
         """Whether hands were added to the scene since this was last set to False."""
         self._scene, self._first, self._people, self._recipe = scene, first, dict(people), recipe
         self._posed: dict[str, RigHand | None] = {}
-        self._shown: dict[str, Pose] = {}
+        self._shown: dict[str, tuple[Pose, WristForearm | None]] = {}
         self._edited: set[str] = set()
 
     def add_performers(self, hands: Iterable[str]) -> None:
@@ -74,15 +75,16 @@ class LiveRigs:
 
         places: performer -> (4, 4) T_scene_device, if it is not the identity.
         """
-        pairs = []
+        changed = []
         for displayed in shown:
-            if displayed.pose is self._shown.get(displayed.name):
+            pose, forearm = self._shown.get(displayed.name, (None, None))
+            if displayed.pose is pose and displayed.forearm is forearm:
                 continue
             posed = self._rig_hand(displayed, hands[displayed.name])
-            self._shown[displayed.name] = displayed.pose
+            self._shown[displayed.name] = displayed.pose, displayed.forearm
             if posed is not None:
-                pairs.append((posed, _placed(displayed.pose, places.get(subject_of(displayed.name)))))
-        return bool(pairs) and apply_pose.pose(pairs)
+                changed.append(_shown_hand(posed, displayed, places.get(subject_of(displayed.name))))
+        return bool(changed) and apply_pose.pose(changed)
 
     def invalidate(self) -> None:
         """Pose all hands again at the next call of `pose`, since something else may have moved the bones."""
@@ -188,8 +190,10 @@ class LiveRigs:
         return apply_pose.begin(built, None, displayed.pose.hand, drive=self._recipe.drive, digits=self._recipe.digits)
 
 
-def _placed(pose: Pose, place: Floats | None) -> Pose:
-    return pose if place is None else Pose(pose.hand, place @ pose.root, pose.angles)
+def _shown_hand(posed: RigHand, displayed: DisplayedHand, place: Floats | None) -> apply_pose.ShownHand:
+    """Return a hand to pose where its performer is placed."""
+    pose = displayed.pose if place is None else replace(displayed.pose, root=place @ displayed.pose.root)
+    return apply_pose.ShownHand(posed, pose, displayed.forearm.on(pose.root) if displayed.forearm else None)
 
 
 def _earlier_hands(scene: "Scene", hand: str) -> "list[Object | None]":

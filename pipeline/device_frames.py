@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..capture.marker_labels import elbow_beside
 from ..capture.markers import Markers
 from ..hand import rotations as rot
 from ..hand.joint_rotations import device_offsets
@@ -37,9 +38,8 @@ def to_hand_frames(solver: Solver[Any], performer: Performer, markers: Markers) 
         offsets = device_offsets(hand, compared, pose, device_rotations[frames])
         rotations[:, columns] = rot.multiply(device_rotations, offsets)
         for label, offset in zip(measured.spots, offsets, strict=True):
-            # An armature's elbow has the rotation that its wrist's bone has at rest on the forearm.
-            elbow = f"{label.removesuffix('wrist')}elbow"
-            if label.endswith(":wrist") and elbow in markers.names:
+            elbow = elbow_beside(label)
+            if elbow in markers.names:
                 column = markers.names.index(elbow)
                 rotations[:, column] = rot.multiply(markers.rotations[:, column], offset)
     return replace(markers, rotations=rotations)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hand.forearm import WristForearm, interpolated_forearm
 from ..hand.generators import Steps, part_of
 from ..hand.joints import JOINTS
 from ..hand.kinematics import Pose
@@ -38,6 +39,8 @@ class LiveTake:
     """Hand -> the rig's hand that it drove."""
     predicted: Mapping[str, Bools] = field(default_factory=dict)
     """Hand -> the frames (F,) in which it was not seen, if that is known."""
+    forearms: Mapping[str, WristForearm] = field(default_factory=dict)
+    """Hand -> the performer's forearm in the F frames, if the device sent it."""
     timecode: str = ""
     """SMPTE timecode of the first frame, if the device sends it."""
 
@@ -68,7 +71,13 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "Steps[None]":
             binding = replace(keyed.binding, armature=armature.name)
             shown = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             live_pose = shown if frames is recorded else interpolated(shown, recorded, frames)
-            armatures.setdefault(armature, []).append(replace(keyed, binding=binding, pose=live_pose, strains=[]))
+            forearm = take.forearms.get(hand)
+            if forearm is not None:
+                forearm = interpolated_forearm(forearm.select(rows), recorded, frames)
+            captured = None if forearm is None else forearm.on(live_pose.root)
+            armatures.setdefault(armature, []).append(
+                replace(keyed, binding=binding, pose=live_pose, strains=[], captured=captured)
+            )
             marks = take.predicted.get(hand, np.zeros(len(times), bool))[before]
             predicted.setdefault(armature, {})[binding.side] = np.repeat(marks[:, None], len(JOINTS), axis=1)
     for number, (armature, keyed_hands) in enumerate(armatures.items()):

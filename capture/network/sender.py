@@ -3,7 +3,7 @@
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import numpy as np
@@ -30,6 +30,9 @@ class OutgoingFrame:
     """(M, 3) in m, Z up, NaN where not seen."""
     hands: dict[Side, Floats]
     """(25, 4, 4) T_world_joint of each solved hand, in HandModel's frames."""
+    forearms: dict[Side, Floats] = field(default_factory=dict)
+    """(4, 4) of each hand whose forearm is known: at the elbow, rotated as the wrist of a hand at rest on the forearm.
+    Devices without a body do not send them."""
 
 
 class Sender(Protocol):

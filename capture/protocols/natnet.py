@@ -20,7 +20,7 @@ from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from ..conventions import MAX_COORDINATE_M
-from ..frame import Frame, intern_names, joint_names
+from ..frame import Frame, SentForearm, hand_name, intern_names, joint_names, with_forearms
 from ..marker_labels import unique
 from ..network.natnet_connection import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
 from ..network.sender import OutgoingFrame
@@ -61,12 +61,17 @@ BONES: dict[str, tuple[Side, str]] = {
     )
 }
 """Motive's bones of a hand -> side and joint: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
+FOREARMS: dict[str, Side] = {f"{side[0].upper()}FArm": side for side in SIDES}
 BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
 }
 """Rotation from HandModel's joint frame to the bone's, in Blender's axes: in Motive's T-pose all bones are aligned with
 the world, the left hand points along +X, and the backs of the hands face up."""
+
+
+_Points = tuple[tuple[str, ...], Floats, Floats | None]
+"""Names (M,), positions (M, 3) and rotations (M, 4), None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,37 +128,43 @@ class NatnetParser(Parser):
             skeleton = reader.integer("i")
             skeletons[skeleton] = [_body(reader) for _ in range(reader.count(38))]
         time, timecode = _time_and_timecode(reader.take(reader.left), version)
-        hands = self._hands(skeletons)
+        hands, forearms = self._hands(skeletons)
         names, positions, rotations = hands if hands[0] else self._markers(sets)
         if not names or len(names) > MAX_POINTS:
             return []
-        return [Frame(intern_names(names), y_up_points(positions), rotations, time, number, timecode)]
+        frame = Frame(intern_names(names), y_up_points(positions), rotations, time, number, timecode)
+        return [with_forearms(frame, forearms)]
 
-    def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[tuple[str, ...], Floats, Floats | None]":
-        """Names (J,), positions (J, 3) and rotations (J, 4) of the joints of all hands with fingers, 25 per hand."""
+    def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[_Points, tuple[SentForearm, ...]]":
+        """The joints of all hands with fingers, 25 per hand, and their forearms."""
         names: list[str] = []
-        positions, rotations = [], []
+        positions, rotations, forearms = [], [], []
         # The first skeleton gets no name, so that its hands' names do not change when another appears.
         first = next(iter(self._descriptions.skeletons), None)
         for skeleton, bodies in skeletons.items():
             performer, bones = self._descriptions.skeletons.get(skeleton, ("", {}))
             hands: dict[Side, dict[str, _Body]] = {}
+            arms: dict[Side, _Body] = {}
             for body in bodies:
                 bone = bones.get(body.id & 0xFFFF, "")
+                if bone in FOREARMS and body.seen:
+                    arms[FOREARMS[bone]] = body
                 if bone in BONES and body.seen:
                     side, joint = BONES[bone]
                     hands.setdefault(side, {})[joint] = body
             for side, joints in hands.items():
                 if len(joints) >= MIN_HAND_BONES:
-                    names += joint_names(side, "" if skeleton == first else performer)
+                    owner = "" if skeleton == first else performer
+                    names += joint_names(side, owner)
                     positions.append(_to_array({joint: body.position for joint, body in joints.items()}, 3))
                     bones_xyzw = _to_array({joint: body.rotation for joint, body in joints.items()}, 4)
                     rotations.append(rot.multiply(y_up_rotations(bones_xyzw), BONE_FROM_JOINT[side]))
+                    forearms += [_forearm(hand_name(side, owner), side, arms[side])] if side in arms else []
         if not names:
-            return (), np.zeros((0, 3)), None
-        return tuple(names), np.concatenate(positions), np.concatenate(rotations)
+            return ((), np.zeros((0, 3)), None), ()
+        return (tuple(names), np.concatenate(positions), np.concatenate(rotations)), tuple(forearms)
 
-    def _markers(self, sets: dict[str, Floats]) -> "tuple[tuple[str, ...], Floats, Floats | None]":
+    def _markers(self, sets: dict[str, Floats]) -> _Points:
         """Names (M,) and positions (M, 3) of the markers of all marker sets; those at the origin are not tracked."""
         names: list[str] = []
         positions = []
@@ -188,6 +199,12 @@ def _body(reader: PacketReader) -> _Body:
     length = float(np.linalg.norm(values[3:7]))
     seen = float(np.abs(values[:3]).max()) < MAX_COORDINATE_M and 0.5 < length < 2.0 and flags & TRACKED != 0
     return _Body(body_id, values[:3], values[3:7] / (length if seen else 1.0), seen)
+
+
+def _forearm(hand: str, side: Side, body: _Body) -> SentForearm:
+    """The forearm of a bone. In the T-pose it is rotated as the hand that rests on it."""
+    rotation = rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side])
+    return SentForearm(hand, y_up_points(body.position), rotation)
 
 
 def _to_array(joints: dict[str, Floats], width: int) -> Floats:
@@ -281,7 +298,7 @@ class NatnetSender(NatnetServer):
         """See NatnetServer."""
         names = [name.replace(":", "_") for name in outgoing.names]
         markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(names)) + b"".join(map(_encode_name, names))
-        bones = [name for name, (side, _) in BONES.items() if side in outgoing.hands]
+        bones = [name for name, _, _ in _sent_bones(outgoing)]
         body = b"".join(
             _encode_name(bone) + struct.pack("<ii3fi", number, 0, 0.0, 0.0, 0.0, 0)
             for number, bone in enumerate(bones, 1)
@@ -295,8 +312,8 @@ class NatnetSender(NatnetServer):
         """See NatnetServer."""
         points = np.nan_to_num(to_y_up_points(outgoing.markers), nan=0.0).astype("<f4").tobytes()
         markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(outgoing.names)) + points
-        bones = [(side, joint) for side, joint in BONES.values() if side in outgoing.hands]
-        poses = [_pose_numbers(side, outgoing.hands[side][JOINT_INDEX[joint]]) for side, joint in bones]
+        bones = list(_sent_bones(outgoing))
+        poses = [_pose_numbers(side, frame) for _, side, frame in bones]
         body = b"".join(
             struct.pack("<i8fh", 1 << 16 | number, *pose, 0.0, TRACKED) for number, pose in enumerate(poses, 1)
         )
@@ -306,6 +323,14 @@ class NatnetSender(NatnetServer):
         data = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
         end = struct.pack("<IId3QIIhI", 0, 0, outgoing.time, 0, 0, 0, 0, 0, 0, 0)
         return message(FRAME, struct.pack("<i", outgoing.number) + data + end)
+
+
+def _sent_bones(outgoing: OutgoingFrame) -> Iterator[tuple[str, Side, Floats]]:
+    """The bones of a skeleton that are sent: name, side and frame (4, 4) of the joint at which each starts."""
+    for name, (side, joint) in BONES.items():
+        if side in outgoing.hands:
+            yield name, side, outgoing.hands[side][JOINT_INDEX[joint]]
+    yield from ((name, side, outgoing.forearms[side]) for name, side in FOREARMS.items() if side in outgoing.forearms)
 
 
 def _pose_numbers(side: Side, joint: Floats) -> list[float]:

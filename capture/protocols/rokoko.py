@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
-from ..frame import Frame, hand_joint_names, hand_name, safe_label, unseen_hand
+from ..frame import Frame, SentForearm, hand_joint_names, hand_name, safe_label, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
 from . import lz4
 from .device_axes import to_unity_points, to_unity_rotations, unity_points, unity_rotations
@@ -60,16 +60,19 @@ class RokokoParser(Parser):
         """See Parser."""
         clock, actors = _decode(lz4.decompress(packet, MAX_JSON_SIZE) if packet.startswith(lz4.MAGIC) else packet)
         hands: dict[HandKey, tuple[Floats, Floats]] = {}
+        forearms: dict[HandKey, SentForearm] = {}
         for actor in actors[:MAX_ACTORS]:
             name = _name(actor)
-            hands |= {(name, side): _hand(bones) for side, bones in _gloved_hands(actor) if (name, side) not in hands}
+            own = {(name, side): _hand(bones) for side, bones in _gloved_hands(actor) if (name, side) not in hands}
+            hands |= own
+            forearms |= {key: forearm for key in own if (forearm := _forearm(actor, *key)) is not None}
         # A repeated timestamp is not the time of this frame.
         time, self._clock = None if clock == self._clock else clock, clock
         if not hands:
             return []
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands.values(), strict=True))
         names = hand_joint_names(*(hand_name(side, name) for name, side in hands))
-        return [Frame(names, positions, rotations, time)]
+        return [with_forearms(Frame(names, positions, rotations, time), tuple(forearms.values()))]
 
 
 def _decode(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
@@ -121,8 +124,24 @@ def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
     return positions, rotations
 
 
-def _numbers(bone: dict[str, Any], what: str, axes: str) -> list[float]:
-    vector = bone.get(what)
+def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm | None:
+    """The forearm of an actor's hand; None if it is not tracked, or not sent as it should be."""
+    body, meta = actor.get("body", actor), actor.get("meta")
+    if isinstance(meta, dict) and meta.get("hasBody") is False:
+        return None
+    bone = body.get(f"{side}LowerArm")
+    try:
+        (xyz,) = valid_positions(_numbers(bone, "position", "xyz"), "a forearm")
+        (xyzw,) = unit_quaternions(_numbers(bone, "rotation", "xyzw"), "a forearm")
+    except PacketError:
+        return None
+    # In the T-pose forearms are rotated as the hands that rest on them.
+    rotation = rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
+    return SentForearm(hand_name(side, performer), unity_points(xyz), rotation)
+
+
+def _numbers(bone: Any, what: str, axes: str) -> list[float]:
+    vector = bone.get(what) if isinstance(bone, dict) else None
     values = [vector.get(axis) for axis in axes] if isinstance(vector, dict) else []
     numbers = [value for value in values if isinstance(value, float)]
     if len(numbers) != len(axes):
@@ -138,10 +157,12 @@ class RokokoSender(UdpSender):
         gloves = {f"has{side.capitalize()}Glove": side in outgoing.hands for side in SIDES}
         body: dict[str, object] = {}
         for side, joints in outgoing.hands.items():
-            body |= _encode_hand(side, joints)
+            body |= _encode_bones(side, BONES, joints[JOINT_INDICES])
+        for side, forearm in outgoing.forearms.items():
+            body |= _encode_bones(side, ("LowerArm",), forearm[None])
         actor = {
             "name": "",
-            "meta": {"hasGloves": bool(outgoing.hands), **gloves, "hasBody": False, "hasFace": False},
+            "meta": {"hasGloves": bool(outgoing.hands), **gloves, "hasBody": bool(outgoing.forearms), "hasFace": False},
             "dimensions": {"totalHeight": 1.8, "hipHeight": 1.0},
             "body": body,
         }
@@ -149,16 +170,14 @@ class RokokoSender(UdpSender):
         yield json.dumps({"version": "3,0", "fps": 60, "scene": scene}, separators=(",", ":")).encode()
 
 
-def _encode_hand(side: Side, joints: Floats) -> dict[str, object]:
-    """JSON-ready bones of a hand from its joints (25, 4, 4)."""
-    positions = to_unity_points(joints[JOINT_INDICES, :3, 3])
-    rotations = to_unity_rotations(
-        rot.multiply(rot.from_matrix(joints[JOINT_INDICES, :3, :3]), rot.conjugate(BONE_FROM_JOINT))
-    )
+def _encode_bones(side: Side, bones: tuple[str, ...], frames: Floats) -> dict[str, object]:
+    """JSON-ready bones (B,) of a side from the frames (B, 4, 4) of the joints at which they start."""
+    positions = to_unity_points(frames[:, :3, 3])
+    rotations = to_unity_rotations(rot.multiply(rot.from_matrix(frames[:, :3, :3]), rot.conjugate(BONE_FROM_JOINT)))
     return {
         f"{side}{bone}": {
             "position": dict(zip("xyz", position.tolist(), strict=True)),
             "rotation": dict(zip("xyzw", rotation.tolist(), strict=True)),
         }
-        for bone, position, rotation in zip(BONES, positions, rotations, strict=True)
+        for bone, position, rotation in zip(bones, positions, rotations, strict=True)
     }

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import SIDES, Side
-from ..frame import Frame, hand_joint_names, unseen_hand
+from ..frame import Frame, SentForearm, hand_joint_names, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
 from . import osc, vrm_t_pose
 from .device_axes import to_unity_points, to_unity_rotations
 from .finite_numbers import seconds, unit_quaternion, valid_position
 from .frame_cycle import FrameCycle
-from .humanoid_bones import HAND_BONES, JOINT_INDICES, PARENTS, ROOT, Transform, Vector, world_transforms
+from .humanoid_bones import ARM, HAND_BONES, JOINT_INDICES, PARENTS, ROOT, Transform, Vector, world_transforms
 from .parser import Parser
 
 Floats = NDArray[np.float64]
@@ -95,7 +95,8 @@ class VmcParser(Parser):
         world = world_transforms(local)
         hands = [self._hand(side, local, world) for side in sides]
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands, strict=True))
-        yield Frame(hand_joint_names(*sides), positions, rotations, time)
+        forearms = tuple(one for one in (self._forearm(side, local, world) for side in sides) if one is not None)
+        yield with_forearms(Frame(hand_joint_names(*sides), positions, rotations, time), forearms)
 
     def _hand(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> tuple[Floats, Floats]:
         """Positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are missing."""
@@ -111,6 +112,15 @@ class VmcParser(Parser):
         positions[joints] = np.array([world[bone][0] for bone in bones])[sent]
         rotations[joints] = joint_rotations[sent]
         return positions, rotations
+
+    def _forearm(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> SentForearm | None:
+        """The forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
+        fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-2:])
+        if fore not in local or hand not in local:
+            return None
+        resting = vrm_t_pose.resting_wrist(side, self._bone_from_joint[side][0], local[hand][0])
+        elbow, rotation = (np.array(each) for each in world[fore])
+        return None if resting is None else SentForearm(side, elbow, rot.multiply(rotation, resting))
 
     def _cached_bone_from_joint(self, side: Side, bones: list[str], local: dict[str, Transform]) -> Floats:
         """vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""
@@ -184,13 +194,15 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 
 
 class VmcSender(UdpSender):
-    """Imitates a VMC performer: hands without a body, attached to the root, in bundles."""
+    """Imitates a VMC performer: hands, on their forearms if these are known, attached to the root, in bundles."""
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         messages = [osc.encode_message(READY, 1), osc.encode_message(ROOT_POSE, ROOT, *_numbers_of(np.eye(4)))]
         for side, joints in outgoing.hands.items():
             bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
+            if side in outgoing.forearms:
+                bones = {f"{side.capitalize()}{ARM[-2]}": _resting_bone(side, outgoing.forearms[side])} | bones
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
                 messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
@@ -204,6 +216,13 @@ def _bone_frames(side: Side, joints: Floats) -> Floats:
     frames = joints[JOINT_INDICES].copy()
     frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.T_POSE_FRAMES[side], 1, 2)
     return frames
+
+
+def _resting_bone(side: Side, wrist: Floats) -> Floats:
+    """(4, 4) T_world_bone of a bone that carries a hand at rest whose wrist is rotated as `wrist` (4, 4) is."""
+    frame = wrist.copy()
+    frame[:3, :3] = frame[:3, :3] @ vrm_t_pose.T_POSE_FRAMES[side][0].T
+    return frame
 
 
 def _numbers_of(frame: Floats) -> list[float]:

@@ -93,6 +93,17 @@ def bone_from_joint(side: Side, offsets: Floats) -> Floats:
     return rotations
 
 
+def resting_wrist(side: Side, offsets: Floats, hand: Vector) -> Floats | None:
+    """(4,) wxyz rotation from the wrist's joint frame of a hand at rest on the forearm to the forearm's bone.
+
+    offsets: see bone_from_joint. hand: the hand's position in the forearm's bone in m. None in avatars whose bones are
+    not aligned with the world in the T-pose: they do not tell how a hand rests.
+    """
+    wrist = T_POSE_FRAMES[side][0]
+    aligned = _is_world_aligned(side, offsets) and _aligned(np.array([hand]), wrist[None, :, 1]).all()
+    return rot.from_matrix(wrist) if aligned else None
+
+
 def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
     """(N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
     aligned: NDArray[np.bool_] = np.einsum("nk,nk->n", actual, expected) > MIN_ALIGNMENT * np.linalg.norm(

@@ -21,7 +21,7 @@ from ...hand import kinematics, proportions
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
-from ..frame import Frame, concatenate_frames, joint_names, unseen_hand
+from ..frame import Frame, SentForearm, concatenate_frames, hand_name, joint_names, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
 from .finite_numbers import unit_quaternions, valid_positions
 from .frame_assembler import FrameAssembler
@@ -34,6 +34,8 @@ HEADER = struct.Struct(">6sIBBIBBBB2xH")
 ITEM = np.dtype([("id", ">i4"), ("position", ">f4", 3), ("rotation", ">f4", 4)])
 LAST_DATAGRAM = 0x80
 BODY_SEGMENTS, FINGER_SEGMENTS = 23, 40
+FOREARMS: dict[Side, int] = {"left": 13, "right": 9}
+"""Side -> the forearm among the 23 segments of a body."""
 MAX_SEGMENTS = 255
 SEGMENTS_PER_DATAGRAM = 62
 """Segments in a datagram, which then has at most 2040 bytes."""
@@ -96,7 +98,8 @@ class XsensParser(Parser):
                 f"a sample of {len(items_bytes) // ITEM.itemsize} segments, its header says {body + props + fingers}"
             )
         segments = np.frombuffer(items_bytes, ITEM)
-        return self._frames(segments[body + props :], character, number, ms / 1000)
+        arms = {side: segments[row] for side, row in FOREARMS.items()} if body == BODY_SEGMENTS else {}
+        return self._frames(segments[body + props :], arms, character, number, ms / 1000)
 
     def _complete_items(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
         """The items of a sample once all its datagrams have arrived; an incomplete sample ends when the next starts."""
@@ -112,7 +115,9 @@ class XsensParser(Parser):
         del self._samples[character]
         return b"".join(sample.parts[index] for index in range(sample.last + 1))
 
-    def _frames(self, hands: Segments, character: int, number: int, time: float) -> list[Frame]:
+    def _frames(
+        self, hands: Segments, arms: dict[Side, np.void], character: int, number: int, time: float
+    ) -> list[Frame]:
         # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
         with np.errstate(invalid="ignore"):
             xyz, wxyz = (hands[name].astype(np.float64).ravel().tolist() for name in ("position", "rotation"))
@@ -130,24 +135,47 @@ class XsensParser(Parser):
             positions[JOINT_INDICES] = points[rows]
             rotations[JOINT_INDICES] = rot.multiply(quaternions[rows], SEGMENT_FROM_JOINT[side])
             parts.append(Frame(joint_names(side, performer), positions, rotations, time, number))
-        return self._assembler.add(str(character), concatenate_frames(tuple(parts)))
+        forearms = [_forearm(hand_name(side, performer), side, segment, scale) for side, segment in arms.items()]
+        frame = with_forearms(concatenate_frames(tuple(parts)), tuple(one for one in forearms if one is not None))
+        return self._assembler.add(str(character), frame)
+
+
+def _forearm(hand: str, side: Side, segment: np.void, scale: float) -> SentForearm | None:
+    """The forearm of a segment whose unit is `scale` m; None if its numbers are damaged."""
+    with np.errstate(invalid="ignore"):
+        xyz, wxyz = (segment[name].astype(np.float64).tolist() for name in ("position", "rotation"))
+    try:
+        (place,), (rotation,) = valid_positions(xyz, "a segment"), unit_quaternions(wxyz, "a segment")
+    except PacketError:
+        return None
+    # In the T-pose hands rest on their forearms.
+    rotation = rot.multiply(rot.multiply(AXES_ROTATION, rotation), SEGMENT_FROM_JOINT[side])
+    return SentForearm(hand, scale * AXES @ place, rotation)
 
 
 class XsensSender(UdpSender):
-    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body."""
+    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body.
+
+    A forearm that is not known has no rotation.
+    """
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         body = np.zeros(BODY_SEGMENTS, ITEM)
         body["position"], body["rotation"] = [0.0, 0.0, 1.0], rot.IDENTITY
         parts = [body]
+        for side, row in FOREARMS.items():
+            forearm = outgoing.forearms.get(side)
+            body["rotation"][row] = 0.0
+            if forearm is not None:
+                body["position"][row] = AXES.T @ forearm[:3, 3]
+                body["rotation"][row] = _segment_rotation(side, rot.from_matrix(forearm[:3, :3]))
         for side in SIDES:
             joints = outgoing.hands.get(side)
             joints = _resting_frames(side) if joints is None else joints
             hand = np.zeros(len(SEGMENTS), ITEM)
             hand["position"] = joints[JOINT_INDICES, :3, 3] @ AXES
-            rotations = rot.multiply(rot.conjugate(AXES_ROTATION), rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
-            hand["rotation"] = rot.multiply(rotations, rot.conjugate(SEGMENT_FROM_JOINT[side]))
+            hand["rotation"] = _segment_rotation(side, rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
             parts.append(hand)
         # Concatenation alone would change to the machine's byte order.
         items = np.concatenate(parts).astype(ITEM)
@@ -159,6 +187,11 @@ class XsensSender(UdpSender):
             count, ms = len(content) // ITEM.itemsize, round(1000 * outgoing.time)
             segments = (BODY_SEGMENTS, 0, FINGER_SEGMENTS)
             yield HEADER.pack(b"MXTP02", outgoing.number, part | last, count, ms, 0, *segments, len(content)) + content
+
+
+def _segment_rotation(side: Side, joints: Floats) -> Floats:
+    """(..., 4) wxyz of segments in MVN's axes from those of joints."""
+    return rot.multiply(rot.multiply(rot.conjugate(AXES_ROTATION), joints), rot.conjugate(SEGMENT_FROM_JOINT[side]))
 
 
 def _resting_frames(side: Side) -> Floats:

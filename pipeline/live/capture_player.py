@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,13 @@ Floats = NDArray[np.float64]
 
 
 def frames_of_take(take: Take) -> list[OutgoingFrame]:
-    """Convert a take to frames for sending: its markers and its solved joints."""
+    """Convert a take to frames for sending: its markers, its solved joints, and forearms where their turn is known."""
     frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
+    forearms = {
+        solved.side: solved.forearm.frames()
+        for solved in take.hands
+        if solved.forearm is not None and solved.forearm.is_seen and solved.forearm.back is not None
+    }
     return [
         OutgoingFrame(
             number=number,
@@ -23,6 +29,7 @@ def frames_of_take(take: Take) -> list[OutgoingFrame]:
             names=take.markers.names,
             markers=take.markers.positions[number],
             hands={side: joints[number] for side, joints in frames.items()},
+            forearms={side: frame[number] for side, frame in forearms.items()},
         )
         for number, time in enumerate(take.times)
     ]
@@ -39,7 +46,7 @@ def play(frames: list[OutgoingFrame], speed: float = 1.0, repeat: bool = False) 
         for frame in frames:
             due = start + (offset + frame.time) / speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            yield OutgoingFrame(number, offset + frame.time, frame.names, frame.markers, frame.hands)
+            yield replace(frame, number=number, time=offset + frame.time)
             number += 1
         if not repeat:
             return

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ...hand.forearm import WristForearm
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
@@ -66,3 +67,5 @@ class DisplayedHand:
     """Number of points that were seen before and are not seen now."""
     predicted: bool = False
     """Whether the pose was not measured: the hand was not found in the last frame, or what was found was no hand."""
+    forearm: WristForearm | None = None
+    """The performer's, one frame; None if the device does not send it."""

@@ -52,16 +52,18 @@ class DropoutBlend:
         """Whether the hand has not been seen for longer than it is held."""
         return self._lost
 
-    def update(self, pose: Pose, now: float) -> None:
-        """Take the solved pose (1 frame) at `now` s."""
+    def update(self, pose: Pose, now: float) -> bool:
+        """Take the solved pose (1 frame) at `now` s. Returns whether the hand had been away."""
         gap = now - self._seen_at
-        if self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS):
+        away = self._lost or gap > max(LOST_AFTER_INTERVALS * self._interval, BURST_SECONDS)
+        if away:
             self._begin_blend(now)
         if not self._lost:
             self._interval = gap if np.isinf(self._interval) else self._interval + 0.1 * (gap - self._interval)
         if gap <= LONGEST_HOLD:
             self._gaps.append(gap)
         self._solved_pose, self._seen_at, self._lost, self._rest_pose = pose, now, False, None
+        return away
 
     def set_hand(self, hand: HandModel, now: float) -> None:
         """Use a newly measured hand from `now` s on."""

@@ -1,13 +1,17 @@
 """Solve one hand of one performer frame by frame."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...capture.frame import NAMES_CACHE_SIZE, Frame
+from ...capture.marker_labels import elbow_beside
 from ...hand import joint_rotations
 from ...hand import rotations as rot
+from ...hand.forearm import WristForearm, seen_from_wrist
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
@@ -48,6 +52,8 @@ class LiveHand:
         self._worn_columns = np.array([self.labels.index(label) if label in self.labels else -1 for label in worn], int)
         self._skin_state: SkinState | None = None
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, result.rotations)
+        wrist = next((row for row, label in enumerate(self.labels) if elbow_beside(label) is not None), 0)
+        self._wrist_offset = self._offsets[wrist]
 
     def solve(self, time: float, positions: Floats, rotations: Floats) -> Pose:
         """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
@@ -68,9 +74,31 @@ class LiveHand:
         pose, _ = estimate_unseen_fingers(pose, self._seen_digits)
         return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._angles == "device" else pose
 
+    def forearm(self, frame: Frame) -> WristForearm | None:
+        """Return the forearm of a frame in which the device sends it; None if no arm of a person is like that.
+
+        It is seen from the device's wrist, because the solved one may be smoothed and late.
+        """
+        columns = None if frame.rotations is None else _arm_columns(frame.names, self.labels)
+        if columns is None or frame.rotations is None:
+            return None
+        positions, rotations = frame.positions[columns], frame.rotations[columns]
+        if not (np.isfinite(positions).all() and np.isfinite(rotations).all()):
+            return None
+        wrist, resting = rot.to_matrix(rot.multiply(rotations, self._wrist_offset))
+        return seen_from_wrist(wrist.T @ (positions[1] - positions[0]), wrist.T @ resting[:, 2])
+
     def _follow(self, tracker: SkinTracker, time: float, positions: Floats) -> Pose:
         """Solve one frame by all markers on the skin."""
         worn = np.where(self._worn_columns[:, None] >= 0, positions[self._worn_columns], np.nan)
         poses, self._skin_state = tracker.solve(time, worn, self._skin_state)
         pose, _ = estimate_unseen_fingers(Pose(self.hand, poses.root, poses.angles), self._seen_digits)
         return pose
+
+
+@lru_cache(NAMES_CACHE_SIZE)
+def _arm_columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int] | None:
+    """Return the columns of a hand's wrist and elbow among the names of a frame; None if one of them is not sent."""
+    pairs = ((label, elbow_beside(label)) for label in labels)
+    found = next((pair for pair in pairs if pair[0] in names and pair[1] in names), None)
+    return None if found is None else [names.index(label) for label in found if label is not None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..recipe import AnglesChoice, Recipe
 from .camera_following import CameraHands
 from .displayed_hand import DisplayedHand, DrivenHand, FollowedHand, RigOf, no_rig
 from .dropout_blend import DropoutBlend
+from .forearm_blend import ForearmBlend
 from .live_hand import LiveHand
 from .measuring_buffer import MeasuringBuffer
 from .take_buffer import TakeBuffer
@@ -42,6 +43,7 @@ class _TrackedHand:
     pending: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
     blend: DropoutBlend | None = None
+    forearm: ForearmBlend = field(default_factory=ForearmBlend)
     ever_seen: "NDArray[np.bool_] | None" = None
     """(T,) which points have ever been seen: no device sends all of them."""
     missing: int = 0
@@ -73,7 +75,8 @@ class Session:
         self._recipe, self._angles, self._rig = recipe, angles, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        if not isinstance(smoothing, NoSmoothing):
+        self._is_smoothed = not isinstance(smoothing, NoSmoothing)
+        if self._is_smoothed:
             # Smoothing over whole takes needs frames that have not arrived yet.
             self._solver = LiveSmoothedSolver(
                 self._solver, smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
@@ -125,7 +128,8 @@ class Session:
                 # A hand that is lost throughout the take is no part of it.
                 shown = [hand for hand in self.displayed(arrival) if not hand.lost or hand.name in self.take]
                 predicted = {hand.name for hand in shown if hand.predicted}
-                self.take.add(time, {hand.name: hand.pose for hand in shown}, predicted)
+                forearms = {hand.name: hand.forearm for hand in shown if hand.forearm is not None}
+                self.take.add(time, {hand.name: hand.pose for hand in shown}, predicted, forearms)
 
     def _feed_points(self, frame: Frame, arrival: float, solve: bool) -> None:
         if frame.names is not self._names:
@@ -139,8 +143,10 @@ class Session:
         for name, hand in self._hands.items():
             pose = hand.blend.pose_at(now) if hand.blend is not None else None
             if pose is not None and hand.live is not None and hand.blend is not None:
-                lost = hand.blend.lost
-                displayed.append(DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost))
+                lost, forearm = hand.blend.lost, hand.forearm.at(now)
+                displayed.append(
+                    DisplayedHand(name, hand.live.side, pose, lost, hand.missing, predicted=lost, forearm=forearm)
+                )
         return displayed
 
     def hands(self) -> dict[str, FollowedHand]:
@@ -179,7 +185,9 @@ class Session:
             if group not in self._hands:
                 if len(self._hands) >= MAX_HANDS:
                     self._forget_one(set(followed))
-                self._hands[group] = _TrackedHand(labels, MeasuringBuffer(labels))
+                self._hands[group] = _TrackedHand(
+                    labels, MeasuringBuffer(labels), forearm=ForearmBlend(late=self._is_smoothed)
+                )
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)
 
@@ -225,7 +233,8 @@ class Session:
             if hand.live.labels != hand.labels:
                 positions, rotations = _points(frame, _columns(frame.names, hand.live.labels))
             if np.isfinite(positions).any():
-                hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
+                away = hand.blend.update(hand.live.solve(time, positions, rotations), arrival)
+                hand.forearm.update(hand.live.forearm(frame), arrival, away=away)
 
     def _drives(self, name: str) -> DrivenHand:
         """What a hand drives that has been seen for long enough to be measured."""
@@ -257,6 +266,7 @@ class Session:
         if hand.blend is None or hand.blend.hand.side != live.side:
             hand.blend = DropoutBlend(live.hand)
         hand.blend.set_hand(live.hand, now)
+        hand.forearm.begin_blend(now)
 
     def _check_side(self, name: str, side: Side) -> None:
         """Raise HandError if the performer has another hand of this side: both would drive the same one."""

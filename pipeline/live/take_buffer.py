@@ -3,10 +3,13 @@
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand import rotations as rot
+from ...hand.forearm import WristForearm
 from ...hand.kinematics import Pose
 from ...hand.marker_sets import subject_of
 from ...hand.model import HandModel
@@ -30,8 +33,28 @@ class _Track:
 
     def last(self, count: int) -> "NDArray[np.intp]":
         """(F,) the row of each of F frames: its own, or the one before it, or the first."""
-        before = np.searchsorted(np.array(self.numbers), np.arange(count), side="right") - 1
-        return np.maximum(before, 0)
+        return np.maximum(_row_before(self.numbers, count), 0)
+
+
+@dataclass(slots=True, eq=False)
+class _ForearmTrack:
+    """One forearm: the numbers of the frames in which it was displayed, and its rotation, length and weight in each."""
+
+    numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    rows: "array[float]" = field(default_factory=lambda: array("f"))
+
+    def add(self, number: int, forearm: WristForearm) -> None:
+        """Store the forearm of a frame."""
+        values = np.concatenate([forearm.rotation[0], forearm.length, forearm.weight])
+        self.numbers.append(number)
+        self.rows.frombytes(values.astype(np.float32).tobytes())
+
+    def forearm(self, count: int) -> WristForearm:
+        """Return the forearm of all frames. Gaps repeat the one before them; before the first it has no weight."""
+        rows = np.array(self.rows, float).reshape(len(self.numbers), -1)
+        before = _row_before(self.numbers, count)
+        filled = rows[np.maximum(before, 0)]
+        return WristForearm(rot.unit_vectors(filled[:, :4]), filled[:, 4], np.where(before < 0, 0.0, filled[:, 5]))
 
 
 class TakeBuffer:
@@ -41,6 +64,7 @@ class TakeBuffer:
         """transforms: performer -> (4, 4) T_scene_device. Read in each frame, since recentring changes it."""
         self._transforms = transforms
         self._times = array("d")
+        self._forearms: dict[str, _ForearmTrack] = {}
         self._tracks: dict[str, _Track] = {}
 
     def __len__(self) -> int:
@@ -69,10 +93,17 @@ class TakeBuffer:
         """Times of the frames (F,) in s."""
         return np.array(self._times)
 
-    def add(self, time: float, poses: Mapping[str, Pose], predicted: Collection[str] = ()) -> None:
+    def add(
+        self,
+        time: float,
+        poses: Mapping[str, Pose],
+        predicted: Collection[str] = (),
+        forearms: Mapping[str, WristForearm] = MappingProxyType({}),
+    ) -> None:
         """Store a frame, unless the buffer is full.
 
-        poses: hand -> pose (1 frame) in the device's world. predicted: hands whose pose was not measured.
+        poses: hand -> pose (1 frame) in the device's world. predicted: hands whose pose was not measured. forearms:
+        hand -> its forearm (1 frame), of those whose forearm is displayed.
         """
         if self.full:
             return
@@ -85,6 +116,8 @@ class TakeBuffer:
             track.numbers.append(len(self))
             track.predicted.append(name in predicted)
             track.rows.frombytes(np.concatenate([root[:3].ravel(), pose.angles[0]]).astype(np.float32).tobytes())
+        for name, forearm in forearms.items():
+            self._forearms.setdefault(name, _ForearmTrack()).add(len(self), forearm)
         self._times.append(time)
 
     def poses(self) -> dict[str, Pose]:
@@ -98,6 +131,10 @@ class TakeBuffer:
             poses[name] = Pose(track.hand, roots, filled[:, 12:])
         return poses
 
+    def forearms(self) -> dict[str, WristForearm]:
+        """Return hand -> its forearm in all F frames, of those whose forearm was displayed."""
+        return {name: track.forearm(len(self)) for name, track in self._forearms.items()}
+
     def predicted(self) -> "dict[str, NDArray[np.bool_]]":
         """Return hand -> the frames (F,) in which its pose was not measured, or is that of another frame."""
         marks = {}
@@ -105,3 +142,8 @@ class TakeBuffer:
             marks[name] = np.array(track.predicted, bool)[track.last(len(self))]
             marks[name][np.setdiff1d(np.arange(len(self)), np.array(track.numbers))] = True
         return marks
+
+
+def _row_before(numbers: "array[int]", count: int) -> "NDArray[np.intp]":
+    """Return the last row (F,) that was stored up to each of F frames, -1 before the first."""
+    return np.searchsorted(np.array(numbers), np.arange(count), side="right") - 1

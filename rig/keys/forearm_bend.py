@@ -48,7 +48,10 @@ def carried_forearm(above: ArmAbove, back: Floats, world: Floats, wrist_rest: Fl
 
 
 def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
-    """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's."""
+    """Return the rotations (F, 3, 3) of the world that take each captured forearm to the character's.
+
+    Of a forearm with a weight it is that part of the rotation.
+    """
     facing, front = _facing(captured, character)
     rotations = {}
     for side, own in captured.items():
@@ -56,14 +59,21 @@ def to_forearms(captured: Forearms, character: Forearms) -> dict[Side, Floats]:
         end = rot.unit_vectors(theirs.wrist - theirs.elbow)
         if own.back is not None and theirs.back is not None:
             frames = [rot.frame_from_yz(one.wrist - one.elbow, one.back) for one in (own, theirs)]
-            rotations[side] = frames[1] @ np.swapaxes(frames[0], -1, -2)
+            rotations[side] = _weighted(frames[1] @ np.swapaxes(frames[0], -1, -2), own.weight)
             continue
         start = rot.unit_vectors((facing @ (own.wrist - own.elbow)[..., None])[..., 0])
         ahead = np.cross(UP, end if side == "right" else -end) if front is None else front
         between = start + end + BY_FRONT * ahead
         halves = rot.multiply(rot.shortest_rotation(between, end), rot.shortest_rotation(start, between))
-        rotations[side] = rot.to_matrix(halves) @ facing
+        rotations[side] = _weighted(rot.to_matrix(halves) @ facing, own.weight)
     return rotations
+
+
+def _weighted(rotations: Floats, weight: Floats | None) -> Floats:
+    """Return parts (F,) 0..1 of rotations (F, 3, 3); None returns them as they are."""
+    if weight is None or (weight == 1.0).all():
+        return rotations
+    return rot.to_matrix(rot.slerp(rot.IDENTITY, rot.from_matrix(rotations), weight[:, None]))
 
 
 def _facing(captured: Forearms, character: Forearms) -> tuple[Floats, Floats | None]:

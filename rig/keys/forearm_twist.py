@@ -128,6 +128,15 @@ def twist_forearm(
     return ForearmMotion(rotations, moved, beyond)
 
 
+def untwisted_wrist(armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats]) -> Floats:
+    """Return the wrist's rest transform as its forearm carries it without the twist of the bones that keys turn.
+
+    carried: see twist_forearm.
+    """
+    rest = {name: np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
+    return _carried_by(forearm, rest, carried, _untwisted(forearm, rest, carried))
+
+
 def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) -> dict[str, Floats]:
     """Return bone of the chain -> (F, 4, 4), see twist_forearm, of an arm that is posed by keys."""
     carried = {name: arm.forearm @ np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}

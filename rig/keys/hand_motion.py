@@ -20,7 +20,8 @@ from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
 from .forearm_bend import against_forearms, carried_forearm
-from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm
+from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm, untwisted_wrist
+from .nla_layers import plays
 from .played_action import playing_no_action
 from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
 
@@ -119,12 +120,14 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
             world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
         else:
             world, rests = parent_motion.parents_on_current_frame(armature, bones)
+        for mover in movers:
+            mover.keeps_twist = mover.keyed.forearm is not None and plays(armature, mover.keyed.forearm.shares)
     for start in range(0, len(frames), FRAMES_PER_PIECE):
         rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.standing(present, bones, frames[rows])
-        poses = _poses(movers, rows, world, rests)
+        poses = poses_on_forearms(present, movers, rows, world, rests)
         piece = [
             values
             for mover, pose in zip(movers, poses, strict=True)
@@ -135,7 +138,9 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
         yield piece
 
 
-def _poses(movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Mapping[str, Floats]) -> list[Pose]:
+def poses_on_forearms(
+    armature: "Object", movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Mapping[str, Floats]
+) -> list[Pose]:
     """Return the hands' poses in some of the frames; with captured forearms, bent against the character's."""
     poses = {mover.keyed.hand.side: mover.pose(rows) for mover in movers}
     bent = {mover.keyed.hand.side: mover for mover in movers if mover.keyed.bends_with_forearm}
@@ -143,7 +148,7 @@ def _poses(movers: "Sequence[HandMover]", rows: slice, world: Floats, rests: Map
         return [poses[mover.keyed.hand.side] for mover in movers]
     roots = {side: poses[side].root for side in bent}
     captured = {side: mover.captured_forearm(rows) for side, mover in bent.items()}
-    carried = {side: mover.carried_forearm(world, rests) for side, mover in bent.items()}
+    carried = {side: mover.carried_forearm(armature, world, rests) for side, mover in bent.items()}
     for side, root in against_forearms(roots, captured, carried).items():
         poses[side] = replace(poses[side], root=root)
     return [poses[mover.keyed.hand.side] for mover in movers]
@@ -202,6 +207,8 @@ class HandMover:
         self.keyed = replace(keyed, binding=replace(binding, location_keyed=location_keyed, limits=limits))
         self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
+        self.keeps_twist = False
+        """Whether the forearm's twist is the character's own. Live frames and earlier takes leave another behind."""
         self.strain: WristStrain | None = None
         """How the wrist and the arm are posed in the frames that were computed last; None if they are not keyed."""
 
@@ -220,6 +227,10 @@ class HandMover:
         """Whether the keys depend on the motion of what carries the hand."""
         return self.keyed.wrist or bool(self.evaluated_bones)
 
+    def show(self, pose: Pose, captured: Forearm | None) -> None:
+        """Move the hand by another pose, with the performer's forearm in its frames."""
+        self.keyed = replace(self.keyed, pose=pose, captured=captured)
+
     def pose(self, rows: slice) -> Pose:
         """Return the hand's pose in some of the frames."""
         pose = self.keyed.pose
@@ -230,12 +241,14 @@ class HandMover:
         assert self.keyed.captured is not None, "bends_with_forearm has seen it"
         return self.keyed.captured.select(rows)
 
-    def carried_forearm(self, world: Floats, rests: Mapping[str, Floats]) -> Forearm:
+    def carried_forearm(self, armature: "Object", world: Floats, rests: Mapping[str, Floats]) -> Forearm:
         """Return the character's forearm, before keys move its arm; of a single frame if nothing moves it."""
-        above = self.keyed.above
+        above, forearm = self.keyed.above, self.keyed.forearm
         assert above is not None, "bends_with_forearm has seen it"
         bone = above.wrist if above.follows else self._outside[WRIST]
         wrist, shoulder = (rests[name].reshape(-1, 4, 4) for name in (bone, above.bones.upper))
+        if forearm is not None and not self.keeps_twist:
+            wrist = untwisted_wrist(armature, forearm, rests).reshape(-1, 4, 4)
         return carried_forearm(above, self._back, world.reshape(-1, 4, 4), wrist, shoulder)
 
     def values(

@@ -51,6 +51,19 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
     return strip
 
 
+def plays(armature: "Object", bones: Iterable[str]) -> bool:
+    """Whether an armature's NLA strips have keys of one of these bones."""
+    animation = armature.animation_data
+    prefixes = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
+    strips = [strip for track in animation.nla_tracks if not track.mute for strip in track.strips] if animation else []
+    return any(
+        curve.data_path.startswith(prefixes)
+        for strip in strips
+        if strip.action is not None and not strip.mute
+        for curve in curves_of(strip.action, strip.action_slot)
+    )
+
+
 def pull_up(armature: "Object", strip: "NlaStrip | None") -> None:
     """Undo push_down."""
     if strip is None:

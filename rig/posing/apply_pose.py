@@ -1,13 +1,14 @@
 """Pose hands of rigs without keys, as live solving does."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
+from ...hand.forearm import Forearm
 from ...hand.joints import DIGITS, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -19,7 +20,7 @@ from ..data_reference import DataReference
 from ..intermediate_bones import bones_between
 from ..keys import parent_motion
 from ..keys.drive import driven
-from ..keys.hand_motion import BoneValues, HandMover, KeyedHand, bones_with_outside_parents
+from ..keys.hand_motion import BoneValues, HandMover, KeyedHand, bones_with_outside_parents, poses_on_forearms
 from ..pose_transfer import rig_hierarchy
 from .rig_hand import RigHand, write_basis
 
@@ -66,17 +67,27 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits
     )
 
 
-def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
-    """Pose the bones of hands by poses of one frame in the world; whether there was any to pose.
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownHand:
+    """A hand of an armature, and what it is posed by: one frame in the world."""
+
+    rig_hand: RigHand
+    pose: Pose
+    forearm: Forearm | None = None
+    """The performer's, which tells how a hand at rest on it is rotated; None if it is not captured."""
+
+
+def pose(hands: Sequence[ShownHand]) -> bool:
+    """Pose the bones of hands; whether there was any to pose.
 
     Everything is read before anything is written, since reading makes Blender evaluate what was written.
     """
     motions = []
-    for posed, solved in hands:
-        armature = posed.find_armature()
+    for shown in hands:
+        armature = shown.rig_hand.find_armature()
         # In Edit Mode Blender shows no pose.
         if armature is not None and not armature.data.is_editmode:
-            motions.append((armature, _values(armature, posed, solved)))
+            motions.append((armature, _values(armature, shown)))
     for armature, values in motions:
         for of_bone in values:
             location = None if of_bone.locations is None else of_bone.locations[0]
@@ -84,10 +95,13 @@ def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
     return bool(motions)
 
 
-def _values(armature: "Object", posed: RigHand, solved: Pose) -> list[BoneValues]:
-    assert posed.mover is not None, "begin made it"
-    world, rests = parent_motion.parents_on_current_frame(armature, posed.mover.evaluated_bones)
-    return list(posed.mover.values(armature, solved, world, rests))
+def _values(armature: "Object", shown: ShownHand) -> list[BoneValues]:
+    mover = shown.rig_hand.mover
+    assert mover is not None, "begin made it"
+    mover.show(shown.pose, shown.forearm)
+    world, rests = parent_motion.parents_on_current_frame(armature, mover.evaluated_bones)
+    (posed,) = poses_on_forearms(armature, [mover], slice(0, 1), world, rests)
+    return list(mover.values(armature, posed, world, rests))
 
 
 def state(posed: RigHand) -> Literal["there", "edited", "gone"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...capture.marker_labels import ELBOW
 from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, SIDES, Side
 from ...hand.proportions import adult
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ELBOW = "elbow"
-"""Where the forearm begins: no joint of a hand, but performers are aligned to characters by it."""
 SAME_AXIS_COSINE = np.cos(np.deg2rad(20.0))
 """Cosine; bones of a digit whose next joints are within 20 degrees of the same local axis point along that axis."""
 TAIL_TOLERANCE = 0.1

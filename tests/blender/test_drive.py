@@ -122,7 +122,7 @@ def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, RigH
     pose.root[0, :3, 3] = shoulder + 0.8 * (wrist - shoulder) + [0.0, -0.05, 0.05]
     begun = apply_pose.begin(armature, found, hand, limited=False, drive=drive)
     for _ in range(2):
-        apply_pose.pose([(begun, pose)])
+        apply_pose.pose([apply_pose.ShownHand(begun, pose)])
         bpy.context.view_layer.update()
     return pose, evaluated(armature, found.bones), begun
 

@@ -214,6 +214,31 @@ def test_a_performer_with_the_characters_arms_keeps_the_captured_directions() ->
         assert np.abs(wrists[:, :3, :3] - hand.pose.root[:, :3, :3]).max() < 1e-3, hand.side
 
 
+def test_a_twist_of_the_characters_own_animation_carries_the_hand_and_one_that_is_left_over_does_not() -> None:
+    backs, seen = np.tile([0.0, 0.0, 1.0], (FRAMES, 1)), dict[str, Floats]()
+    for kind in ("at rest", "left over", "animated"):
+        armature, made = rig_with_arms("MakeHuman"), typed()
+        hands = [
+            replace(hand, forearm=replace(hand.forearm, back=backs)) for hand in made.hands if hand.forearm is not None
+        ]
+        bone = armature.pose.bones["lowerarm01.L"]
+        bone.rotation_mode = "QUATERNION"
+        if kind != "at rest":
+            rest = {name: armature.data.bones[f"{name}.L"].matrix_local for name in ("lowerarm01", "wrist")}
+            along = rest["lowerarm01"].inverted() @ rest["wrist"].translation
+            bone.rotation_quaternion = Quaternion(along.normalized(), 0.6)
+        if kind == "animated":
+            bone.keyframe_insert("rotation_quaternion", frame=1)
+        bpy.context.view_layer.update()
+        made = replace(made, hands=tuple(hands))
+        key(armature, made)
+        seen[kind] = on_frames(armature, made, "left")[0][:, :3, :3]
+        bpy.data.objects.remove(armature)
+    assert np.abs(seen["left over"] - seen["at rest"]).max() < 1e-4
+    turned = np.arccos((np.einsum("fij,fij->f", seen["animated"], seen["at rest"]) - 1) / 2)
+    assert turned == pytest.approx(0.6, abs=0.03)
+
+
 def test_no_wrist_is_told_to_bend_farther_than_a_persons() -> None:
     for elbows, told in ((True, False), (False, True)):
         armature = rig_with_arms("MakeHuman")

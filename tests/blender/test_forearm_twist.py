@@ -175,7 +175,7 @@ def test_live_twists_the_same_and_puts_back() -> None:
     rested(armature)
     begun = apply_pose.begin(armature, found, hand.hand, limited=False, drive="wrist")
     for _ in range(3):
-        apply_pose.pose([(begun, hand.pose)])
+        apply_pose.pose([apply_pose.ShownHand(begun, hand.pose)])
         bpy.context.view_layer.update()
     shown = np.array([rotation_of(armature, name) for name in names])
     assert np.abs(shown - keyed).max() < 1e-5

@@ -11,6 +11,7 @@ import bpy
 import lz4.frame
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from vmcp.osc.typing import Message
 from vmcp.protocol import bone_transform
 from vmcp.protocol import time as clock
@@ -58,14 +59,14 @@ def _send(sock: socket.socket, port: int, packet: bytes) -> None:
 
 
 def moment(share: float) -> Avatar:
-    """Hands before the body that turn and close."""
+    """Hands before the body that close, and bend and pronate against their forearms."""
     lowered = {
         side: {
             f"{side}UpperArm": turn((0, 0, sign), 50 + 10 * share),
             f"{side}LowerArm": turn((0, sign, 0), 60),
-            f"{side}Hand": turn((1, 0, 0), 20 * share),
+            f"{side}Hand": turn((0.28, 0, 0.96), bend * share),
         }
-        for side, sign in (("Left", 1), ("Right", -1))
+        for side, sign, bend in (("Left", 1, 50), ("Right", -1, 30))
     }
     closed = [fist("Left", np.multiply(share, (70, 80, 50))), fist("Right", np.multiply(share, (50, 70, 45)))]
     return Avatar({"Hips": BODY["Hips"], **lowered["Left"], **lowered["Right"], **closed[0], **closed[1]})
@@ -117,12 +118,29 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
             send(last, next(later) / 60)
             time.sleep(0.004)
             run.step()
-            return all(apart(directions(armature, names), along(last, bones)) < 2.0 for names, bones in sides)
+            return all(turned_alike(directions(armature, names), along(last, bones)) < 2.0 for names, bones in sides)
 
         later, sides = itertools.count(FRAMES), [fingers(side) for side in ("Left", "Right")]
         wait_for(follows)
+    for side in ("Left", "Right"):
+        points = [last.places[f"{side}{part}"] for part in ("LowerArm", "Hand", "MiddleProximal")]
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        heads = [np.array(posed[f"{name}.{side[0]}"].head) for name in ("lowerarm01", "wrist", "finger3-1")]
+        assert bend_of(heads) == pytest.approx(bend_of(points), abs=8.0), "against the forearm, as sent"
     assert not run.rigs.problems and len(run.shown) == 2
     assert run.receiver.stats.malformed == run.receiver.stats.late == 0
+
+
+def turned_alike(found: np.ndarray, sent: np.ndarray) -> float:
+    """Degrees, at most, between unit vectors (N, 3), after the rotation that brings them together best."""
+    rotation, _ = Rotation.align_vectors(found, sent)
+    return apart(found, rotation.apply(sent))
+
+
+def bend_of(points: list[np.ndarray]) -> float:
+    """Degrees between the forearm and the palm, from where elbow, wrist and the middle finger's knuckle are."""
+    fore, palm = points[1] - points[0], points[2] - points[1]
+    return float(np.degrees(np.arccos(fore @ palm / np.linalg.norm(fore) / np.linalg.norm(palm))))
 
 
 def fingers(side: str) -> tuple[list[str], list[str]]:

@@ -135,7 +135,7 @@ def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     begun = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
     roots = placed(armature, "wrist").hands[0].pose.root
     for root, beyond in zip(roots, BEYOND, strict=True):
-        apply_pose.pose([(begun, Pose(hand, root[None], hand.neutral[None]))])
+        apply_pose.pose([apply_pose.ShownHand(begun, Pose(hand, root[None], hand.neutral[None]))])
         assert begun.mover is not None and begun.mover.strain is not None
         assert bool(begun.mover.strain.excess_bend[0] > 0) == beyond
 

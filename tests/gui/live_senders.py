@@ -63,6 +63,8 @@ class Played:
     along: float = 8.0
     """Degrees from where a bone points, at most, of a rig's own fingers."""
     steps: int = STEPS
+    body: bool = False
+    """Whether forearms are sent, against which a rig's wrists bend."""
     anew: bool = False
     """Whether its hands are measured again on the step that is looked at."""
 
@@ -148,12 +150,16 @@ def avatars(sender: Callable[[int], AbstractContextManager[SendAvatar]], port: i
 
 @cache
 def avatar(step: int) -> Avatar:
-    """Hands before the body that close, the left one farther."""
+    """Hands before the body that turn about their forearms, bend, and close, the left one farther."""
     share = step / (STEPS - 1)
     arms = {
         f"{side}{part}": turn(axis, sign * degrees)
         for side, sign in (("Left", 1), ("Right", -1))
         for part, axis, degrees in (("UpperArm", (0, 0, 1), 50), ("LowerArm", (0, 1, 0), 100))
+    }
+    arms |= {
+        f"{side}Hand": turn((1, 0, 0), -60 * share) @ turn((0, 0, sign), -25 * share)
+        for side, sign in (("Left", 1), ("Right", -1))
     }
     closed = {"Left": (70, 80, 50), "Right": (40, 50, 30)}
     fists = [fist(side, tuple(np.multiply(share, degrees))) for side, degrees in closed.items()]
@@ -280,8 +286,8 @@ TOLD = {
 }
 """Which joints our senders tell."""
 PLAYED: dict[str, Played] = {
-    "vmc": Played(partial(avatars, vmcp), of_avatar),
-    "rokoko": Played(partial(avatars, studio), of_avatar),
+    "vmc": Played(partial(avatars, vmcp), of_avatar, body=True),
+    "rokoko": Played(partial(avatars, studio), of_avatar, body=True),
     # The service lets a hand grow by a fortieth in its first second. Measured meanwhile, fingers that are nearly
     # straight are up to 19 degrees off: which second it is, is a matter of how busy the machine is.
     "leap": Played(partial(recorded, LeapRecording), of_leap, anew=True),

@@ -52,4 +52,4 @@ def assert_whole(take: str, packets: int) -> None:
     """A take has all packets but those of the last second, and is read again."""
     read = capture.read(OUT / TAKES / take)
     assert len(read.times) > packets - RATE, f"{take}: {len(read.times)} frames, {packets} packets came"
-    assert len(read.names) == 2 * len(JOINT), "all joints of both hands that the protocol has"
+    assert len(read.names) == 2 * (len(JOINT) + 1), "all joints of both hands that the protocol has, and their elbows"

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
+from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.gui.live_senders import PLAYED, Place, Senders
@@ -20,6 +23,7 @@ MAKEHUMAN = "makehuman_default.blend"
 OF_OTHERS = ("vmc", "rokoko", "leap", "landmarks")
 """Devices that others speak for, or recorded: for want of time only these drive MakeHuman's rig in CI."""
 
+Floats = NDArray[np.float64]
 Bones = dict[str, list[list[float]]]
 """Bone -> where it begins and ends, m."""
 Play = Callable[[str], dict[str, Any]]
@@ -72,19 +76,24 @@ def test_makehumans_fingers_point_where_every_device_says(follow: Follow, shared
         played = PLAYED[name]
         (bones,) = seen[name]["bones"].values()
         for side, joints in played.truth(played.steps - 1).items():
-            apart = turned(bones, side[0].upper(), joints)
+            apart = turned(bones, side[0].upper(), joints, played.body)
             assert len(apart) >= 10 and max(apart.values()) < played.along, f"{name}, {side}: {apart} degrees"
 
 
-def turned(bones: Bones, letter: str, joints: Place) -> dict[str, float]:
-    """Degrees between MakeHuman's phalanges and those that were sent, of which both ends are told."""
-    found = {}
+def turned(bones: Bones, letter: str, joints: Place, body: bool) -> dict[str, float]:
+    """Degrees between MakeHuman's phalanges and those that were sent, of which both ends are told.
+
+    body: whether the hand points where its forearm has it, so that the phalanges are alike after a rotation.
+    """
+    ways: dict[str, tuple[Floats, Floats]] = {}
     for digit, joint_names in zip(range(1, 6), (CHAIN_JOINTS[digit] for digit in DIGITS), strict=True):
         for part, (first, second) in enumerate(pairwise(joint_names), 1):
             if first in joints and second in joints:
                 bone = f"finger{digit}-{part}.{letter}"
                 head, tail = np.array(bones[bone])
-                seen, sent = tail - head, joints[second] - joints[first]
-                cosine = seen @ sent / np.linalg.norm(seen) / np.linalg.norm(sent)
-                found[bone] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
-    return found
+                ways[bone] = rot.unit_vector(tail - head), rot.unit_vector(joints[second] - joints[first])
+    seen, sent = (np.array(each) for each in zip(*ways.values(), strict=True))
+    if body:
+        sent = Rotation.align_vectors(seen, sent)[0].apply(sent)
+    angles = np.degrees(np.arccos(np.clip((seen * sent).sum(axis=1), -1.0, 1.0)))
+    return dict(zip(ways, angles.tolist(), strict=True))

@@ -18,18 +18,27 @@ def fist(hand: HandModel) -> Floats:
     return angles
 
 
-def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[OutgoingFrame]:
-    """Hands that wander, turn and close from open to a fist; without markers."""
+FOREARM = 0.25
+"""m"""
+
+
+def moments(count: int, rate: float = 60.0, sides=SIDES, arms: bool = False) -> list[OutgoingFrame]:
+    """Hands that wander, turn and close from open to a fist, without markers; with arms, they bend on forearms."""
     hands = {side: proportions.build(proportions.adult(side)) for side in sides}
     result = []
     for number in range(count):
         share = number / max(count - 1, 1)
-        frames = {}
+        frames, forearms = {}, {}
         for side, hand in hands.items():
             root = np.eye(4)
             root[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.36, 0.48, 0.8]), 0.3 + share))
             root[:3, 3] = [0.3 if side == "left" else -0.3, -0.4 + 0.1 * share, 1.1]
             angles = (1 - share) * poses.angles(hand, "open") + share * fist(hand)
             frames[side] = kinematics.joint_frames(hand, Pose(hand, root[None], angles[None]))[0]
-        result.append(OutgoingFrame(number, number / rate, (), np.zeros((0, 3)), frames))
+            if arms:
+                forearms[side] = root.copy()
+                bend = rot.from_axis_angle(np.array([0.96, 0.0, 0.28]), 0.8 * share - 0.2)
+                forearms[side][:3, :3] = root[:3, :3] @ rot.to_matrix(bend)
+                forearms[side][:3, 3] -= FOREARM * forearms[side][:3, 1]
+        result.append(OutgoingFrame(number, number / rate, (), np.zeros((0, 3)), frames, forearms))
     return result

@@ -39,11 +39,12 @@ def reference(side: str, bone: str) -> np.ndarray:
     return matrix
 
 
-def body(avatar: Avatar, sides=("left", "right")) -> dict[str, object]:
-    """The bones of an avatar's hands as Studio tells them: places and turns in the world."""
+def body(avatar: Avatar, sides=("left", "right"), arms: bool = True) -> dict[str, object]:
+    """The bones of an avatar's hands and forearms as Studio tells them: places and turns in the world."""
     bones: dict[str, object] = {"hip": {"position": dict.fromkeys("xyz", 0), "rotation": dict.fromkeys("xyzw", 0)}}
     for side in sides:
-        for name in HAND_BONES[side.capitalize()]:
+        title = side.capitalize()
+        for name in (*([f"{title}LowerArm"] if arms else []), *HAND_BONES[title]):
             bone = name[len(side) :].replace("Intermediate", "Medial")
             turned = Rotation.from_matrix(avatar.turns[name] @ reference(side, bone)).as_quat()
             bones[side + bone] = {
@@ -122,9 +123,12 @@ def test_both_versions_plain_and_packed_tell_the_same() -> None:
     anna = actor("Anna", body(Avatar(BODY)))
     plain = [version_3(anna), version_2(anna), version_2(anna, version="3")]
     packed = [lz4.frame.compress(packet, block_linked=linked) for packet in plain for linked in (False, True)]
-    frames = [seen(packet) for packet in plain + packed]
+    frames, both = (
+        [seen(packet) for packet in plain + packed],
+        joint_names("left", "Anna") + joint_names("right", "Anna"),
+    )
     for frame in frames:
-        assert frame.names == frames[0].names == joint_names("left", "Anna") + joint_names("right", "Anna")
+        assert frame.names == frames[0].names == (*both, "Anna left:elbow", "Anna right:elbow")
         assert frame.time == 2.5
         assert np.array_equal(frame.positions, frames[0].positions, equal_nan=True)
         assert frame.rotations is not None and frames[0].rotations is not None
@@ -139,7 +143,7 @@ def test_one_glove_is_one_hand() -> None:
         version_3(actor("", bones, left=False)),
         version_2(actor("", one_sided)),
     ):
-        assert seen(packet).names == joint_names("right")
+        assert seen(packet).names == (*joint_names("right"), "right:elbow")
     assert list(RokokoParser().feed(version_3(actor("", bones, left=False, right=False)))) == []
     assert list(RokokoParser().feed(version_3())) == []
 
@@ -149,9 +153,10 @@ def test_actors_keep_apart_and_their_names_fit_into_labels() -> None:
     named = ["Anna", "Ben: the  second ", "Anna", "x" * 100]
     frame = seen(version_3(*(actor(name, bones) for name in named)))
     owners = ["Anna", "Ben the second", "x" * 40]
-    assert frame.names == tuple(label for owner in owners for label in joint_names("left", owner))
+    own = [label for owner in owners for label in joint_names("left", owner)]
+    assert frame.names == (*own, *(f"{owner} left:elbow" for owner in owners))
     crowd = seen(version_3(*(actor(str(number), bones) for number in range(20))))
-    assert len(crowd.names) == 25 * MAX_ACTORS
+    assert len(crowd.names) == 26 * MAX_ACTORS
 
 
 def test_bones_that_are_not_told_are_not_there() -> None:
@@ -159,7 +164,7 @@ def test_bones_that_are_not_told_are_not_there() -> None:
     del bones["rightIndexDistal"]
     frame = seen(version_3(actor("", bones)))
     there = {name for name, at in zip(frame.names, frame.positions, strict=True) if np.isfinite(at).all()}
-    told = {f"right:{joint}" for joint in JOINT.values()} - {"right:index-finger-phalanx-distal"}
+    told = {f"right:{joint}" for joint in (*JOINT.values(), "elbow")} - {"right:index-finger-phalanx-distal"}
     assert there == told
 
 
@@ -212,3 +217,26 @@ def test_packed_frames_come_over_a_socket(address: Address) -> None:
     frames = [arrived.frame for arrived in receiver.drain()]
     assert [frame.time for frame in frames] == [moment.time for moment in sent]
     assert receiver.stats.malformed == 0
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_forearm_is_where_it_is_and_turned_as_a_hand_that_rests_on_it(side: Side) -> None:
+    title = side.capitalize()
+    resting = Avatar({name: turned for name, turned in BODY.items() if not name.endswith("Hand")})
+    frame, of_hand = (seen(version_3(actor("", body(avatar)))) for avatar in (Avatar(BODY), resting))
+    assert frame.rotations is not None and of_hand.rotations is not None
+    elbow, wrist = frame.names.index(f"{side}:elbow"), of_hand.names.index(f"{side}:wrist")
+    assert frame.positions[elbow] == pytest.approx(blender(Avatar(BODY).places[f"{title}LowerArm"]), abs=1e-6)
+    assert abs(frame.rotations[elbow] @ of_hand.rotations[wrist]) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), 0.0, 1e30, "x", None])
+def test_a_damaged_forearm_leaves_the_hands_as_they_are(bad: object) -> None:
+    bones, gloves = body(Avatar(BODY)), seen(version_3(actor("", body(Avatar(BODY), arms=False))))
+    whole = actor("", bones)
+    for side in SIDES:
+        bones[f"{side}LowerArm"] = {"position": dict.fromkeys("xyz", bad), "rotation": dict.fromkeys("xyzw", bad)}
+    for sent in (whole, whole | {"meta": whole["meta"] | {"hasBody": False}}, actor("", bones | {"leftLowerArm": bad})):
+        frame = seen(version_3(sent))
+        assert frame.names == gloves.names
+        assert np.array_equal(frame.positions, gloves.positions, equal_nan=True)

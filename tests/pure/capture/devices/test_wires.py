@@ -16,19 +16,22 @@ from knuckle.capture.network.websocket_sender import WebSocketClientSender, WebS
 from knuckle.capture.protocols.natnet import NatnetSender
 from knuckle.capture.protocols.qualisys_realtime import QualisysSender
 from knuckle.errors import PacketError
+from knuckle.hand import rotations as rot
 
 from .moments import moments
 
 EACH = pytest.mark.parametrize("device", DEVICES)
+BODIES = ("vmc", "rokoko", "xsens", "natnet")
+"""Devices that send forearms."""
 
 
 def sent(device: str, many: int = 12) -> list[bytes]:
     """The datagrams in which a device sends some moments."""
     sender = DEVICES[device].sender(Address())
     if isinstance(sender, WebSocketSender | WebSocketClientSender):
-        return [message.encode() for moment in moments(many) for message in sender.messages(moment)]
+        return [message.encode() for moment in moments(many, arms=True) for message in sender.messages(moment)]
     assert isinstance(sender, UdpSender | LineSender | NatnetSender | QualisysSender)
-    return [packet for moment in moments(many) for packet in sender.packets(moment)]
+    return [packet for moment in moments(many, arms=True) for packet in sender.packets(moment)]
 
 
 def parsed(device: str, packets: list[bytes]) -> list[Frame]:
@@ -50,6 +53,17 @@ def test_joints_come_as_they_were_sent(device: str) -> None:
         assert seen.sum() >= 16, f"{side}: {seen.sum()} joints"
         apart = np.linalg.norm(frame.positions[rows] - joints[there, :3, 3], axis=1)[seen]
         assert apart.max() < 1e-4, f"{side}: {1000 * apart.max():.2f} mm"
+
+
+@EACH
+def test_forearms_come_as_they_were_sent_where_the_device_has_a_body(device: str) -> None:
+    frame, last = parsed(device, sent(device))[-1], moments(12, arms=True)[-1]
+    assert any(name.endswith(":elbow") for name in frame.names) == (device in BODIES)
+    for side, forearm in last.forearms.items() if device in BODIES else ():
+        row = frame.names.index(f"{side}:elbow")
+        assert frame.positions[row] == pytest.approx(forearm[:3, 3], abs=1e-5)
+        assert frame.rotations is not None
+        assert abs(frame.rotations[row] @ rot.from_matrix(forearm[:3, :3])) == pytest.approx(1.0, abs=1e-6)
 
 
 @EACH

@@ -86,6 +86,21 @@ def test_in_the_t_pose_bones_point_aside_and_the_backs_of_the_hands_up():
         assert ahead[1] == pytest.approx(-0.02, abs=1e-6), "ahead is -Y in Blender"
 
 
+def test_a_damaged_forearm_or_another_body_leaves_the_hands_as_they_are():
+    sender, item = XsensSender(Address()), 32
+    (whole,) = parsed(XsensParser(), list(sender.packets(moments(1, arms=True)[0])))
+    (hands,) = parsed(XsensParser(), list(sender.packets(moments(1)[0])))
+    assert whole.names == (*hands.names, "left:elbow", "right:elbow")
+    for bad in (np.nan, 0.0, 3e38):
+        first, *others = sender.packets(moments(1, arms=True)[0])
+        damaged = bytearray(first)
+        for segment in (9, 13):
+            struct.pack_into(">7f", damaged, 24 + segment * item + 4, *[bad] * 7)
+        (frame,) = parsed(XsensParser(), [bytes(damaged), *others])
+        assert frame.names == hands.names
+        assert np.array_equal(frame.positions, hands.positions, equal_nan=True)
+
+
 @pytest.mark.parametrize(
     ("packet", "said"),
     [

@@ -1,0 +1,76 @@
+"""Ease a wrist from its forearm to where it was captured when the forearm is no longer sent, and back on its return."""
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...hand.forearm import WristForearm, blended, middle_one
+from ...hand.smoothstep import smoothstep
+from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
+
+SPIKE_WINDOW = 3
+"""Frames of which the middle one is displayed: figures that a camera follows have arms that leap for one frame."""
+
+
+@dataclass(slots=True, eq=False)
+class ForearmBlend:
+    """The displayed forearm of one hand. It is seen from the wrist, so that a hand that is lost keeps its bend."""
+
+    late: bool = True
+    """Whether the forearm is displayed one frame late, without spikes of one frame, as smoothed hands are."""
+    _goal: WristForearm | None = None
+    """The last one that was sent."""
+    _window: deque[WristForearm] = field(default_factory=lambda: deque(maxlen=SPIKE_WINDOW))
+    _displayed: WristForearm | None = None
+    _missing_since: float | None = None
+    """s, the first frame of the hand that came without a forearm; None while it is sent."""
+    _blend_start: WristForearm | None = None
+    """The displayed forearm from which the current blend started; None without a blend."""
+    _blend_began_at: float = -np.inf
+
+    def update(self, sent: WristForearm | None, now: float, away: bool = False) -> None:
+        """Take the forearm of a frame in which the hand is seen, at `now` s; None if it came without one.
+
+        away: whether the hand had been away.
+        """
+        if sent is None:
+            self._missing_since = now if self._missing_since is None else self._missing_since
+            return
+        if self._goal is None and self._missing_since is not None:
+            # The hand came first, and points as captured.
+            self._displayed = replace(sent, weight=np.zeros(1))
+        returned = self._missing_since is not None and now - self._missing_since > HOLD_SECONDS
+        if away or returned or self._goal is None:
+            self.begin_blend(now)
+        if self._missing_since is not None:
+            self._window.clear()
+        self._window.append(sent)
+        self._goal, self._missing_since = middle_one(self._window) if self.late else sent, None
+
+    def begin_blend(self, now: float) -> None:
+        """Go over to the next forearms from the one that is displayed at `now` s."""
+        if self._displayed is not None:
+            self._blend_start, self._blend_began_at = self._displayed, now
+
+    def at(self, now: float) -> WristForearm | None:
+        """Return the forearm to display at `now` s, the same object while nothing changes; None before the first."""
+        if self._goal is None:
+            return None
+        goal, fraction = self._goal, (now - self._blend_began_at) / RETURN_SECONDS
+        if self._blend_start is None or fraction >= 1.0:
+            self._blend_start = None
+        else:
+            goal = blended(self._blend_start, goal, smoothstep(np.array([fraction])))
+        weight = self._kept(now) * goal.weight
+        shown = self._displayed
+        if weight[0] != goal.weight[0]:
+            goal = shown if shown is not None and weight[0] == shown.weight[0] == 0.0 else replace(goal, weight=weight)
+        self._displayed = goal
+        return goal
+
+    def _kept(self, now: float) -> float:
+        """Return how much of its weight a forearm that is not sent has kept."""
+        if self._missing_since is None:
+            return 1.0
+        return 1.0 - float(smoothstep(np.array((now - self._missing_since - HOLD_SECONDS) / EASE_SECONDS)))
