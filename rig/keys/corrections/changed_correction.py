@@ -39,7 +39,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     kept = encode(corrections)
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
     after = next(each for each in corrections if each.id == before.id)
-    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
+    hands, clock = [of.moved_by(corrections) for of in hands_of_take(armature, base)], clock_of(base, scene)
     own = [of for of in hands if of.hand.side == before.hand]
     composed = [before, *(each for of in own for each in of_hand(corrections, of))]
     if own and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):

@@ -22,7 +22,7 @@ from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
 from ..take_report import report_in
-from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
+from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
 from .composing import compose, waiting_reason
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
@@ -128,8 +128,10 @@ def correct_take(
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
-    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
-    edited = _is_edited(armature, hands, clock, posed_at)
+    before, clock = corrections_of(armature), clock_of(base, scene)
+    every = hands_of_take(armature, base)
+    hands = [of.moved_by((*before, *corrections)) for of in every]
+    edited = _is_edited(armature, every, clock, posed_at) or _is_moved(armature, every, before, hands)
     keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
     for _, composed in keys:
@@ -155,7 +157,7 @@ def correct_take(
         write_hand(bag, of, composed)
     play(armature, action, slot_in(action, armature))
     keep_corrections(action, kept, told)
-    action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
+    action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
     return (*notes, *waiting_notes(action, corrections))
 
 
@@ -196,14 +198,15 @@ def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock
     composed, base = composed_of(armature), base_of(armature)
     if composed is None or base is None or composed != played_action(armature):
         return False
-    bag = channelbag_of(composed, armature)
+    bag, corrections = channelbag_of(composed, armature), corrections_of(armature)
+    hands = [of.moved_by(corrections) for of in hands]
     if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
         return False
     if posed_at is None:
         return True
     expected = composed.copy()
     try:
-        as_composed, corrections = channelbag_of(expected, armature), corrections_of(armature)
+        as_composed = channelbag_of(expected, armature)
         for of in hands:
             copy_keys(as_composed, of)
             write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
@@ -211,6 +214,21 @@ def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock
     finally:
         bpy.data.actions.remove(expected)
     return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
+
+
+def _is_moved(
+    armature: "Object", every: Sequence[HandOfTake], before: Sequence[Correction], hands: Sequence[HandOfTake]
+) -> bool:
+    """Whether keys that put hands in their places were changed in the corrected action, and are now to be composed.
+
+    every: the hands of the take; hands: as they are to be composed. before: the corrections until now.
+    """
+    composed = composed_of(armature)
+    if composed is None or composed != played_action(armature):
+        return False
+    bag = channelbag_of(composed, armature)
+    new = [of for of, now in zip(every, hands, strict=True) if now.wrist.keyed and not of.moved_by(before).wrist.keyed]
+    return any(has_other_keys(bag, of.wrist) for of in new)
 
 
 def play_base(armature: "Object") -> None:

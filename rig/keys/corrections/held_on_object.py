@@ -14,10 +14,14 @@ from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
+from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
+from .keyed_wrist import HandKeys
 from .last_used import LastUsed
+from .palm_on_object import check_placed, digits_with_skin, laid_palm
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
@@ -30,19 +34,19 @@ _found = LastUsed[HeldBySurface](64)
 def held_on_object(
     of: HandOfTake,
     one: Correction,
-    rotations: Floats,
+    keys: HandKeys,
     frames: Floats,
     times: Floats,
     *,
     moved: list[int],
     ends: tuple[bool, bool],
 ) -> HeldBones:
-    """Return the bones of a hand that hold digits on the object of a correction.
+    """Return the bones of a hand that hold its palm and digits on the object of a correction.
 
     Args:
         of: the hand.
         one: a correction of kind object.
-        rotations: (F, J, 4) of the bones in the frames of its range.
+        keys: of the F frames of its range.
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
         moved: the joints that may turn.
@@ -53,23 +57,54 @@ def held_on_object(
     """
     change = one.change
     assert isinstance(change, HeldOnObject)
-    by = hand_by_object(of, change.object, rotations, frames, change.digits)
+    full = one.range.weights(times) > 1.0 - FULL
+    if change.palm is None:
+        by = hand_by_object(of, change.object, keys, frames, change.digits)
+        found = _held(of, by, change, times, moved=moved, full=full, ends=ends)
+        return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
+    check_placed(of)
+    by = hand_by_object(of, change.object, keys, frames, digits_with_skin(of))
+    fingers = [joint for joint in moved if joint != WRIST]
+    for _ in range(2):
+        laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
+        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+        if found.held.rows == laid.rows:
+            break
+        # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests.
+        full = np.isin(np.arange(len(times)), np.arange(found.held.rows[0], found.held.rows[1] + 1))
+    turned_bones = _turned(of, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(turned_bones, max(found.held.frames_needed, laid.frames_needed))
+
+
+def _held(
+    of: HandOfTake,
+    by: HandByObject,
+    change: HeldOnObject,
+    times: Floats,
+    *,
+    moved: list[int],
+    full: Bools,
+    ends: tuple[bool, bool],
+) -> HeldBySurface:
+    """Return how digits hold their points on an object, and stay out of it. Raises RigError if they cannot."""
     _check_tips(by.beside.skin, change.digits)
-    places = np.array([by.motion.place(point.place) for point in change.points])
+    places = np.array([by.motion.place(point.place) for point in change.points]).reshape(-1, 3)
     _check_places(by.motion.solid, places, change.object)
-    pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
-    of_hand = (of.hand, tuple(pads), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
+    pads = np.array(
+        [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points], int
+    )
+    pose = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved), full.tobytes(), ends)
     found = _found.get(
-        (*of_hand, places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
+        (*pose, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
         lambda: hold_on_surface(
             by.pose,
             times,
             by.beside,
             of.hand.flesh,
             ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
-            pads=np.array(pads),
+            pads=pads,
             places=places,
-            full=one.range.weights(times) > 1.0 - FULL,
+            full=full,
             ends=ends,
         ),
     )
@@ -77,8 +112,13 @@ def held_on_object(
         raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{change.object}'")
     if found.off > MOST_OFF:
         raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
+    return found
+
+
+def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]) -> HandKeys:
+    """Return keys of a hand with its joints turned as they hold."""
     turns = turned(by.pose, found.held.pose, by.beyond)
-    return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)
+    return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
 
 
 def _digest(by: HandByObject) -> bytes:
@@ -91,7 +131,7 @@ def _digest(by: HandByObject) -> bytes:
 
 def _check_places(solid: Solid, places: Floats, name: str) -> None:
     """Raise RigError unless all places (P, 3) m are on the surface of an object, which may have changed since."""
-    away = max(float(np.linalg.norm(solid.nearest(place) - place)) for place in places)
+    away = max((float(np.linalg.norm(solid.nearest(place) - place)) for place in places), default=0.0)
     if away > MOST_AWAY:
         raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 
