@@ -15,22 +15,23 @@ from ...hand.joints import JOINT_INDEX, JOINTS, KNUCKLES
 from ...hand.kinematics import Pose, joint_frames
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.qp.quadratic_program import QuadraticProgram, solve
+from ..corrections.correction import is_palm
 from .faced_surface import LIFTS, FacedSurface
 from .held_on_surface import ALLOWED_DEPTH, Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PALM_JOINTS = tuple(row for row, joint in enumerate(JOINTS) if joint == "wrist" or joint.endswith("metacarpal"))
-LEAST_SHARE = 0.3
+PALM_JOINTS = tuple(row for row, joint in enumerate(JOINTS) if joint == "wrist" or is_palm(joint))
+LEAST_SHARE = 0.5
 """Skin with less weight of these joints than this is a digit's, and moves out of the surface with that."""
 HEEL, PADS = 0.45, 0.7
 """The heel ends, and the pads begin, so far along the way from the wrist to the knuckles."""
 REGIONS = 3
 """The heel, and the pads on the index finger's and on the little finger's side."""
-ROUNDS, STEP, STILL = 20, 0.02, 1e-6
+ROUNDS, STEP, STILL = 20, 0.02, 1e-5
 """Rounds, m by which the skin moves in one at most, and below which it stands still."""
-MOVEMENT = 1e-4
+MOVEMENT = 1e-2
 """What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
 MOST_BOUNDED = 80
 """Points that are kept out of the surface at once, the nearest."""
@@ -50,6 +51,10 @@ class PalmSkin:
         """(3,) the mean of its points."""
         return np.asarray(self.points.mean(axis=0))
 
+    def with_points(self, points: Floats) -> "PalmSkin":
+        """Return it with more skin (N, 3) m that is to be out of the surface."""
+        return PalmSkin(np.concatenate([self.points, points]), np.append(self.region, np.full(len(points), -1)))
+
 
 def palm_rows(skin: SkinPoints) -> Ints:
     """Return which points of a hand's skin are the palm's."""
@@ -60,7 +65,7 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     """Return the skin of a palm in the frames of a pose; skin: of the palm, relative to the wrist."""
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
     points = skin.posed(frames).reshape(-1, 3)
-    knuckles = frames[:, [JOINT_INDEX[joint] for joint in KNUCKLES], :3, 3].mean(axis=0)
+    knuckles = frames[..., :3, 3].mean(axis=0)[[JOINT_INDEX[joint] for joint in KNUCKLES]]
     middle = knuckles.mean(axis=0)
     along = points @ middle / (middle @ middle)
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])

@@ -18,7 +18,7 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import check_placed, digits_with_skin, laid_palm
+from .palm_on_object import check_placed, digits_with_skin, held_points, laid_palm, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -27,6 +27,8 @@ MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
 MOST_AWAY = 1e-3
 """m, how far its place may be from the surface."""
+FURTHER = 3
+"""How often a palm is laid anew, by what its digits do."""
 _found = LastUsed[HeldBySurface](64)
 """A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 
@@ -61,19 +63,25 @@ def held_on_object(
     if change.palm is None:
         by = hand_by_object(of, change.object, keys, frames, change.digits)
         found = _held(of, by, change, times, moved=moved, full=full, ends=ends)
+        _check_held(found, change.object)
         return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
     check_placed(of)
-    by = hand_by_object(of, change.object, keys, frames, digits_with_skin(of))
-    fingers = [joint for joint in moved if joint != WRIST]
-    for _ in range(2):
-        laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
-        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
-        if found.held.rows == laid.rows:
+    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of)), [*moved]
+    fingers.remove(WRIST)
+    laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
+    found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+    for _ in range(FURTHER):
+        if found.held.rows == laid.rows and found.depth <= MOST_DEPTH:
             break
-        # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests.
-        full = np.isin(np.arange(len(times)), np.arange(found.held.rows[0], found.held.rows[1] + 1))
-    turned_bones = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_bones, max(found.held.frames_needed, laid.frames_needed))
+        # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
+        # and what they cannot bring out of it lifts the palm.
+        beside = held_points(laid.by, found) if found.depth > MOST_DEPTH else None
+        full = rows_of(found.held.rows, len(times))
+        laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends, beside=beside)
+        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+    _check_held(found, change.object)
+    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
 
 
 def _held(
@@ -86,16 +94,19 @@ def _held(
     full: Bools,
     ends: tuple[bool, bool],
 ) -> HeldBySurface:
-    """Return how digits hold their points on an object, and stay out of it. Raises RigError if they cannot."""
+    """Return how digits hold their points on an object, and stay out of it, as far as they can.
+
+    Raises RigError for digits without skin and places that are not on the object.
+    """
     _check_tips(by.beside.skin, change.digits)
     places = np.array([by.motion.place(point.place) for point in change.points]).reshape(-1, 3)
     _check_places(by.motion.solid, places, change.object)
     pads = np.array(
         [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points], int
     )
-    pose = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved), full.tobytes(), ends)
-    found = _found.get(
-        (*pose, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
+    of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
+    return _found.get(
+        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
         lambda: hold_on_surface(
             by.pose,
             times,
@@ -108,11 +119,14 @@ def _held(
             ends=ends,
         ),
     )
+
+
+def _check_held(found: HeldBySurface, name: str) -> None:
+    """Raise RigError unless a hand holds its points on an object, and its digits are out of it."""
     if found.depth > max(MOST_DEPTH, found.off):
-        raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{change.object}'")
+        raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
     if found.off > MOST_OFF:
-        raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
-    return found
+        raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
 
 
 def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]) -> HandKeys:

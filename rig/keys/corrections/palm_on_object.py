@@ -13,6 +13,7 @@ from ....hand.kinematics import Pose, joint_frames
 from ....hand.wrist_range import wrist_bend
 from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
+from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.place_on_surface import frames_to_try
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_rows, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
@@ -58,14 +59,19 @@ class LaidPalm:
     @property
     def full(self) -> Bools:
         """(F,) in which frames the palm rests."""
-        row = np.arange(len(self.rotations))
-        return np.asarray((row >= self.rows[0]) & (row <= self.rows[1]))
+        return rows_of(self.rows, len(self.rotations))
 
     def keys(self, keys: HandKeys) -> HandKeys:
         """Return what is keyed of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.place)
+
+
+def rows_of(ends: tuple[int, int], count: int) -> Bools:
+    """Return which of F rows are from a first to a last one."""
+    row = np.arange(count)
+    return np.asarray((row >= ends[0]) & (row <= ends[1]))
 
 
 def check_placed(of: HandOfTake) -> None:
@@ -111,7 +117,14 @@ def resting_at(by: HandByObject, to_surface: Floats, rest: Floats) -> HandByObje
 
 
 def laid_palm(
-    of: HandOfTake, by: HandByObject, palm: PalmPlace, name: str, *, full: Bools, ends: tuple[bool, bool]
+    of: HandOfTake,
+    by: HandByObject,
+    palm: PalmPlace,
+    name: str,
+    *,
+    full: Bools,
+    ends: tuple[bool, bool],
+    beside: Floats | None = None,
 ) -> LaidPalm:
     """Return a hand whose palm comes to rest on an object in the frames of a range, and leaves it.
 
@@ -122,13 +135,15 @@ def laid_palm(
         name: of the object.
         full: (F,) the frames between the blends.
         ends: whether the take has frames before, and after, the range.
+        beside: (N, 3) m relative to the wrist, more skin that is to be out of the object; None for none.
 
     Raises:
         RigError: it cannot, with the reason.
     """
     rows = np.flatnonzero(full) if full.any() else np.array([by.motion.middle])
     place = at_place(by, palm)
-    rest = _rested(_palm(of, by, rows[frames_to_try(len(rows))]), by, place, name)
+    skin = _palm(of, by, rows[frames_to_try(len(rows))])
+    rest = _rested(skin if beside is None else skin.with_points(beside), by, place, name)
     away = way_between(place, rest)[1]
     if away > MOST_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
@@ -152,6 +167,13 @@ def laid_palm(
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{name}'")
     return LaidPalm(laid, rotations, wrist_place, held.rows, held.frames_needed)
+
+
+def held_points(by: HandByObject, found: HeldBySurface) -> Floats:
+    """Return the skin of a hand's digits (N, 3) m, relative to the wrist, as they hold in some frames."""
+    rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
+    some = rows[frames_to_try(len(rows))]
+    return by.beside.posed(some, found.held.pose.angles[some])[0].reshape(-1, 3)
 
 
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
