@@ -11,20 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.joints import JOINT_INDEX, JOINTS, KNUCKLES
+from ...hand.joints import JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_frames
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.qp.quadratic_program import QuadraticProgram, solve
-from ..corrections.correction import is_palm
 from .faced_surface import LIFTS, FacedSurface
-from .held_on_surface import ALLOWED_DEPTH, Surface
+from .held_on_surface import Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PALM_JOINTS = tuple(row for row, joint in enumerate(JOINTS) if joint == "wrist" or is_palm(joint))
-LEAST_SHARE = 0.5
-"""Skin with less weight of these joints than this is a digit's, and moves out of the surface with that."""
 HEEL, PADS = 0.45, 0.7
 """The heel ends, and the pads begin, so far along the way from the wrist to the knuckles."""
 REGIONS = 3
@@ -33,6 +29,8 @@ ROUNDS, STEP, STILL = 20, 0.02, 1e-5
 """Rounds, m by which the skin moves in one at most, and below which it stands still."""
 MOVEMENT = 1e-2
 """What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
+ALLOWED_DEPTH = 0.1e-3
+"""m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
 MOST_BOUNDED = 80
 """Points that are kept out of the surface at once, the nearest."""
 
@@ -54,11 +52,6 @@ class PalmSkin:
     def with_points(self, points: Floats) -> "PalmSkin":
         """Return it with more skin (N, 3) m that is to be out of the surface."""
         return PalmSkin(np.concatenate([self.points, points]), np.append(self.region, np.full(len(points), -1)))
-
-
-def palm_rows(skin: SkinPoints) -> Ints:
-    """Return which points of a hand's skin are the palm's."""
-    return np.flatnonzero(np.where(np.isin(skin.joints, PALM_JOINTS), skin.weights, 0.0).sum(axis=1) > LEAST_SHARE)
 
 
 def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:

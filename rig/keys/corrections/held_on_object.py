@@ -18,7 +18,7 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import check_placed, digits_with_skin, held_points, laid_palm, rows_of
+from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -70,16 +70,21 @@ def held_on_object(
     fingers.remove(WRIST)
     laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
     found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+    depth, skin = deepest_skin(of, laid.by, found)
     for _ in range(FURTHER):
-        if found.held.rows == laid.rows and found.depth <= MOST_DEPTH:
+        deep = max(found.depth, depth) > MOST_DEPTH
+        if found.held.rows == laid.rows and not deep:
             break
         # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
         # and what they cannot bring out of it lifts the palm.
-        beside = held_points(laid.by, found) if found.depth > MOST_DEPTH else None
         full = rows_of(found.held.rows, len(times))
+        beside = skin if deep else None
         laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends, beside=beside)
         found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+        depth, skin = deepest_skin(of, laid.by, found)
     _check_held(found, change.object)
+    if depth > MOST_DEPTH:
+        raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
     return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
 

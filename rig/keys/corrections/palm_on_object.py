@@ -15,8 +15,9 @@ from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.place_on_surface import frames_to_try
-from ....pipeline.contacts.rest_palm import PalmSkin, palm_rows, palm_skin, rested
+from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
+from ....posing.grasping.skin_samples import SkinPoints
 from ..arm_keys import arm_of
 from .hand_by_object import HandByObject, turned_beyond
 from .hand_of_take import HandOfTake
@@ -34,8 +35,6 @@ MOST_TURN = np.deg2rad(45.0)
 """rad by which a palm is turned at most, to lie flat."""
 MOST_SHORT = 1e-3
 """m by which an arm may be too short for it."""
-MOST_DEPTH = 1e-3
-"""m, how deep the palm's skin may be in the object."""
 LEAST_POINTS = 20
 """Points of the skin that a palm has at least."""
 MOST_BENT = np.deg2rad(5.0)
@@ -163,17 +162,20 @@ def laid_palm(
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
     _check_bend(by.wrist, reached, resting, of.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
-    depth = _depth(of, laid, resting)
-    if depth > MOST_DEPTH:
-        raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{name}'")
     return LaidPalm(laid, rotations, wrist_place, held.rows, held.frames_needed)
 
 
-def held_points(by: HandByObject, found: HeldBySurface) -> Floats:
-    """Return the skin of a hand's digits (N, 3) m, relative to the wrist, as they hold in some frames."""
+def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
+    """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
     rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
-    some = rows[frames_to_try(len(rows))]
-    return by.beside.posed(some, found.held.pose.angles[some])[0].reshape(-1, 3)
+    posed = Pose.at_origin(by.pose.hand, found.held.pose.angles[rows])
+    points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
+    to = by.beside.to_surface[rows]
+    placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
+    depth = -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
+    some = frames_to_try(len(rows))
+    digits = by.beside.posed(rows[some], posed.angles[some])[0]
+    return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])
 
 
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
@@ -185,20 +187,14 @@ def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Float
 
 def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
     """Return the skin of the palm in some of the frames. Raises RigError if it has too little."""
-    own = palm_rows(of.hand.skin)
-    if len(own) < LEAST_POINTS:
+    skin = _palm_points(of, by)
+    if len(skin.points) < LEAST_POINTS:
         raise RigError("the hand has no skin at its palm")
-    skin = turned_beyond(of.hand.skin.subset(own), by.beyond)
     return palm_skin(skin, Pose.at_origin(by.pose.hand, by.pose.angles[rows]))
 
 
-def _depth(of: HandOfTake, by: HandByObject, rows: slice) -> float:
-    """Return how deep the palm's skin is in an object in some of the frames, m."""
-    skin = turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
-    to = by.beside.to_surface[rows]
-    points = skin.posed(joint_frames(by.pose.hand, by.pose)[rows])
-    placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
-    return -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
+def _palm_points(of: HandOfTake, by: HandByObject) -> SkinPoints:
+    return turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
 
 
 def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side) -> None:
