@@ -25,8 +25,12 @@ HEEL, PADS = 0.45, 0.7
 """The heel ends, and the pads begin, so far along the way from the wrist to the knuckles."""
 REGIONS = 3
 """The heel, and the pads on the index finger's and on the little finger's side."""
-ROUNDS, STEP, STILL = 20, 0.02, 1e-5
-"""Rounds, m by which the skin moves in one at most, and below which it stands still."""
+PASSES, ROUNDS = 4, 10
+"""Passes over all of the skin, and rounds of the nearest of it."""
+MOST_NEAR = 150
+"""Points of each region that are the nearest."""
+STEP, STILL = 0.02, 1e-5
+"""m by which the skin moves in a round at most, and below which it stands still."""
 MOVEMENT = 1e-2
 """What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
 ALLOWED_DEPTH = 0.1e-3
@@ -48,6 +52,17 @@ class PalmSkin:
     def middle(self) -> Floats:
         """(3,) the mean of its points."""
         return np.asarray(self.points.mean(axis=0))
+
+    def placed(self, at: Floats) -> Floats:
+        """Return its points (N, 3) with the wrist at a frame (4, 4)."""
+        return self.points @ at[:3, :3].T + at[:3, 3]
+
+    def nearest(self, far: Floats) -> "PalmSkin":
+        """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
+        order = np.argsort(far, kind="stable")
+        each = [order[self.region[order] == region][:MOST_NEAR] for region in range(-1, REGIONS)]
+        rows = np.concatenate(each)
+        return PalmSkin(self.points[rows], self.region[rows])
 
     def with_points(self, points: Floats) -> "PalmSkin":
         """Return it with more skin (N, 3) m that is to be out of the surface."""
@@ -79,14 +94,17 @@ def rested(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
     if lifted is None:
         return None
     at, surface = lifted, FacedSurface(surface, start[:3, 2])
-    for _ in range(ROUNDS):
-        points = at[:3, :3] @ palm.points.T
-        points = points.T + at[:3, 3]
-        step = _twist(points, palm.region, *surface.nearest(points)[1:], back=at[:3, 2])
-        at = _moved(at, step, points.mean(axis=0))
-        if np.abs(step).max() < STILL:
+    for _ in range(PASSES):
+        before, some = at, palm.nearest(surface.nearest(palm.placed(at))[2])
+        for _ in range(ROUNDS):
+            points = some.placed(at)
+            step = _twist(points, some.region, *surface.nearest(points)[1:], back=at[:3, 2])
+            at = _moved(at, step, points.mean(axis=0))
+            if np.abs(step).max() < STILL:
+                break
+        if np.abs(at - before).max() < STILL:
             break
-    _, outwards, far = surface.nearest(palm.points @ at[:3, :3].T + at[:3, 3])
+    _, outwards, far = surface.nearest(palm.placed(at))
     deepest = int(far.argmin())
     if far[deepest] < -ALLOWED_DEPTH:
         at[:3, 3] -= (far[deepest] + ALLOWED_DEPTH) * outwards[deepest]

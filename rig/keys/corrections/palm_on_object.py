@@ -14,7 +14,6 @@ from ....hand.wrist_range import wrist_bend
 from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
-from ....pipeline.contacts.place_on_surface import frames_to_try
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
@@ -73,6 +72,11 @@ def rows_of(ends: tuple[int, int], count: int) -> Bools:
     return np.asarray((row >= ends[0]) & (row <= ends[1]))
 
 
+def some_of(count: int) -> Ints:
+    """Return the rows of F whose skin rests: the first, the middle and the last one."""
+    return np.unique([0, count // 2, count - 1])
+
+
 def check_placed(of: HandOfTake) -> None:
     """Raise RigError unless a take keys what puts a hand in its place, which a palm needs."""
     if WRIST in of.bones and of.wrist.keyed:
@@ -96,7 +100,7 @@ def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     mean = np.eye(4)
     mean[:3, :3] = rot.nearest_rotation(frames[:, :3, :3].mean(axis=0))
     mean[:3, 3] = frames[:, :3, 3].mean(axis=0)
-    rest = _rested(_palm(of, by, frames_to_try(len(frames))), by, mean, name)
+    rest = _rested(_palm(of, by, some_of(len(frames))), by, mean, name)
     turn = by.motion.turn_on_object(rot.from_matrix(rest[:3, :3]))
     return PalmPlace(by.motion.on_object(rest[:3, 3]), turn)
 
@@ -141,7 +145,7 @@ def laid_palm(
     """
     rows = np.flatnonzero(full) if full.any() else np.array([by.motion.middle])
     place = at_place(by, palm)
-    skin = _palm(of, by, rows[frames_to_try(len(rows))])
+    skin = _palm(of, by, rows[some_of(len(rows))])
     rest = _rested(skin if beside is None else skin.with_points(beside), by, place, name)
     away = way_between(place, rest)[1]
     if away > MOST_AWAY:
@@ -173,7 +177,7 @@ def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tupl
     to = by.beside.to_surface[rows]
     placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
     depth = -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
-    some = frames_to_try(len(rows))
+    some = some_of(len(rows))
     digits = by.beside.posed(rows[some], posed.angles[some])[0]
     return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])
 
