@@ -132,7 +132,8 @@ def correct_take(
     every = hands_of_take(armature, base)
     hands = [of.moved_by((*before, *corrections)) for of in every]
     edited = _is_edited(armature, every, clock, posed_at) or _is_moved(armature, every, before, hands)
-    keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
+    with _placed_as_solved(armature, hands):
+        keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
     for _, composed in keys:
         reasons |= composed.waiting
@@ -260,6 +261,24 @@ def playing_base(armature: "Object") -> Iterator[None]:
         yield
     finally:
         play(armature, action, slot)
+
+
+@contextmanager
+def _placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
+    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
+
+    Composed anew, they are then the same to the bit.
+    """
+    composed = composed_of(armature)
+    if composed is None or not any(of.wrist.keyed for of in hands):
+        yield
+        return
+    is_kept = composed.use_fake_user
+    try:
+        with playing_base(armature):
+            yield
+    finally:
+        composed.use_fake_user = is_kept
 
 
 def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
