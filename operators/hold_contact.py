@@ -14,8 +14,8 @@ from ..pipeline.contacts.hold_touch import chosen_touch
 from ..pipeline.corrections.correction import PALM, Correction, HeldTouch, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
-from ..rig.keys.corrections.composing import corrected_keys
-from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
+from ..rig.keys.corrections.composing import corrected_keys, of_hand
+from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.place_on_object import chosen_on_object

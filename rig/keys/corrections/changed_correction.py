@@ -7,7 +7,7 @@ from ....pipeline.corrections.correction import ContactChange, Correction
 from ....pipeline.corrections.correction_json import encode
 from ..played_action import played_action
 from .composed_keys import keys_id, write_hand
-from .composing import compose, moved_joints
+from .composing import compose, moved_joints, of_hand
 from .corrected_take import (
     COMPOSED_ID_PROPERTY,
     channelbag_of,
@@ -16,7 +16,6 @@ from .corrected_take import (
     decoded,
     hands_of_take,
     keep_corrections,
-    of_hand,
 )
 from .hand_of_take import HandOfTake
 from .take_clock import clock_of

@@ -171,6 +171,11 @@ def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> 
     }
 
 
+def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
+    """Return the corrections that change the keys of a hand."""
+    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
+
+
 def _held_parts(contact: Correction) -> set[str]:
     """Return the parts of the hand that are held by a contact."""
     change = contact.change

@@ -11,19 +11,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import bpy
-import numpy as np
 
 from ....errors import RigError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
-from ..fcurves import SAME_FRAME, curves_of, curves_on
+from ..fcurves import curves_of, curves_on
 from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
 from ..take_report import report_in
-from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
-from .composing import compose, waiting_reason
+from .composed_keys import copy_keys, keys_id, write_hand
+from .composing import compose, of_hand, waiting_reason
+from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
@@ -128,10 +128,9 @@ def correct_take(
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
-    before, clock = corrections_of(armature), clock_of(base, scene)
-    every = hands_of_take(armature, base)
-    hands = [of.moved_by((*before, *corrections)) for of in every]
-    edited = _is_edited(armature, every, clock, posed_at) or _is_moved(armature, every, before, hands)
+    every, clock = hands_of_take(armature, base), clock_of(base, scene)
+    hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
+    edited = _is_edited(armature, every, hands, clock, posed_at)
     with _placed_as_solved(armature, hands):
         keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
     reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
@@ -191,45 +190,31 @@ def channelbag_of(action: "Action", armature: "Object") -> Any:
     return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
 
 
-def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock, posed_at: float | None) -> bool:
-    """Whether keys of the hands were changed in the corrected action since it was composed, but for those on a frame.
+def _is_edited(
+    armature: "Object",
+    every: Sequence[HandOfTake],
+    hands: Sequence[HandOfTake],
+    clock: TakeClock,
+    posed_at: float | None,
+) -> bool:
+    """Whether keys that are composed were changed in the corrected action since it was composed.
 
-    Other curves do not count: they stay as they are.
+    every: the hands of the take; hands: as they are composed now. Other curves do not count: they stay as they are.
     """
     composed, base = composed_of(armature), base_of(armature)
     if composed is None or base is None or composed != played_action(armature):
         return False
-    bag, corrections = channelbag_of(composed, armature), corrections_of(armature)
-    hands = [of.moved_by(corrections) for of in hands]
-    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
+    corrections = corrections_of(armature)
+    before = [of.moved_by(corrections) for of in every]
+    known = ComposedAction(composed, lambda action: channelbag_of(action, armature), before, hands)
+    if known.is_moved:
+        return True
+    if composed.get(COMPOSED_ID_PROPERTY) == known.keys_id:
         return False
     if posed_at is None:
         return True
-    expected = composed.copy()
-    try:
-        as_composed = channelbag_of(expected, armature)
-        for of in hands:
-            copy_keys(as_composed, of)
-            write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
-        frames = edited_frames(bag, as_composed, hands)
-    finally:
-        bpy.data.actions.remove(expected)
-    return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
-
-
-def _is_moved(
-    armature: "Object", every: Sequence[HandOfTake], before: Sequence[Correction], hands: Sequence[HandOfTake]
-) -> bool:
-    """Whether keys that put hands in their places were changed in the corrected action, and are now to be composed.
-
-    every: the hands of the take; hands: as they are to be composed. before: the corrections until now.
-    """
-    composed = composed_of(armature)
-    if composed is None or composed != played_action(armature):
-        return False
-    bag = channelbag_of(composed, armature)
-    new = [of for of, now in zip(every, hands, strict=True) if now.wrist.keyed and not of.moved_by(before).wrist.keyed]
-    return any(has_other_keys(bag, of.wrist) for of in new)
+    with _placed_as_solved(armature, before):
+        return known.is_edited_beside(posed_at, corrections, clock)
 
 
 def play_base(armature: "Object") -> None:
@@ -302,11 +287,6 @@ def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     if not keyed:
         raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
     return keyed
-
-
-def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
-    """Return the corrections that change the keys of a hand."""
-    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
 
 
 def _waiting(
