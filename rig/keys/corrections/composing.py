@@ -250,20 +250,6 @@ def sampled(times: Floats, rotations: Floats, at: Floats) -> Floats:
     return rot.slerp(rotations[before], rotations[after], part[:, None])
 
 
-def waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock: TakeClock) -> str:
-    """Return why a correction has no effect on these hands of a take, a sentence without its end; empty if it has."""
-    own = [of for of in hands if of.hand.side == correction.hand]
-    if not own:
-        return f"there is no {correction.hand} hand in the take"
-    if not own[0].rows(correction, clock).any():
-        first, last = clock.frames([correction.range.start, correction.range.end])
-        have = f"{own[0].frames[0]:.0f} to {own[0].frames[-1]:.0f}"
-        return f"its frames {first:.0f} to {last:.0f} are not in the take, which has {have}"
-    if isinstance(correction.change, PoseChange) and not moved_joints(own[0], correction):
-        return "the take keys none of its digits"
-    return ""
-
-
 def runs_with_ends(in_range: Bools, keyed: Bools) -> Iterator[tuple[int, int]]:
     """Yield first and last row of each run of frames to key, of a curve with keys where `keyed` (F,) is set.
 

@@ -20,15 +20,22 @@ from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
-from ..take_report import report_in
 from .composed_keys import copy_keys, keys_id, write_hand
-from .composing import compose, of_hand, waiting_reason
+from .composing import compose, of_hand
 from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of, fix_clock
-from .waiting import HURRIED_PROPERTY, WAITING_PROPERTY, Told, waiting_notes, waiting_of
+from .waiting import (
+    HURRIED_PROPERTY,
+    WAITING_PROPERTY,
+    Told,
+    unsolved_reasons,
+    waiting_notes,
+    waiting_of,
+    waiting_reasons,
+)
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -133,7 +140,8 @@ def correct_take(
     edited = _is_edited(armature, every, hands, clock, posed_at)
     with _placed_as_solved(armature, hands):
         keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
-    reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
+    known = waiting_of(composed_of(armature) or base) if unsolved is None else unsolved
+    reasons = {**waiting_reasons(base, corrections, hands, clock), **unsolved_reasons(corrections, known)}
     for _, composed in keys:
         reasons |= composed.waiting
     hurried = {of_id: sentence for _, composed in keys for of_id, sentence in composed.hurried.items()}
@@ -287,25 +295,6 @@ def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     if not keyed:
         raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
     return keyed
-
-
-def _waiting(
-    base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
-) -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
-    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
-    reasons = {
-        one.id: waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
-    }
-    return {of_id: reason for of_id, reason in reasons.items() if reason}
-
-
-def _unsolved(
-    armature: "Object", corrections: Sequence[Correction], told: Mapping[str, str] | None
-) -> Mapping[str, str]:
-    """Return id -> why it could not take effect in the solve, of corrections: as told now, or at the last solve."""
-    known = waiting_of(composed_of(armature) or base_of(armature)) if told is None else told
-    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
 
 def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":
