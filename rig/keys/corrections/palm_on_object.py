@@ -33,7 +33,7 @@ MOST_AWAY = 0.03
 MOST_TURN = np.deg2rad(45.0)
 """rad by which a palm is turned at most, to lie flat."""
 MOST_SHORT = 1e-3
-"""m by which an arm may be too short for it."""
+"""m by which an arm may be too short for it, or a hand may be off where its control has it."""
 LEAST_POINTS = 20
 """Points of the skin that a palm has at least."""
 MOST_BENT = np.deg2rad(5.0)
@@ -143,6 +143,12 @@ def laid_palm(
     Raises:
         RigError: it cannot, with the reason.
     """
+    if by.motion.carried:
+        raise RigError(f"'{name}' hangs on the wrist, expected an object that does not go with it")
+    if by.motion.played.slack > MOST_SHORT:
+        raise RigError(
+            f"the hand does not follow '{of.hand.bone(WRIST)}' in these frames, expected it within the arm's reach"
+        )
     rows = np.flatnonzero(full) if full.any() else np.array([by.motion.middle])
     place = at_place(by, palm)
     skin = _palm(of, by, rows[some_of(len(rows))])

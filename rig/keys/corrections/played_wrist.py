@@ -39,6 +39,12 @@ class PlayedWrist:
         along = rot.unit_vectors(self.bones[:, 2, :3, 3] - self.bones[:, 1, :3, 3])
         return np.einsum("fji,fj->fi", self.wrist[:, :3, :3], along)
 
+    @property
+    def slack(self) -> float:
+        """How far the wrist moves relative to its bone, m: a hand does not follow a control out of its arm's reach."""
+        own = np.linalg.inv(orthonormal(self.bones[:, -1])) @ self.wrist
+        return float(np.linalg.norm(own[:, :3, 3] - own[0, :3, 3], axis=1).max())
+
     def keyed_otherwise(self, rotations: Floats | None, place: WristPlace | None) -> "PlayedWrist":
         """Return it with other keys: rotations (F, 4) of the wrist's bone, and its place; None for those it has.
 

@@ -63,7 +63,10 @@ def waiting_reasons(
 
 
 def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]) -> dict[str, str]:
-    """Return id -> why it could not take effect in the solve, of corrections; known: as told now, or at the last solve."""
+    """Return id -> why it could not take effect in the solve, of corrections.
+
+    known: the same as told now, or at the last solve.
+    """
     return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
 
