@@ -126,9 +126,9 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             weights, now = correction.weights(times), keys.rotations[at]
             target = HandKeys(_target(of.hand, correction, now, moved, times))
         keys = keys.mixed(at, target, moved, weights)
-        columns = moved if target.place is None else [*moved, PLACE]
+        columns = np.array(moved if target.place is None else [*moved, PLACE])
         changed[np.ix_(np.flatnonzero(at)[weights > 0], columns)] = True
-        in_range[np.ix_(inside[rows], columns)] = True
+        in_range[np.ix_(np.flatnonzero(inside[rows]), columns)] = True
     return Composed(rows, keys, changed, in_range, waiting | _hindered(corrections, waiting), hurried)
 
 

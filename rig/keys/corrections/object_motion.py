@@ -131,7 +131,7 @@ def elbow_axis(armature: "Object", binding: RigBinding, arm: tuple[str, ...]) ->
     """Return the axis (3,) about which the elbow of an arm bends, in the forearm's frame; zero without an arm."""
     if not arm:
         return np.zeros(3)
-    fitted = rest_arm(armature, ArmBones(*arm), binding, np.array(armature.matrix_world, float))
+    fitted = rest_arm(armature, ArmBones(arm[0], arm[1]), binding, np.array(armature.matrix_world, float))
     own = np.array(armature.data.bones[arm[1]].matrix_local)[:3, :3]
     return np.asarray(own.T @ fitted.rest[1, :3, 0])
 

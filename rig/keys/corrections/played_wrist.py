@@ -37,7 +37,7 @@ class PlayedWrist:
         if self.bones.shape[1] == 1:
             return None
         along = rot.unit_vectors(self.bones[:, 2, :3, 3] - self.bones[:, 1, :3, 3])
-        return np.einsum("fji,fj->fi", self.wrist[:, :3, :3], along)
+        return np.asarray(np.einsum("fji,fj->fi", self.wrist[:, :3, :3], along))
 
     @property
     def slack(self) -> float:
@@ -126,4 +126,4 @@ def _further_bend(bones: Floats, goal: Floats) -> Floats:
         )
         for each in (wrist, goal)
     )
-    return np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, now)) - now
+    return np.asarray(np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, now)) - now)
