@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS
 from knuckle.pipeline.corrections.correction import HeldOnObject, is_palm
+from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
@@ -29,7 +30,7 @@ TILT = 8.0
 """Degrees by which the palm is tilted against the table."""
 
 
-def flat_take(drive: str = "wrist") -> Take:
+def flat_take(drive: DriveChoice = "wrist") -> Take:
     """A hand that is nearly flat, its thumb beside the palm, whose wrist sways by some millimetres and degrees."""
     made = still()
     (hand,) = made.hands
@@ -66,7 +67,7 @@ def table(armature: bpy.types.Object, wrist_bone: str = "wrist") -> bpy.types.Ob
     made.name, made.scale = "Table", (0.15, 0.2, 0.03)
     up = Quaternion(wrist[:3, 0].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
     made.rotation_euler = up.to_track_quat("Z", "Y").to_euler()
-    made.location = wrist[:3, 3] + 0.08 * wrist[:3, 1] - 0.045 * wrist[:3, 2]
+    made.location = Vector((wrist[:3, 3] + 0.08 * wrist[:3, 1] - 0.045 * wrist[:3, 2]).tolist())
     made.keyframe_insert("location", frame=FIRST - BLEND)
     made.location.x += 5e-3
     made.keyframe_insert("location", frame=LAST + BLEND)
@@ -86,7 +87,10 @@ def measured(armature: bpy.types.Object, table: bpy.types.Object) -> tuple[Float
         graph = bpy.context.evaluated_depsgraph_get()
         seen, solid = mesh.evaluated_get(graph), table.evaluated_get(graph)
         world = solid.matrix_world
-        corners, faces = [world @ v.co for v in solid.data.vertices], [[*face.vertices] for face in solid.data.polygons]
+        corners, faces = (
+            [[*(world @ v.co)] for v in solid.data.vertices],
+            [[*face.vertices] for face in solid.data.polygons],
+        )
         tree, into = BVHTree.FromPolygons(corners, faces), np.array(world.normalized().inverted())
         points = np.array([seen.matrix_world @ vertex.co for vertex in seen.data.vertices])
         hits = [tree.find_nearest(point) for point in points.tolist()]
