@@ -88,16 +88,22 @@ class OnRange:
         return has_take(cls, context)
 
     def fill_range(self, context: "Context") -> None:
-        """Give the frames that were not given: those about the current one, or of the problem that is shown there."""
+        """Give the frames that were not given: those about the current one, or of the problem that is shown there.
+
+        They are frames of the take, unless the current one is none.
+        """
         operator: Any = self
-        made, frame = context.scene.knuckle_correction, context.scene.frame_current
+        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, expected_take(context)
         blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
         first, last = frame - made.reach, frame + made.reach
-        problems = problems_of(expected_take(context).armature)
+        problems = problems_of(shown_take.armature)
         shown = current_problem(context, problems)
         if shown is not None and problems[shown].first <= frame <= problems[shown].last:
             first = min(first, int(problems[shown].first) - blend)
             last = max(last, int(problems[shown].last + 0.999) + blend)
+        start, end = (round(value) for value in shown_take.base.curve_frame_range)
+        if start <= frame <= end:
+            first, last = max(first, start), min(last, end)
         for name, value in (("blend", blend), ("first", first), ("last", last)):
             if not operator.properties.is_property_set(name):
                 setattr(operator, name, value)

@@ -11,11 +11,11 @@ from bpy.props import EnumProperty, IntProperty, StringProperty
 from ..errors import RecipeError, RigError
 from ..hand.joints import DIGITS, SIDES, Side, digit_title
 from ..pipeline.contacts.hold_touch import chosen_touch
-from ..pipeline.corrections.correction import Correction, HeldTouch, TimeRange
+from ..pipeline.corrections.correction import PALM, Correction, HeldTouch, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
-from ..rig.keys.corrections.composing import corrected_rotations
-from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, of_hand
+from ..rig.keys.corrections.composing import corrected_keys, of_hand
+from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.place_on_object import chosen_on_object
@@ -41,6 +41,10 @@ OTHER_ITEMS = [
     *DIGIT_ITEMS,
     ("palm", "Palm", "The palm of the hand"),
     (ON_OBJECT, "Object", "A mesh of the scene, such as a table"),
+]
+ON_OBJECT_ITEMS = [
+    *DIGIT_ITEMS,
+    (PALM, "Palm", "The palm rests on the object: the wrist is moved and turned, and digits give way"),
 ]
 
 
@@ -130,9 +134,9 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     tips: EnumProperty(
-        name="Tips",
-        description="The digits whose tips touch the object",
-        items=DIGIT_ITEMS,
+        name="Parts",
+        description="The digits whose tips touch the object, and the palm, which rests on it",
+        items=ON_OBJECT_ITEMS,
         options={"ENUM_FLAG"},
         default={DIGITS[1]},
     )
@@ -166,20 +170,23 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         if self.other == ON_OBJECT:
             return self.numbered(shown, [self._on_object(shown, of, span)])
         rows = of.expected_rows(self.first, self.last)
-        rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
-        touch = chosen_touch(of.hand.posed(rotations)[0], of.hand.flesh, self.digit, self.other)
+        keys = corrected_keys(of, of_hand(shown.corrections, of), shown.clock, rows)
+        touch = chosen_touch(of.hand.posed(keys.rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
         return self.numbered(shown, [Correction("", name, of.hand.side, span, touch)])
 
     def _on_object(self, shown: ShownTake, of: HandOfTake, span: TimeRange) -> Correction:
         """Return the correction that holds parts of a hand on an object, where they are between the blends."""
-        if not self.object or not self.tips:
-            raise RigError("choose the object that is touched, and the digits whose tips touch it")
-        rows = of.expected_rows(*shown.clock.frames([span.full_start, span.full_end]))
-        rotations = corrected_rotations(of, of_hand(shown.corrections, of), shown.clock, rows)
+        palm = PALM in self.tips
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
-        held = chosen_on_object(of, self.object, digits, rotations, of.frames[rows])
-        names = " and ".join(digit_title(digit) for digit in digits)
+        if not self.object or not (digits or palm):
+            raise RigError("choose the object that is touched, and the palm or the digits whose tips touch it")
+        rows = of.expected_rows(*shown.clock.frames([span.full_start, span.full_end]))
+        own = of_hand(shown.corrections, of)
+        of = of if palm else of.moved_by(shown.corrections)
+        keys = corrected_keys(of, own, shown.clock, rows)
+        held = chosen_on_object(of, self.object, digits, keys, of.frames[rows], palm=palm)
+        names = " and ".join(digit_title(part) for part in (*((PALM,) if palm else ()), *digits))
         return Correction("", f"{names} on {self.object}"[:MAX_TEXT], of.hand.side, span, held)
 
     def _of_found(self, shown: ShownTake) -> Correction:
@@ -190,8 +197,8 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         contact = there[self.found - 1]
         of = _hand(shown, contact.side)
         own = of_hand(shown.corrections, of)
-        at = partial(corrected_rotations, of, own, shown.clock)
-        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own, corrected=at)
+        keys = partial(corrected_keys, of, own, shown.clock)
+        span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own, corrected=keys)
         return Correction("", contact.name, contact.side, span, contact.touch)
 
 

@@ -28,7 +28,9 @@ NEAR = 6e-3
 ALLOWED_DEPTH = 0.3e-3
 """m, how deep skin is left in the surface: 1 mm is promised."""
 MOST_POINTS = 48
-"""Points of the skin that are bounded at once, those that are nearest to the surface."""
+"""Points of the skin that are bounded at once, those that are nearest to the surface,"""
+POINTS_OF_EACH = 16
+"""and at least so many of each digit."""
 
 
 class Surface(Protocol):
@@ -101,7 +103,10 @@ class HeldOnSurface:
         feet, outwards, far = beside.surface.nearest(on_surface.reshape(-1, 3))
         far = far.reshape(points.shape[:2])
         near = counts[:, None] & (far < NEAR * relative_size(hand))
-        nearest = np.argsort(far.min(axis=0), kind="stable")[:MOST_POINTS]
+        order = np.argsort(far.min(axis=0), kind="stable")
+        digits = beside.skin.digit[order]
+        of_each = [order[digits == digit][:POINTS_OF_EACH] for digit in np.unique(digits)]
+        nearest = order[np.isin(order, np.concatenate([order[:MOST_POINTS], *of_each]))]
         bounded = nearest[near[:, nearest].any(axis=0)]
         chosen = np.concatenate([self.pads, bounded])
         sites, carried = sites_of_skin(hand, beside.skin, points, chosen, angles)

@@ -61,7 +61,7 @@ def hold_in_range(
         motion = run_to_end(held_motion(pose, times, replace(problem, held=held), held))
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         needed = [blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True)]
-        wider = _widened(first, last, needed, count, ends)
+        wider = widened(first, last, needed, count, ends)
         if wider is None or not left:
             break
         first, last = wider
@@ -70,7 +70,7 @@ def hold_in_range(
     return HeldRange(run_to_end(settled), (first, last), whole if whole > count else 0)
 
 
-def _widened(
+def widened(
     first: int, last: int, needed: Sequence[int], count: int, ends: tuple[bool, bool]
 ) -> tuple[int, int] | None:
     """Return first and last row of what is held such that it leaves the frames that its blends need; None if it does.

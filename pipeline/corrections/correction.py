@@ -153,12 +153,25 @@ class ObjectPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PalmPlace:
+    """Where the wrist is beside an object on which the palm rests."""
+
+    place: Floats
+    """(3,) in the object's own coordinates."""
+    turn: Floats
+    """(4,) unit quaternion wxyz, the wrist's rotation relative to the object's axes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class HeldOnObject:
-    """Fingertips that stay at points of the surface of an object of the scene."""
+    """A palm that rests on an object of the scene, and fingertips that stay at points of its surface."""
 
     object: str
     """Its name."""
     points: tuple[ObjectPoint, ...]
+    """None only with a palm."""
+    palm: PalmPlace | None = None
+    """None leaves the wrist where the take has it."""
 
     @property
     def digits(self) -> tuple[str, ...]:
@@ -167,8 +180,10 @@ class HeldOnObject:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints of its digits that bend."""
-        return tuple(joint for digit in self.digits for joint in CHAIN_JOINTS[digit])
+        """The joints that move: those of its digits that bend; with a palm also the wrist, and all digits give way."""
+        digits = self.digits if self.palm is None else DIGITS
+        bending = tuple(joint for digit in digits for joint in CHAIN_JOINTS[digit])
+        return bending if self.palm is None else ("wrist", *bending)
 
 
 @dataclass(frozen=True, slots=True)

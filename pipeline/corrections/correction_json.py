@@ -182,7 +182,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
     "pose": (_pose, ("pose", "digits")),
     "motion": (_motion, ("times", "rotations", "source")),
     "contact": (_contact, ("bones", "shares", "direction")),
-    "object": (_on_object, ("object", "points")),
+    "object": (_on_object, ("object", "points", "palm")),
     "hide": (_hide, ("labels",)),
     "swap": (_swap, ("labels",)),
     "solve": (_solve, ("solver", "settings", "smoothing", "smoothing_settings")),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import RecipeError
 from ...hand.joints import DIGITS, JOINTS
-from .correction import ContactChange, HeldOnObject, HeldTouch, ObjectPoint
+from .correction import ContactChange, HeldOnObject, HeldTouch, ObjectPoint, PalmPlace
 
 Floats = NDArray[np.float64]
 
@@ -46,20 +46,26 @@ def touch_from_dict(data: object, where: str) -> HeldTouch:
 
 
 def on_object_to_dict(held: HeldOnObject) -> dict[str, Any]:
-    """Return what holds fingertips on an object as JSON."""
-    points = [
-        {"digit": point.digit} | {name: np.round(getattr(point, name), 7).tolist() for name in ("place", "direction")}
-        for point in held.points
-    ]
-    return {"object": held.object, "points": points}
+    """Return what holds a palm and fingertips on an object as JSON."""
+    points = [{"digit": point.digit} | _rounded(point, "place", "direction") for point in held.points]
+    palm = {} if held.palm is None else {"palm": _rounded(held.palm, "place", "turn")}
+    return {"object": held.object, "points": points} | palm
+
+
+def _rounded(of: ObjectPoint | PalmPlace, *names: str) -> dict[str, list[float]]:
+    return {name: np.round(getattr(of, name), 7).tolist() for name in names}
 
 
 def on_object_from_dict(data: Mapping[str, Any], name: str, where: str) -> HeldOnObject:
-    """Return what holds fingertips on the object of a name. Raises RecipeError naming `where`."""
-    found, most = data.get("points"), len(DIGITS)
-    if not isinstance(found, list) or not 0 < len(found) <= most:
-        raise RecipeError(f"{where}: points is {found!r:.60}, expected 1 to {most} of a digit, a place and a direction")
-    held = HeldOnObject(name, tuple(_point(one, f"{where}, point {row}") for row, one in enumerate(found, start=1)))
+    """Return what holds a palm and fingertips on the object of a name. Raises RecipeError naming `where`."""
+    found, most, palm = data.get("points"), len(DIGITS), data.get("palm")
+    least = 1 if palm is None else 0
+    if not isinstance(found, list) or not least <= len(found) <= most:
+        raise RecipeError(
+            f"{where}: points is {found!r:.60}, expected {least} to {most} of a digit, a place and a direction"
+        )
+    points = tuple(_point(one, f"{where}, point {row}") for row, one in enumerate(found, start=1))
+    held = HeldOnObject(name, points, None if palm is None else _palm(palm, f"{where}, palm"))
     if len(set(held.digits)) < len(held.digits):
         raise RecipeError(f"{where}: points are of {', '.join(held.digits)}, expected each digit once")
     return held
@@ -72,6 +78,12 @@ def _point(data: object, where: str) -> ObjectPoint:
         raise RecipeError(f"{where}: digit is {data['digit']!r:.60}, expected one of {', '.join(DIGITS)}")
     place, direction = _numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "direction", 3, where)
     return ObjectPoint(data["digit"], place, direction)
+
+
+def _palm(data: object, where: str) -> PalmPlace:
+    if not isinstance(data, Mapping) or set(data) != {"place", "turn"}:
+        raise RecipeError(f"{where}: found {data!r:.60}, expected an object with place and turn")
+    return PalmPlace(_numbers(data, "place", 3, where, MOST_PLACE), _unit(data, "turn", 4, where))
 
 
 def _unit(data: Mapping[str, Any], name: str, count: int, where: str) -> Floats:

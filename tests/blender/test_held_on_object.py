@@ -69,7 +69,7 @@ def test_what_is_not_chosen_or_has_no_surface_is_told(armature: bpy.types.Object
     before = keys(armature)
     for given, told in (
         ({"object": ""}, "choose the object that is touched"),
-        ({"tips": set()}, "and the digits whose tips touch it"),
+        ({"tips": set()}, "and the palm or the digits whose tips touch it"),
         ({"object": "Nothing"}, "there is no object 'Nothing' in the scene"),
         ({"object": "Empty"}, "'Empty' has no surface"),
         ({"object": "Rig"}, "'Rig' has no surface: it is of type ARMATURE, choose a mesh"),

@@ -79,7 +79,7 @@ def contact(armature: bpy.types.Object, **others: Any) -> Correction:
     pose, _ = of.hand.posed(of.rotations(frames))
     touch = chosen_touch(pose, of.hand.flesh, "thumb", "index-finger")
     start, end = clock.times([FIRST, LAST]).tolist()
-    span = range_of_touch(of, touch, (start, end), clock, (), corrected=lambda rows: of.rotations(of.frames[rows]))
+    span = range_of_touch(of, touch, (start, end), clock, (), corrected=lambda rows: of.keys(of.frames[rows]))
     given: dict[str, Any] = {"id": "a", "name": "Pinch", "hand": "right", "range": span, "change": touch}
     return Correction(**given | others)
 

@@ -1,6 +1,6 @@
 """Whether a hand of an armature carries an object, by parents or constraints: it then moves as that is corrected."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ....errors import RigError
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from bpy.types import Object, PoseBone
 
 
-def is_carried(obj: "Object", armature: "Object", binding: RigBinding) -> bool:
+def is_carried(obj: "Object", armature: "Object", binding: RigBinding, arm: Collection[str] = ()) -> bool:
     """Whether the wrist of a hand of an armature carries an object rigidly, as its parent.
 
-    Raises RigError if the object moves with bones of hands in another way: these may be corrected at the same time,
-    and where the object is then is not known.
+    arm: bones of the arm that corrections move as well. Raises RigError if the object moves with bones of hands in
+    another way, or with these: they may be corrected at the same time, and where the object is then is not known.
     """
     hands = find_hands(armature, ())
-    bones = {bone for hand in hands for bone in (*hand.bones.values(), hand.carrier) if bone}
+    bones = {bone for hand in hands for bone in (*hand.bones.values(), hand.carrier) if bone} | {*arm}
     wrist = {str(binding.bones[0]), binding.carrier}
     carriers = list(_carriers(obj, armature, bones))
     for bone, rigid in carriers:

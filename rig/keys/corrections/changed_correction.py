@@ -7,7 +7,7 @@ from ....pipeline.corrections.correction import ContactChange, Correction
 from ....pipeline.corrections.correction_json import encode
 from ..played_action import played_action
 from .composed_keys import keys_id, write_hand
-from .composing import compose, moved_joints
+from .composing import compose, moved_joints, of_hand
 from .corrected_take import (
     COMPOSED_ID_PROPERTY,
     channelbag_of,
@@ -16,7 +16,6 @@ from .corrected_take import (
     decoded,
     hands_of_take,
     keep_corrections,
-    of_hand,
 )
 from .hand_of_take import HandOfTake
 from .take_clock import clock_of
@@ -39,7 +38,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
     kept = encode(corrections)
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
     after = next(each for each in corrections if each.id == before.id)
-    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
+    hands, clock = [of.moved_by(corrections) for of in hands_of_take(armature, base)], clock_of(base, scene)
     own = [of for of in hands if of.hand.side == before.hand]
     composed = [before, *(each for of in own for each in of_hand(corrections, of))]
     if own and (action is None or any(isinstance(each.change, ContactChange) for each in composed)):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import rotation_channels
 from ..fcurves import SAME_FRAME, key_settings, key_values
-from ..spliced_keys import KEY_SETTINGS, evaluated_channels, near_channels, replace_keys
-from .composing import Composed, runs_with_ends
+from ..spliced_keys import KEY_SETTINGS, replace_keys
+from .composing import Composed, ComposedChannels, runs_with_ends
 from .hand_of_take import HandOfTake
+from .keyed_wrist import KeyedWrist
 
 if TYPE_CHECKING:
     from bpy.types import FCurve
@@ -24,22 +24,32 @@ MOVED = ("handle_left", "handle_right")
 
 
 def hand_curves_in(bag: Any, of: HandOfTake) -> "Iterator[tuple[FCurve, FCurve]]":
-    """Yield the curves of a hand's rotations in the base, each with that of a channelbag, made where it is missing."""
-    for bone in of.bones.values():
-        for index, curve in enumerate(bone.curves):
-            copy = bag.fcurves.find(bone.path, index=index)
-            yield curve, copy if copy is not None else bag.fcurves.new(bone.path, index=index)
+    """Yield the curves of a hand in the base, each with that of a channelbag, made where it is missing."""
+    for keyed in of.keyed:
+        for index, curve in enumerate(keyed.curves):
+            copy = bag.fcurves.find(keyed.path, index=index)
+            yield curve, copy if copy is not None else bag.fcurves.new(keyed.path, index=index)
 
 
 def copy_keys(bag: Any, of: HandOfTake) -> None:
-    """Give the curves of a hand's rotations in a channelbag the keys of the base; all other curves stay."""
+    """Give the curves of a hand in a channelbag the keys of the base; all other curves stay."""
     for curve, copy in hand_curves_in(bag, of):
         if curve != copy and not np.array_equal(key_values(curve, "co"), key_values(copy, "co")):
             _copy_curve(curve, copy)
 
 
+def has_other_keys(bag: Any, wrist: KeyedWrist) -> bool:
+    """Whether a channelbag has other keys than the base of what puts a hand in its place."""
+    return any(
+        copy is not None and not np.array_equal(key_values(curve, "co"), key_values(copy, "co"))
+        for keyed in wrist.keyed
+        for index, curve in enumerate(keyed.curves)
+        for copy in [bag.fcurves.find(keyed.path, index=index)]
+    )
+
+
 def keys_id(bag: Any, hands: "Sequence[HandOfTake]") -> str:
-    """Return a short text that differs where keys of the rotations of hands in a channelbag do."""
+    """Return a short text that differs where keys of hands in a channelbag do."""
     known = 0
     for of in hands:
         for _, copy in hand_curves_in(bag, of):
@@ -66,26 +76,27 @@ def _copy_curve(curve: "FCurve", copy: "FCurve") -> None:
 
 
 def write_hand(bag: Any, of: HandOfTake, composed: Composed) -> None:
-    """Write the rotations of a hand into a channelbag that has the keys of the base."""
-    rows = np.flatnonzero(composed.rows)
-    for joint, bone in of.bones.items():
-        in_range = np.zeros(len(of.frames), bool)
-        in_range[rows[composed.in_range[:, joint]]] = True
-        if not in_range.any():
-            continue
-        own = [bag.fcurves.find(bone.path, index=index) for index in range(len(bone.curves))]
-        keyed = np.all([_has_keys(curve, of.frames) for curve in own], axis=0)
-        columns: list[list[NDArray[np.float32]]] = [[] for _ in own]
-        for first, last in runs_with_ends(in_range, keyed):
-            frames = of.frames[first : last + 1]
-            values = _channels(of, composed, joint, slice(first, last + 1))
-            for column, of_curve in enumerate(columns):
-                of_curve.append(np.stack([frames, values[:, column]], axis=-1).astype(np.float32))
-        for curve, ranges in zip(own, columns, strict=True):
-            if keyed[in_range].all():
-                _move_keys(curve, np.concatenate(ranges))
-            else:
-                replace_keys(curve, *ranges)
+    """Write what corrections make of a hand into a channelbag that has the keys of the base."""
+    for channels in composed.channels(of):
+        if channels.in_range.any():
+            _write(bag, of.frames, channels)
+
+
+def _write(bag: Any, frames: Floats, of: ComposedChannels) -> None:
+    """Write the channels of a bone, on frames (F,) of which some are in a range."""
+    own = [bag.fcurves.find(of.keyed.path, index=index) for index in range(len(of.keyed.curves))]
+    has_keys = np.all([_has_keys(curve, frames) for curve in own], axis=0)
+    columns: list[list[NDArray[np.float32]]] = [[] for _ in own]
+    for first, last in runs_with_ends(of.in_range, has_keys):
+        rows = slice(first, last + 1)
+        channels = of.keyed.channels(frames[rows], of.changed[rows], of.values[rows][of.changed[rows]])
+        for column, of_curve in enumerate(columns):
+            of_curve.append(np.stack([frames[rows], channels[:, column]], axis=-1).astype(np.float32))
+    for curve, ranges in zip(own, columns, strict=True):
+        if has_keys[of.in_range].all():
+            _move_keys(curve, np.concatenate(ranges))
+        else:
+            replace_keys(curve, *ranges)
 
 
 def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
@@ -104,19 +115,6 @@ def _move_keys(curve: "FCurve", new: NDArray[np.float32]) -> None:
     curve.update()
 
 
-def _channels(of: HandOfTake, composed: Composed, joint: int, rows: slice) -> Floats:
-    """Return the channel values (N, C) of a bone on rows of the take's frames; those of the base where none counts."""
-    bone, frames = of.bones[joint], of.frames[rows]
-    old = evaluated_channels(bone.curves, frames)
-    position = np.cumsum(composed.rows)[rows] - 1
-    known = composed.rows[rows]
-    changed = known & composed.changed[position, joint]
-    rotations = rotation_channels.rotations(old, bone.mode)
-    rotations[changed] = composed.rotations[position[changed], joint]
-    values: Floats = np.where(changed[:, None], near_channels(rotations, bone.mode, old[0]), old)
-    return values
-
-
 def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
     """Return on which of the frames (F,) a curve has a key."""
     keyed = np.sort(key_values(curve, "co")[::2].astype(float))
@@ -126,7 +124,7 @@ def _has_keys(curve: "FCurve", frames: Floats) -> Bools:
 
 
 def edited_frames(bag: Any, expected: Any, hands: "Sequence[HandOfTake]") -> Floats:
-    """Return the frames (N,) on which keys of hands' rotations in a channelbag are not those of another."""
+    """Return the frames (N,) on which keys of hands in a channelbag are not those of another."""
     found = [np.empty(0)]
     for of in hands:
         for (_, curve), (_, other) in zip(hand_curves_in(bag, of), hand_curves_in(expected, of), strict=True):

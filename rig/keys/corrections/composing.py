@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import (
+    PALM,
     ContactChange,
     Correction,
     HeldOnObject,
@@ -23,6 +25,8 @@ from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
 from .held_on_object import held_on_object
 from .held_touch import HeldBones, held_touch
+from .keyed_channels import KeyedBone, KeyedLocation
+from .keyed_wrist import HandKeys
 from .matched_motion import matched
 from .take_clock import TakeClock
 
@@ -30,7 +34,22 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 TOO_SHORT = "its {} frames are too short for the way there and back, where joints turn fast: give it {}"
+PLACE = len(JOINTS)
+"""The column of the wrist's place beside those of the bones."""
 UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComposedChannels:
+    """What corrections make of the rotation or the location of a bone, on the F frames of a take."""
+
+    keyed: KeyedBone | KeyedLocation
+    values: Floats
+    """(F, C) where it is changed, unit quaternions or locations."""
+    changed: Bools
+    """(F,) where a correction counts."""
+    in_range: Bools
+    """(F,) where a frame is in the range of one that moves it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,16 +58,39 @@ class Composed:
 
     rows: Bools
     """(F,) the frames of the take that are in the range of a correction."""
-    rotations: Floats
-    """(R, J, 4) of the bones on these R frames."""
+    keys: HandKeys
+    """Of these R frames."""
     changed: Bools
-    """(R, J) where a correction counts."""
+    """(R, J + 1) where a correction counts: for each bone, and for the place of the wrist."""
     in_range: Bools
-    """(R, J) where the frame is in the range of one that moves the joint."""
+    """(R, J + 1) where the frame is in the range of one that moves it."""
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     hurried: Mapping[str, str]
     """Id -> that its range is too short for the way, of contacts in which joints turn fast."""
+
+    def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
+        """Yield what is keyed of a hand as corrections make it."""
+        known: list[tuple[KeyedBone | KeyedLocation, Floats, int]] = [
+            (bone, self.keys.rotations[:, joint], joint) for joint, bone in of.bones.items()
+        ]
+        place = self.keys.place
+        if place is not None:
+            known += [(of.wrist.location, place.locations, PLACE)] if of.wrist.location else []
+            known += [(bone, place.arm[:, number], PLACE) for number, bone in enumerate(of.wrist.arm)]
+        for keyed, values, column in known:
+            yield ComposedChannels(
+                keyed,
+                self._on_frames(values),
+                self._on_frames(self.changed[:, column]),
+                self._on_frames(self.in_range[:, column]),
+            )
+
+    def _on_frames(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values (R, ...) on all F frames, zero where there are none."""
+        spread = np.zeros((len(self.rows), *values.shape[1:]), values.dtype)
+        spread[self.rows] = values
+        return spread
 
 
 def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
@@ -62,8 +104,8 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
     frames = of.frames[rows]
-    rotations, waiting, hurried = of.rotations(frames), dict[str, str](), dict[str, str]()
-    changed, in_range = np.zeros((2, *rotations.shape[:2]), bool)
+    keys, waiting, hurried = of.keys(frames), dict[str, str](), dict[str, str]()
+    changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
     for correction, inside, evaluated in zip(corrections, ranges, around, strict=True):
         at, moved = evaluated[rows], moved_joints(of, correction)
         if not at.any() or not moved:
@@ -73,27 +115,27 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             # Its blends are in what it is brought to, as a way to go may need longer ones.
             weights, ends = correction.factors(times), (not inside[0], not inside[-1])
             try:
-                held = _held(of, correction, rotations[at], frames[at], times, moved=moved, ends=ends)
+                held = _held(of, correction, keys.select(at), frames[at], times, moved=moved, ends=ends)
             except RigError as error:
                 waiting[correction.id] = str(error)
                 continue
-            target = held.rotations
+            target = held.keys
             if held.frames_needed:
                 hurried[correction.id] = TOO_SHORT.format(int(at.sum()), held.frames_needed)
         else:
-            weights, target = correction.weights(times), _target(of.hand, correction, rotations[at], moved, times)
-        for joint in moved:
-            mixed = rot.slerp(rotations[at, joint], target[:, joint], weights[:, None])
-            rotations[at, joint] = np.where(weights[:, None] > 0, mixed, rotations[at, joint])
-            changed[at, joint] |= weights > 0
-            in_range[inside[rows], joint] = True
-    return Composed(rows, rotations, changed, in_range, waiting | _hindered(corrections, waiting), hurried)
+            weights, now = correction.weights(times), keys.rotations[at]
+            target = HandKeys(_target(of.hand, correction, now, moved, times))
+        keys = keys.mixed(at, target, moved, weights)
+        columns = np.array(moved if target.place is None else [*moved, PLACE])
+        changed[np.ix_(np.flatnonzero(at)[weights > 0], columns)] = True
+        in_range[np.ix_(np.flatnonzero(inside[rows]), columns)] = True
+    return Composed(rows, keys, changed, in_range, waiting | _hindered(corrections, waiting), hurried)
 
 
 def _held(
     of: HandOfTake,
     one: Correction,
-    rotations: Floats,
+    keys: HandKeys,
     frames: Floats,
     times: Floats,
     *,
@@ -102,8 +144,8 @@ def _held(
 ) -> HeldBones:
     """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
     if isinstance(one.change, HeldOnObject):
-        return held_on_object(of, one, rotations, frames, times, moved=moved, ends=ends)
-    held = held_touch(of.hand, one, rotations, times, moved=moved, ends=ends)
+        return held_on_object(of, one, keys, frames, times, moved=moved, ends=ends)
+    held = held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends)
     if held is None:
         raise RigError(UNREACHED)
     return held
@@ -120,20 +162,36 @@ def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> 
         if isinstance(each.change, ContactChange) and not each.muted and each.id not in waiting
     ]
     return {
-        first.id: f"'{later.name}' moves the same digit in its frames"
+        first.id: f"'{later.name}' moves the {'palm' if shared == {PALM} else 'same digit'} in its frames"
         for number, first in enumerate(contacts)
         for later in contacts[number + 1 :]
-        if {*first.digits} & {*later.digits}
+        if (shared := _held_parts(first) & _moved_parts(later))
         and first.range.full_start <= later.range.full_end
         and later.range.full_start <= first.range.full_end
     }
 
 
-def corrected_rotations(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, wanted: Bools) -> Floats:
-    """Return the rotations (R, J, 4) of a hand's bones with corrections of it on them, in the wanted frames (F,)."""
-    composed, rotations = compose(of, corrections, clock, wanted), of.rotations(of.frames[wanted])
-    rotations[composed.rows[wanted]] = composed.rotations[wanted[composed.rows]]
-    return rotations
+def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
+    """Return the corrections that change the keys of a hand."""
+    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
+
+
+def _held_parts(contact: Correction) -> set[str]:
+    """Return the parts of the hand that are held by a contact."""
+    change = contact.change
+    assert isinstance(change, ContactChange)
+    return {*change.digits} | ({PALM} if isinstance(change, HeldOnObject) and change.palm is not None else set())
+
+
+def _moved_parts(contact: Correction) -> set[str]:
+    """Return the parts of the hand that a contact may move: a palm takes all digits along."""
+    return {*contact.digits} | _held_parts(contact)
+
+
+def corrected_keys(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, wanted: Bools) -> HandKeys:
+    """Return what is keyed of a hand with corrections of it on it, in the wanted R of frames (F,)."""
+    composed, keys = compose(of, corrections, clock, wanted), of.keys(of.frames[wanted])
+    return keys.with_rows(composed.rows[wanted], composed.keys.select(wanted[composed.rows]))
 
 
 def _around(rows: Bools, correction: Correction) -> Bools:
@@ -190,20 +248,6 @@ def sampled(times: Floats, rotations: Floats, at: Floats) -> Floats:
     span = np.maximum(times[after] - times[before], 1e-12)
     part = np.clip((at - times[before]) / span, 0.0, 1.0)
     return rot.slerp(rotations[before], rotations[after], part[:, None])
-
-
-def waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock: TakeClock) -> str:
-    """Return why a correction has no effect on these hands of a take, a sentence without its end; empty if it has."""
-    own = [of for of in hands if of.hand.side == correction.hand]
-    if not own:
-        return f"there is no {correction.hand} hand in the take"
-    if not own[0].rows(correction, clock).any():
-        first, last = clock.frames([correction.range.start, correction.range.end])
-        have = f"{own[0].frames[0]:.0f} to {own[0].frames[-1]:.0f}"
-        return f"its frames {first:.0f} to {last:.0f} are not in the take, which has {have}"
-    if isinstance(correction.change, PoseChange) and not moved_joints(own[0], correction):
-        return "the take keys none of its digits"
-    return ""
 
 
 def runs_with_ends(in_range: Bools, keyed: Bools) -> Iterator[tuple[int, int]]:

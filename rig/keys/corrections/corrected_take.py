@@ -11,24 +11,31 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import bpy
-import numpy as np
 
 from ....errors import RigError
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
-from ..fcurves import SAME_FRAME, curves_of, curves_on
+from ..fcurves import curves_of, curves_on
 from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
-from ..take_report import report_in
-from .composed_keys import copy_keys, edited_frames, keys_id, write_hand
-from .composing import compose, waiting_reason
+from .composed_keys import copy_keys, keys_id, write_hand
+from .composing import compose, of_hand
+from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .renamed_bones import renamed_bones, with_new_names
 from .take_clock import TakeClock, clock_of, fix_clock
-from .waiting import HURRIED_PROPERTY, WAITING_PROPERTY, Told, waiting_notes, waiting_of
+from .waiting import (
+    HURRIED_PROPERTY,
+    WAITING_PROPERTY,
+    Told,
+    unsolved_reasons,
+    waiting_notes,
+    waiting_of,
+    waiting_reasons,
+)
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -128,10 +135,13 @@ def correct_take(
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
-    hands, clock = hands_of_take(armature, base), clock_of(base, scene)
-    edited = _is_edited(armature, hands, clock, posed_at)
-    keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
-    reasons = {**_waiting(base, corrections, hands, clock), **_unsolved(armature, corrections, unsolved)}
+    every, clock = hands_of_take(armature, base), clock_of(base, scene)
+    hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
+    edited = _is_edited(armature, every, hands, clock, posed_at)
+    with _placed_as_solved(armature, hands):
+        keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
+    known = waiting_of(composed_of(armature) or base) if unsolved is None else unsolved
+    reasons = {**waiting_reasons(base, corrections, hands, clock), **unsolved_reasons(corrections, known)}
     for _, composed in keys:
         reasons |= composed.waiting
     hurried = {of_id: sentence for _, composed in keys for of_id, sentence in composed.hurried.items()}
@@ -155,7 +165,7 @@ def correct_take(
         write_hand(bag, of, composed)
     play(armature, action, slot_in(action, armature))
     keep_corrections(action, kept, told)
-    action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
+    action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
     return (*notes, *waiting_notes(action, corrections))
 
 
@@ -188,29 +198,31 @@ def channelbag_of(action: "Action", armature: "Object") -> Any:
     return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
 
 
-def _is_edited(armature: "Object", hands: Sequence[HandOfTake], clock: TakeClock, posed_at: float | None) -> bool:
-    """Whether keys of the hands were changed in the corrected action since it was composed, but for those on a frame.
+def _is_edited(
+    armature: "Object",
+    every: Sequence[HandOfTake],
+    hands: Sequence[HandOfTake],
+    clock: TakeClock,
+    posed_at: float | None,
+) -> bool:
+    """Whether keys that are composed were changed in the corrected action since it was composed.
 
-    Other curves do not count: they stay as they are.
+    every: the hands of the take; hands: as they are composed now. Other curves do not count: they stay as they are.
     """
     composed, base = composed_of(armature), base_of(armature)
     if composed is None or base is None or composed != played_action(armature):
         return False
-    bag = channelbag_of(composed, armature)
-    if composed.get(COMPOSED_ID_PROPERTY) == keys_id(bag, hands):
+    corrections = corrections_of(armature)
+    before = [of.moved_by(corrections) for of in every]
+    known = ComposedAction(composed, lambda action: channelbag_of(action, armature), before, hands)
+    if known.is_moved:
+        return True
+    if composed.get(COMPOSED_ID_PROPERTY) == known.keys_id:
         return False
     if posed_at is None:
         return True
-    expected = composed.copy()
-    try:
-        as_composed, corrections = channelbag_of(expected, armature), corrections_of(armature)
-        for of in hands:
-            copy_keys(as_composed, of)
-            write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
-        frames = edited_frames(bag, as_composed, hands)
-    finally:
-        bpy.data.actions.remove(expected)
-    return bool((np.abs(frames - posed_at) > SAME_FRAME).any())
+    with _placed_as_solved(armature, before):
+        return known.is_edited_beside(posed_at, corrections, clock)
 
 
 def play_base(armature: "Object") -> None:
@@ -244,6 +256,24 @@ def playing_base(armature: "Object") -> Iterator[None]:
         play(armature, action, slot)
 
 
+@contextmanager
+def _placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
+    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
+
+    Composed anew, they are then the same to the bit.
+    """
+    composed = composed_of(armature)
+    if composed is None or not any(of.wrist.keyed for of in hands):
+        yield
+        return
+    is_kept = composed.use_fake_user
+    try:
+        with playing_base(armature):
+            yield
+    finally:
+        composed.use_fake_user = is_kept
+
+
 def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:
     """Let an armature play its take as it was solved; a corrected one that nobody else uses or edited is removed."""
     composed = composed_of(armature)
@@ -265,30 +295,6 @@ def hands_of_take(armature: "Object", base: "Action") -> list[HandOfTake]:
     if not keyed:
         raise RigError(f"the take of armature '{armature.name}' keys no rotation of a hand, expected one to correct")
     return keyed
-
-
-def of_hand(corrections: Sequence[Correction], of: HandOfTake) -> list[Correction]:
-    """Return the corrections that change the keys of a hand."""
-    return [one for one in corrections if one.hand == of.hand.side and not one.muted and not one.is_before_solving]
-
-
-def _waiting(
-    base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
-) -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
-    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
-    reasons = {
-        one.id: waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
-    }
-    return {of_id: reason for of_id, reason in reasons.items() if reason}
-
-
-def _unsolved(
-    armature: "Object", corrections: Sequence[Correction], told: Mapping[str, str] | None
-) -> Mapping[str, str]:
-    """Return id -> why it could not take effect in the solve, of corrections: as told now, or at the last solve."""
-    known = waiting_of(composed_of(armature) or base_of(armature)) if told is None else told
-    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
 
 def _action_to_write(armature: "Object", base: "Action", *, is_edited: bool) -> "Action":

@@ -12,7 +12,9 @@ from ....pipeline.contacts.held_on_surface import SkinBySurface
 from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
 from .hand_of_take import HandOfTake
+from .keyed_wrist import HandKeys
 from .object_motion import ObjectMotion, object_motion
+from .played_wrist import PlayedWrist
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +44,8 @@ class HandByObject:
     beyond: Floats
     """(J, 4) the rest of the joints' turns, see HandToCorrect.posed."""
     motion: ObjectMotion
+    wrist: PlayedWrist
+    """As it is keyed."""
     outside: Floats
     """(3,) see SolidSurface."""
     beside: SkinBySurface
@@ -49,17 +53,15 @@ class HandByObject:
     """(V, 3) m, the points of the skin in the frames of the bones that move them most."""
 
 
-def hand_by_object(
-    of: HandOfTake, name: str, rotations: Floats, frames: Floats, digits: tuple[str, ...]
-) -> HandByObject:
-    """Return a hand with its bones at rotations (F, J, 4) on scene frames (F,), and the skin of some digits.
+def hand_by_object(of: HandOfTake, name: str, keyed: HandKeys, frames: Floats, digits: tuple[str, ...]) -> HandByObject:
+    """Return a hand as it is keyed on scene frames (F,), and the skin of some digits.
 
     Raises RigError as object_motion does.
     """
-    pose, beyond = of.hand.posed(rotations)
-    motion = object_motion(of.hand.binding, name, frames)
-    wrist = motion.turned_wrist(rotations[:, 0] if 0 in of.bones else None)
-    to_surface = motion.to_surface(wrist)
+    pose, beyond = of.hand.posed(keyed.rotations)
+    motion = object_motion(of.hand.binding, name, frames, of.wrist.arm_names)
+    wrist = motion.wrist(keyed.rotations[:, 0] if 0 in of.bones else None, keyed.place)
+    to_surface = motion.to_surface(wrist.wrist)
     rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
     own = of.hand.skin.subset(rows)
     # The pads face the surface, and so the backs of the digits are out of it.
@@ -67,11 +69,11 @@ def hand_by_object(
     backs = (posed[tips, :3, 3] + BEHIND * posed[tips, :3, 2]).mean(axis=0)
     outside = to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3]
     surface = SolidSurface(motion.solid, outside)
-    beside = SkinBySurface(pose.hand, _turned_beyond(own, beyond), surface, to_surface)
-    return HandByObject(pose, beyond, motion, outside, beside, own.local())
+    beside = SkinBySurface(pose.hand, turned_beyond(own, beyond), surface, to_surface)
+    return HandByObject(pose, beyond, motion, wrist, outside, beside, own.local())
 
 
-def _turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
+def turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:
     """Return the skin for joints of the model, which the rest of their bones' turns (J, 4) carries on."""
     bound = skin.bind_frames.copy()
     bound[:, :3, :3] = bound[:, :3, :3] @ rot.to_matrix(rot.conjugate(beyond))

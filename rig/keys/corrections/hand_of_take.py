@@ -1,22 +1,21 @@
 """A hand of an armature and what an action keys of its rotations."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.joints import JOINTS
-from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ... import rotation_channels
 from ..fcurves import SAME_FRAME, key_values
-from ..hand_curves import check_finite
-from ..spliced_keys import evaluated_channels
 from .hand_to_correct import HandToCorrect
+from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone
+from .keyed_wrist import NO_PLACE, HandKeys, KeyedWrist, keyed_wrist
 from .take_clock import TakeClock
 
 if TYPE_CHECKING:
@@ -24,20 +23,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyedBone:
-    """The rotation of a bone in an action."""
-
-    path: str
-    mode: str
-    curves: "list[FCurve]"
-    """Of its channels, each with keys."""
-
-    def rotations(self, frames: Floats) -> Floats:
-        """Return its rotations (F, 4) on scene frames (F,)."""
-        return rotation_channels.rotations(evaluated_channels(self.curves, frames), self.mode)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +36,21 @@ class HandOfTake:
     """(F,) scene frames with keys, and the whole ones between those that are further apart."""
     shown: Floats
     """(J, 4) the rotations that bones without keys have."""
+    wrist: KeyedWrist
+    """What puts it in its place, of a palm that a correction moves."""
+
+    @property
+    def keyed(self) -> tuple[KeyedBone | KeyedLocation, ...]:
+        """The channels that are composed of corrections."""
+        return (*self.bones.values(), *self.wrist.keyed)
+
+    def moved_by(self, corrections: Iterable[Correction]) -> "HandOfTake":
+        """Return it as corrections move it: without what puts it in its place if they move no palm.
+
+        Keys of that which a person has edited then stay.
+        """
+        palms = (one for one in corrections if isinstance(one.change, HeldOnObject) and one.change.palm is not None)
+        return self if any(one.hand == self.hand.side for one in palms) else replace(self, wrist=NO_PLACE)
 
     def rotations(self, frames: Floats) -> Floats:
         """Return the rotations (F, J, 4) of its bones on scene frames (F,)."""
@@ -58,6 +58,10 @@ class HandOfTake:
         for joint, bone in self.bones.items():
             found[:, joint] = bone.rotations(frames)
         return found
+
+    def keys(self, frames: Floats) -> HandKeys:
+        """Return what is keyed of it on scene frames (F,)."""
+        return HandKeys(self.rotations(frames), self.wrist.place(frames))
 
     def rows(self, correction: Correction, clock: TakeClock) -> Bools:
         """Return which of its frames (F,) are in the range of a correction."""
@@ -78,21 +82,18 @@ class HandOfTake:
 
 def hand_of_take(armature: "Object", hand: HandToCorrect, curves: "Iterable[tuple[str, FCurve]]") -> HandOfTake:
     """Return what curves, each with its data path, key of a hand. Raises RigError for keys that are no numbers."""
-    found: dict[str, dict[int, FCurve]] = {}
+    found: Curves = {}
     for path, curve in curves:
         found.setdefault(path, {})[curve.array_index] = curve
     bones, shown = {}, np.tile(rot.IDENTITY, (len(JOINTS), 1))
     for joint in hand.joints:
         bone = armature.pose.bones[hand.bone(joint)]
-        channel = rotation_channels.channel(bone.rotation_mode)
-        path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].{channel}'
-        now = np.array(getattr(bone, channel), float)[None]
+        now = np.array(getattr(bone, rotation_channels.channel(bone.rotation_mode)), float)[None]
         shown[joint] = rotation_channels.rotations(now, bone.rotation_mode)[0]
-        of_path = found.get(path, {})
-        if set(of_path) == set(range(now.shape[1])) and all(len(curve.keyframe_points) for curve in of_path.values()):
-            check_finite(armature, bone.name, of_path)
-            bones[joint] = KeyedBone(path, bone.rotation_mode, [of_path[index] for index in sorted(of_path)])
-    return HandOfTake(hand, bones, _frames([curve for bone in bones.values() for curve in bone.curves]), shown)
+        if keyed := keyed_bone(armature, bone.name, found):
+            bones[joint] = keyed
+    frames = _frames([curve for bone in bones.values() for curve in bone.curves])
+    return HandOfTake(hand, bones, frames, shown, keyed_wrist(armature, hand.found, found))
 
 
 def _frames(curves: "Sequence[FCurve]") -> Floats:

@@ -14,15 +14,21 @@ from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
+from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
+from .keyed_wrist import HandKeys
 from .last_used import LastUsed
+from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
 MOST_AWAY = 1e-3
 """m, how far its place may be from the surface."""
+FURTHER = 3
+"""How often a palm is laid anew, by what its digits do."""
 _found = LastUsed[HeldBySurface](64)
 """A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 
@@ -30,19 +36,19 @@ _found = LastUsed[HeldBySurface](64)
 def held_on_object(
     of: HandOfTake,
     one: Correction,
-    rotations: Floats,
+    keys: HandKeys,
     frames: Floats,
     times: Floats,
     *,
     moved: list[int],
     ends: tuple[bool, bool],
 ) -> HeldBones:
-    """Return the bones of a hand that hold digits on the object of a correction.
+    """Return the bones of a hand that hold its palm and digits on the object of a correction.
 
     Args:
         of: the hand.
         one: a correction of kind object.
-        rotations: (F, J, 4) of the bones in the frames of its range.
+        keys: of the F frames of its range.
         frames: (F,) scene frames.
         times: (F,) s, on the capture's clock.
         moved: the joints that may turn.
@@ -53,32 +59,85 @@ def held_on_object(
     """
     change = one.change
     assert isinstance(change, HeldOnObject)
-    by = hand_by_object(of, change.object, rotations, frames, change.digits)
+    full = one.range.weights(times) > 1.0 - FULL
+    if change.palm is None:
+        by = hand_by_object(of, change.object, keys, frames, change.digits)
+        found = _held(of, by, change, times, moved=moved, full=full, ends=ends)
+        _check_held(found, change.object)
+        return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
+    check_placed(of)
+    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of)), [*moved]
+    fingers.remove(WRIST)
+    laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
+    found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+    depth, skin = deepest_skin(of, laid.by, found)
+    for _ in range(FURTHER):
+        deep = max(found.depth, depth) > MOST_DEPTH
+        if found.held.rows == laid.rows and not deep:
+            break
+        # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
+        # and what they cannot bring out of it lifts the palm.
+        full = rows_of(found.held.rows, len(times))
+        beside = skin if deep else None
+        laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends, beside=beside)
+        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+        depth, skin = deepest_skin(of, laid.by, found)
+    _check_held(found, change.object)
+    if depth > MOST_DEPTH:
+        raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
+    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
+
+
+def _held(
+    of: HandOfTake,
+    by: HandByObject,
+    change: HeldOnObject,
+    times: Floats,
+    *,
+    moved: list[int],
+    full: Bools,
+    ends: tuple[bool, bool],
+) -> HeldBySurface:
+    """Return how digits hold their points on an object, and stay out of it, as far as they can.
+
+    Raises RigError for digits without skin and places that are not on the object.
+    """
     _check_tips(by.beside.skin, change.digits)
-    places = np.array([by.motion.place(point.place) for point in change.points])
+    places = np.array([by.motion.place(point.place) for point in change.points]).reshape(-1, 3)
     _check_places(by.motion.solid, places, change.object)
-    pads = [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points]
-    of_hand = (of.hand, tuple(pads), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    found = _found.get(
-        (*of_hand, places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
+    pads = np.array(
+        [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points], int
+    )
+    of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
+    return _found.get(
+        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
         lambda: hold_on_surface(
             by.pose,
             times,
             by.beside,
             of.hand.flesh,
             ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
-            pads=np.array(pads),
+            pads=pads,
             places=places,
-            full=one.range.weights(times) > 1.0 - FULL,
+            full=full,
             ends=ends,
         ),
     )
+
+
+def _check_held(found: HeldBySurface, name: str) -> None:
+    """Raise RigError unless a hand holds its points on an object, and its digits are out of it."""
     if found.depth > max(MOST_DEPTH, found.off):
-        raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{change.object}'")
+        raise RigError(f"its digits would be {1e3 * found.depth:.1f} mm deep in '{name}'")
     if found.off > MOST_OFF:
-        raise RigError(f"the hand cannot reach its place on '{change.object}': it stays {1e3 * found.off:.1f} mm away")
+        raise RigError(f"the hand cannot reach its place on '{name}': it stays {1e3 * found.off:.1f} mm away")
+
+
+def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurface, moved: list[int]) -> HandKeys:
+    """Return keys of a hand with its joints turned as they hold."""
     turns = turned(by.pose, found.held.pose, by.beyond)
-    return HeldBones(of.hand.with_turns(rotations, turns, moved), found.held.frames_needed)
+    return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
 
 
 def _digest(by: HandByObject) -> bytes:
@@ -91,7 +150,7 @@ def _digest(by: HandByObject) -> bytes:
 
 def _check_places(solid: Solid, places: Floats, name: str) -> None:
     """Raise RigError unless all places (P, 3) m are on the surface of an object, which may have changed since."""
-    away = max(float(np.linalg.norm(solid.nearest(place) - place)) for place in places)
+    away = max((float(np.linalg.norm(solid.nearest(place) - place)) for place in places), default=0.0)
     if away > MOST_AWAY:
         raise RigError(f"its place is {1e3 * away:.1f} mm from the surface of '{name}' now")
 

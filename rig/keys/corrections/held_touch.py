@@ -15,6 +15,7 @@ from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
 from ....pipeline.corrections.correction import ContactChange, Correction, HeldTouch, TimeRange
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
+from .keyed_wrist import HandKeys
 from .last_used import LastUsed
 from .take_clock import TakeClock
 
@@ -31,8 +32,8 @@ _turns_of_contacts = LastUsed["tuple[Floats, int] | None"](64)
 class HeldBones:
     """Bones of a hand that hold a contact over the frames of a correction."""
 
-    rotations: Floats
-    """(F, J, 4)"""
+    keys: HandKeys
+    """Its place is None if the wrist stays where it is."""
     frames_needed: int
     """Frames that the way there and back takes, if the range has fewer; else 0."""
 
@@ -60,7 +61,7 @@ def held_touch(
     assert isinstance(change, HeldTouch)
     key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
     found = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
-    return None if found is None else HeldBones(hand.with_turns(rotations, found[0], moved), found[1])
+    return None if found is None else HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
 
 
 def range_of_touch(
@@ -70,16 +71,15 @@ def range_of_touch(
     clock: TakeClock,
     others: Sequence[Correction],
     *,
-    corrected: Callable[[Bools], Floats],
+    corrected: Callable[[Bools], HandKeys],
 ) -> TimeRange:
     """Return the range of a correction that holds a contact over a span, s, with the blends that it needs.
 
-    They are found by the take with the other corrections, whose rotations (R, J, 4) in frames (F,) `corrected`
-    returns, and end where others hold a contact of the same digits. Raises
-    RigError if the take has no frame there.
+    They are found by the take with the other corrections, whose keys in frames (F,) `corrected` returns, and end where
+    others hold a contact of the same digits. Raises RigError if the take has no frame there.
     """
     (start, end), rows = span, of.expected_rows(*clock.frames(span))
-    (pose, _), times = of.hand.posed(corrected(rows)), clock.times(of.frames[rows])
+    (pose, _), times = of.hand.posed(corrected(rows).rotations), clock.times(of.frames[rows])
     free = ROOT_DOFS + np.flatnonzero(np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in touch.joints]))
     before, after = blends_needed(pose, times, of.hand.flesh, free, touch)
     beside = [

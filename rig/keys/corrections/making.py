@@ -66,7 +66,7 @@ def _composed_at(of: HandOfTake, corrections: Sequence[Correction], clock: TakeC
     now = replace(of, frames=np.sort(np.append(frames, frame)))
     counting = [each for each in corrections if each.hand == of.hand.side and not each.muted]
     composed = compose(now, counting, clock, now.frames == frame)
-    at = composed.rotations[now.frames[composed.rows] == frame]
+    at = composed.keys.rotations[now.frames[composed.rows] == frame]
     return np.asarray(at[0] if len(at) else of.rotations(np.array([frame]))[0])
 
 

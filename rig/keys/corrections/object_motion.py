@@ -12,8 +12,11 @@ from ....hand import rotations as rot
 from ...binding import RigBinding
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
+from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
+from .keyed_wrist import WristPlace
+from .played_wrist import PlayedWrist, orthonormal
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -32,12 +35,8 @@ class ObjectMotion:
     """The surface of the object as it is on the middle frame, in the world there."""
     object_world: Floats
     """(F, 4, 4) T_world_object."""
-    wrist_world: Floats
-    """(F, 4, 4) T_world_wrist as the armature plays it."""
-    control_world: Floats
-    """(F, 4, 4) of the wrist's bone, which is keyed, in the world,"""
-    control_basis: Floats
-    """(F, 4, 4) and relative to its rest."""
+    played: PlayedWrist
+    """As the armature plays it."""
     carried: bool
     """Whether the wrist carries the object."""
 
@@ -48,8 +47,16 @@ class ObjectMotion:
 
     def to_surface(self, wrist_world: Floats) -> Floats:
         """Return where a wrist (F, 4, 4) in the world is beside the surface as it is on the middle frame."""
-        still = self.object_world[self.middle] @ np.linalg.inv(self.object_world)
-        return np.asarray(still @ wrist_world)
+        return np.asarray(self._to_middle @ wrist_world)
+
+    def in_world(self, to_surface: Floats) -> Floats:
+        """Return the inverse of `to_surface`."""
+        return np.asarray(np.linalg.inv(self._to_middle) @ to_surface)
+
+    @property
+    def _to_middle(self) -> Floats:
+        """(F, 4, 4) from where the object is to where it is on the middle frame."""
+        return np.asarray(self.object_world[self.middle] @ np.linalg.inv(self.object_world))
 
     def place(self, on_object: Floats) -> Floats:
         """Return where a place (3,) in the object's coordinates is on that frame, m in the world."""
@@ -60,30 +67,37 @@ class ObjectMotion:
         """Return the inverse of `place`."""
         return np.asarray((np.linalg.inv(self.object_world[self.middle]) @ [*place, 1.0])[:3])
 
-    def turned_wrist(self, rotations: Floats | None) -> Floats:
-        """Return T_world_wrist (F, 4, 4) with other rotations (F, 4) of its bone than are played; None for those.
+    def turn_on_object(self, turn: Floats) -> Floats:
+        """Return a rotation (4,) relative to the object's axes for one in the world on that frame."""
+        return rot.multiply(rot.conjugate(self._axes), turn)
+
+    def turn(self, on_object: Floats) -> Floats:
+        """Return the inverse of `turn_on_object`."""
+        return rot.multiply(self._axes, on_object)
+
+    @property
+    def _axes(self) -> Floats:
+        return rot.from_matrix(orthonormal(self.object_world[[self.middle]])[0, :3, :3])
+
+    def wrist(self, rotations: Floats | None, place: WristPlace | None) -> PlayedWrist:
+        """Return the wrist with other keys than are played, see PlayedWrist.keyed_otherwise.
 
         Beside an object that it carries it is where it is played.
         """
-        if rotations is None or self.carried:
-            return self.wrist_world
-        basis = self.control_basis.copy()
-        basis[:, :3, :3] = rot.to_matrix(rotations)
-        carried = self.control_world @ np.linalg.inv(self.control_basis)
-        moved: Floats = carried @ basis @ np.linalg.inv(self.control_world) @ self.wrist_world
-        return moved
+        return self.played if self.carried else self.played.keyed_otherwise(rotations, place)
 
 
-def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotion:
+def object_motion(binding: RigBinding, name: str, frames: Floats, arm: tuple[str, ...] = ()) -> ObjectMotion:
     """Return how an object of the scene and a wrist move on scene frames (F,).
 
-    Raises RigError as object_to_touch and is_carried do, and for an object that has no surface, is disabled in
+    arm: the bones of the upper arm and the forearm, if these are composed; none for no arm. Raises RigError as
+    object_to_touch and is_carried do, and for an object that has no surface, is disabled in
     viewports, is flat or changes its size.
     """
     armature = bpy.data.objects[binding.armature]
     obj = object_to_touch(name, armature)
-    carried, control = is_carried(obj, armature, binding), str(binding.bones[0])
-    carrier = binding.carrier or control
+    carried, control = is_carried(obj, armature, binding, arm), str(binding.bones[0])
+    carrier, chain = binding.carrier or control, (*arm, control)
     rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ binding.rest[0]
 
     solids = list[Solid]()
@@ -100,13 +114,26 @@ def object_motion(binding: RigBinding, name: str, frames: Floats) -> ObjectMotio
             solids.append(solid_of(obj))
         posed, world = armature.evaluated_get(graph), np.array(shown.matrix_world)
         own, bones = np.array(posed.matrix_world), posed.pose.bones
-        wrist, bone = own @ np.array(bones[carrier].matrix) @ rest, own @ np.array(bones[control].matrix)
-        return np.stack([world, wrist, bone, np.array(bones[control].matrix_basis)])
+        moved = [own @ np.array(bones[each].matrix) for each in chain]
+        bases = [np.array(bones[each].matrix_basis) for each in chain]
+        return np.stack([world, own @ np.array(bones[carrier].matrix) @ rest, *moved, *bases])
 
-    worlds, wrists, controls, bases = np.stack(on_frames(armature, frames, read, obj), axis=1)
-    _check_shape(name, worlds)
-    wrists[:, :3, :3] = rot.frame_from_yz(wrists[:, :3, 1], wrists[:, :3, 2])
-    return ObjectMotion(solids[0], worlds, wrists, controls, bases, carried)
+    read_frames = np.stack(on_frames(armature, frames, read, obj))
+    worlds, wrists, bones, bases = np.split(read_frames, [1, 2, 2 + len(chain)], axis=1)
+    _check_shape(name, worlds[:, 0])
+    axes = binding.location_axes[0]
+    bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
+    played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow_axis(armature, binding, arm))
+    return ObjectMotion(solids[0], worlds[:, 0], played, carried)
+
+
+def elbow_axis(armature: "Object", binding: RigBinding, arm: tuple[str, ...]) -> Floats:
+    """Return the axis (3,) about which the elbow of an arm bends, in the forearm's frame; zero without an arm."""
+    if not arm:
+        return np.zeros(3)
+    fitted = rest_arm(armature, ArmBones(arm[0], arm[1]), binding, np.array(armature.matrix_world, float))
+    own = np.array(armature.data.bones[arm[1]].matrix_local)[:3, :3]
+    return np.asarray(own.T @ fitted.rest[1, :3, 0])
 
 
 def object_to_touch(name: str, armature: "Object") -> "Object":

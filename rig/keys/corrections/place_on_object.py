@@ -19,20 +19,30 @@ from ....solvers.pose_problem import angles_of
 from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
 from .held_on_object import no_skin
+from .keyed_wrist import HandKeys
+from .palm_on_object import at_place, check_placed, chosen_palm, digits_with_skin, resting_at
 
 Floats = NDArray[np.float64]
 
 
 def chosen_on_object(
-    of: HandOfTake, name: str, digits: tuple[str, ...], rotations: Floats, frames: Floats
+    of: HandOfTake, name: str, digits: tuple[str, ...], keys: HandKeys, frames: Floats, *, palm: bool = False
 ) -> HeldOnObject:
-    """Return what holds the tips of digits on an object, with the bones at rotations (F, J, 4) on scene frames (F,).
+    """Return what holds the tips of digits on an object, and the palm if asked for, of a hand as it is keyed.
 
-    Each at a point of the surface that its pad, where that is nearest on the middle frame, reaches on all frames.
-    Raises RigError as object_motion does, and for a digit without skin.
+    frames: (F,) scene frames. Each tip is held at a point of the surface that its pad, where that is nearest on the
+    middle frame, reaches on all frames; with a palm, from where that rests. Raises RigError as object_motion does, for
+    a digit without skin, and as chosen_palm and check_placed do.
     """
-    by = hand_by_object(of, name, rotations, frames, digits)
-    return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
+    if not palm:
+        by = hand_by_object(of, name, keys, frames, digits)
+        return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
+    check_placed(of)
+    by = hand_by_object(of, name, keys, frames, digits_with_skin(of))
+    place = chosen_palm(of, by, name)
+    rest = at_place(by, place)
+    laid = resting_at(by, np.tile(rest, (len(frames), 1, 1)), rest)
+    return HeldOnObject(name, tuple(_point(laid, digit, of) for digit in digits), place)
 
 
 def _point(by: HandByObject, digit: str, of: HandOfTake) -> ObjectPoint:

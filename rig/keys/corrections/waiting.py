@@ -1,11 +1,15 @@
 """What is told of corrections of a take: which wait, and why, and which have a range that is too short."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....pipeline.corrections.correction import Correction
+from ....pipeline.corrections.correction import Correction, PoseChange
+from ..take_report import report_in
+from .composing import moved_joints
+from .hand_of_take import HandOfTake
+from .take_clock import TakeClock
 
 if TYPE_CHECKING:
     from bpy.types import Action
@@ -45,6 +49,39 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 def hurried_of(base: "Action | None") -> dict[str, str]:
     """Return id -> that its range is too short for the way, of the contacts of a take in which joints turn fast."""
     return _told(_text(base, HURRIED_PROPERTY))
+
+
+def waiting_reasons(
+    base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
+) -> dict[str, str]:
+    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
+    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
+    reasons = {
+        one.id: _waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
+    }
+    return {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]) -> dict[str, str]:
+    """Return id -> why it could not take effect in the solve, of corrections.
+
+    known: the same as told now, or at the last solve.
+    """
+    return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
+
+
+def _waiting_reason(correction: Correction, hands: "Sequence[HandOfTake]", clock: TakeClock) -> str:
+    """Return why a correction has no effect on these hands of a take, a sentence without its end; empty if it has."""
+    own = [of for of in hands if of.hand.side == correction.hand]
+    if not own:
+        return f"there is no {correction.hand} hand in the take"
+    if not own[0].rows(correction, clock).any():
+        first, last = clock.frames([correction.range.start, correction.range.end])
+        have = f"{own[0].frames[0]:.0f} to {own[0].frames[-1]:.0f}"
+        return f"its frames {first:.0f} to {last:.0f} are not in the take, which has {have}"
+    if isinstance(correction.change, PoseChange) and not moved_joints(own[0], correction):
+        return "the take keys none of its digits"
+    return ""
 
 
 def _text(action: "Action | None", name: str) -> str:

@@ -1,0 +1,73 @@
+"""How a wrist comes to where its palm rests on a surface, stays, and leaves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.smoothstep import smoothstep
+from .held_motion import MOST_TURN, STEEPEST
+from .hold_in_range import widened
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MOST_SHIFT = 0.01
+"""m a frame, by which a wrist may move more where it comes to its place or leaves it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldWrist:
+    """A wrist that comes to its place in a range of frames, and leaves it."""
+
+    to_surface: Floats
+    """(F, 4, 4) T_surface_wrist."""
+    rows: tuple[int, int]
+    """First and last row in which it is there."""
+    frames_needed: int
+    """Frames that the way there and back takes, if the range has fewer; else 0."""
+
+
+def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bool, bool]) -> HeldWrist:
+    """Return how a wrist comes to its place beside a surface, and leaves it.
+
+    Blends are made longer, into the range, where it would leap.
+
+    Args:
+        to_surface: (F, 4, 4) T_surface_wrist in the frames of the range.
+        place: (4, 4) the same where it is held.
+        full: (F,) the frames between the blends.
+        ends: whether the take has frames before, and after, the range.
+    """
+    rows, count = np.flatnonzero(full), len(to_surface)
+    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
+    needed = [_frames(to_surface[row], place) if end else 0 for row, end in zip((first, last), ends, strict=True)]
+    first, last = widened(first, last, needed, count, ends) or (first, last)
+    row = np.arange(count)
+    before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
+    whole = sum(needed) + 1
+    return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), (first, last), whole if whole > count else 0)
+
+
+def _mixed(frames: Floats, place: Floats, weights: Floats) -> Floats:
+    """Return frames (F, 4, 4) brought to a place (4, 4) as far as weights (F,)."""
+    mixed = frames.copy()
+    rotations = rot.from_matrix(frames[:, :3, :3])
+    target = np.broadcast_to(rot.from_matrix(place[:3, :3]), rotations.shape)
+    mixed[:, :3, :3] = rot.to_matrix(rot.slerp(rotations, target, weights[:, None]))
+    mixed[:, :3, 3] += weights[:, None] * (place[:3, 3] - frames[:, :3, 3])
+    mixed[weights == 1.0] = place
+    return mixed
+
+
+def _frames(frame: Floats, place: Floats) -> int:
+    """Return over how many frames a wrist goes from a frame (4, 4) to another without a leap."""
+    turn, shift = way_between(frame, place)
+    return int(np.ceil(STEEPEST * max(turn / MOST_TURN, shift / MOST_SHIFT)))
+
+
+def way_between(frame: Floats, other: Floats) -> tuple[float, float]:
+    """Return the turn, rad, and the way, m, from a frame (4, 4) to another."""
+    turn = rot.angles_between(rot.from_matrix(frame[:3, :3]), rot.from_matrix(other[:3, :3]))
+    return float(turn), float(np.linalg.norm(other[:3, 3] - frame[:3, 3]))

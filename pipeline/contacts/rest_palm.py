@@ -1,0 +1,156 @@
+"""Where a hand is whose palm rests on a surface: flat on its heel and pads, by the least movement from where it was.
+
+Each round moves the wrist by a twist (v, ω) that brings the nearest skin of the heel and of both sides of the pads to
+the surface and leaves no skin in it, a quadratic program of the distances' first derivatives. On what is not flat, such
+as a ball, the three come as near as the skin between them allows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.joints import JOINT_INDEX, KNUCKLES
+from ...hand.kinematics import Pose, joint_frames
+from ...posing.grasping.skin_samples import SkinPoints
+from ...solvers.qp.quadratic_program import QuadraticProgram, solve
+from .faced_surface import LIFTS, FacedSurface
+from .held_on_surface import Surface
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HEEL, PADS = 0.45, 0.7
+"""The heel ends, and the pads begin, so far along the way from the wrist to the knuckles."""
+REGIONS = 3
+"""The heel, and the pads on the index finger's and on the little finger's side."""
+PASSES, ROUNDS = 4, 10
+"""Passes over all of the skin, and rounds of the nearest of it."""
+MOST_NEAR = 150
+"""Points of each region that are the nearest."""
+STEP, STILL = 0.02, 1e-5
+"""m by which the skin moves in a round at most, and below which it stands still."""
+MOVEMENT = 1e-2
+"""What moving the palm by 1 m costs beside 1 m of its distance: where it is free to slide, it does not."""
+ALLOWED_DEPTH = 0.1e-3
+"""m, how deep skin is left in the surface: there is more skin between these points, and 1 mm is promised."""
+MOST_BOUNDED = 80
+"""Points that are kept out of the surface at once, the nearest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PalmSkin:
+    """The skin of a palm, as it is in some frames of a take."""
+
+    points: Floats
+    """(N, 3) m relative to the wrist."""
+    region: Ints
+    """(N,) which of REGIONS of its inside a point is in, -1 for none."""
+
+    @property
+    def middle(self) -> Floats:
+        """(3,) the mean of its points."""
+        return np.asarray(self.points.mean(axis=0))
+
+    def placed(self, at: Floats) -> Floats:
+        """Return its points (N, 3) with the wrist at a frame (4, 4)."""
+        return self.points @ at[:3, :3].T + at[:3, 3]
+
+    def nearest(self, far: Floats) -> "PalmSkin":
+        """Return the skin that is nearest to a surface from which its points are so far (N,), of each region."""
+        order = np.argsort(far, kind="stable")
+        each = [order[self.region[order] == region][:MOST_NEAR] for region in range(-1, REGIONS)]
+        rows = np.concatenate(each)
+        return PalmSkin(self.points[rows], self.region[rows])
+
+    def with_points(self, points: Floats) -> "PalmSkin":
+        """Return it with more skin (N, 3) m that is to be out of the surface."""
+        return PalmSkin(np.concatenate([self.points, points]), np.append(self.region, np.full(len(points), -1)))
+
+
+def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
+    """Return the skin of a palm in the frames of a pose; skin: of the palm, relative to the wrist."""
+    frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles))
+    points = skin.posed(frames).reshape(-1, 3)
+    knuckles = frames[..., :3, 3].mean(axis=0)[[JOINT_INDEX[joint] for joint in KNUCKLES]]
+    middle = knuckles.mean(axis=0)
+    along = points @ middle / (middle @ middle)
+    to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
+    region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
+    for each in range(REGIONS):
+        # +Z is out of the back.
+        own = region == each
+        region[own & (points[:, 2] > np.median(points[own, 2], axis=0) if own.any() else own)] = -1
+    return PalmSkin(points, region)
+
+
+def rested(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
+    """Return T_surface_wrist (4, 4) of a palm that rests on a surface, by the least movement from a start (4, 4).
+
+    None for a palm that faces away from the surface.
+    """
+    lifted = _facing(palm, surface, start)
+    if lifted is None:
+        return None
+    at, surface = lifted, FacedSurface(surface, start[:3, 2])
+    for _ in range(PASSES):
+        before, some = at, palm.nearest(surface.nearest(palm.placed(at))[2])
+        for _ in range(ROUNDS):
+            points = some.placed(at)
+            step = _twist(points, some.region, *surface.nearest(points)[1:], back=at[:3, 2])
+            at = _moved(at, step, points.mean(axis=0))
+            if np.abs(step).max() < STILL:
+                break
+        if np.abs(at - before).max() < STILL:
+            break
+    _, outwards, far = surface.nearest(palm.placed(at))
+    deepest = int(far.argmin())
+    if far[deepest] < -ALLOWED_DEPTH:
+        at[:3, 3] -= (far[deepest] + ALLOWED_DEPTH) * outwards[deepest]
+    return at
+
+
+def _facing(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
+    """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
+    middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
+    lifted = middle + np.concatenate([[0.0], LIFTS])[:, None] * back
+    feet, outwards, far = surface.nearest(lifted)
+    for number, (foot, up) in enumerate(zip(feet, outwards, strict=True)):
+        if up @ back > 0.0 and (number == 0 or far[number] > 0.0):
+            moved = start.copy()
+            if number:
+                moved[:3, 3] += (up @ (foot - middle)) * up
+            return moved
+    return None
+
+
+def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back: Floats) -> Floats:
+    """Return the twist (6,) m, m at the palm's radius, that brings a palm to rest.
+
+    points (N, 3), the directions (N, 3) out of the surface there, and distances (N,) m from it; back: (3,) where the
+    back of the hand points.
+    """
+    away = points - points.mean(axis=0)
+    radius = float(np.sqrt((away**2).sum(axis=1).mean()))
+    rows = np.concatenate([outwards, np.cross(away, outwards) / radius], axis=1)
+    supports = [own[far[own].argmin()] for each in range(REGIONS) if len(own := np.flatnonzero(region == each))]
+    # Beside the edge of a table nothing bears the palm.
+    bears = np.clip(outwards[supports] @ back, 0.0, 1.0) ** 2
+    hessian = MOVEMENT * np.eye(6) + np.einsum("s,si,sj->ij", bears, rows[supports], rows[supports])
+    gradient = np.einsum("s,s,si->i", bears, far[supports], rows[supports])
+    bounded = np.argsort(far, kind="stable")[:MOST_BOUNDED]
+    low = np.concatenate([np.full(6, -STEP), -ALLOWED_DEPTH - far[bounded]])
+    high = np.concatenate([np.full(6, STEP), np.full(len(bounded), np.inf)])
+    found = solve(QuadraticProgram(hessian, gradient, low, high, rows[bounded])).x
+    return np.concatenate([found[:3], found[3:] / radius])
+
+
+def _moved(at: Floats, twist: Floats, about: Floats) -> Floats:
+    """Return a frame (4, 4) that is turned about a point (3,) and shifted by a twist (6,) m, rad."""
+    angle = float(np.linalg.norm(twist[3:]))
+    turn = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(twist[3:]), angle)) if angle else np.eye(3)
+    moved = np.eye(4)
+    moved[:3, :3] = turn @ at[:3, :3]
+    moved[:3, 3] = turn @ (at[:3, 3] - about) + about + twist[:3]
+    return moved

@@ -1,0 +1,59 @@
+"""Keys of a corrected action that a person has changed since it was composed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+
+from ....pipeline.corrections.correction import Correction
+from ..fcurves import SAME_FRAME
+from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
+from .composing import compose, of_hand
+from .hand_of_take import HandOfTake
+from .take_clock import TakeClock
+
+if TYPE_CHECKING:
+    from bpy.types import Action
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComposedAction:
+    """A corrected action, and the hands whose keys were composed, and are to be."""
+
+    action: "Action"
+    channelbag: "Callable[[Action], Any]"
+    """Returns that of the armature in an action."""
+    before: Sequence[HandOfTake]
+    """As they were composed."""
+    hands: Sequence[HandOfTake]
+    """The same, as they are to be composed now."""
+
+    @property
+    def keys_id(self) -> str:
+        """See composed_keys."""
+        return keys_id(self.channelbag(self.action), self.before)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether keys that put hands in their places were changed, and are now to be composed for the first time."""
+        bag = self.channelbag(self.action)
+        both = zip(self.before, self.hands, strict=True)
+        return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)
+
+    def is_edited_beside(self, posed_at: float, corrections: Sequence[Correction], clock: TakeClock) -> bool:
+        """Whether keys were changed on other frames than one.
+
+        corrections: those of which it was composed.
+        """
+        expected = self.action.copy()
+        try:
+            as_composed = self.channelbag(expected)
+            for of in self.before:
+                copy_keys(as_composed, of)
+                write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
+            frames = edited_frames(self.channelbag(self.action), as_composed, self.before)
+        finally:
+            bpy.data.actions.remove(expected)
+        return bool((np.abs(frames - posed_at) > SAME_FRAME).any())

@@ -1,0 +1,88 @@
+"""Channels of a bone that an action keys: its rotation, or its location."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import rotation_channels
+from ..hand_curves import check_finite
+from ..spliced_keys import evaluated_channels, near_channels
+
+if TYPE_CHECKING:
+    from bpy.types import FCurve, Object
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Curves = dict[str, "dict[int, FCurve]"]
+"""data path -> index -> curve"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedBone:
+    """The rotation of a bone in an action."""
+
+    path: str
+    mode: str
+    curves: "list[FCurve]"
+    """Of its channels, each with keys."""
+
+    def rotations(self, frames: Floats) -> Floats:
+        """Return its rotations (F, 4) on scene frames (F,)."""
+        return rotation_channels.rotations(evaluated_channels(self.curves, frames), self.mode)
+
+    def channels(self, frames: Floats, changed: Bools, values: Floats) -> Floats:
+        """Return its channels (F, C) on frames (F,) with other rotations (N, 4) on the N that are changed (F,)."""
+        old = evaluated_channels(self.curves, frames)
+        rotations = rotation_channels.rotations(old, self.mode)
+        rotations[changed] = values
+        return np.where(changed[:, None], near_channels(rotations, self.mode, old[0]), old)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedLocation:
+    """The location of a bone in an action."""
+
+    path: str
+    curves: "list[FCurve]"
+    """Of its channels, each with keys."""
+
+    def locations(self, frames: Floats) -> Floats:
+        """Return its locations (F, 3) on scene frames (F,)."""
+        return evaluated_channels(self.curves, frames)
+
+    def channels(self, frames: Floats, changed: Bools, values: Floats) -> Floats:
+        """Return its channels (F, 3) on frames (F,) with other locations (N, 3) on the N that are changed (F,)."""
+        channels = evaluated_channels(self.curves, frames)
+        channels[changed] = values
+        return channels
+
+
+def keyed_bone(armature: "Object", name: str, curves: Curves) -> KeyedBone | None:
+    """Return what curves key of a bone's rotation; None unless all of it is keyed.
+
+    Raises RigError for keys that are no numbers.
+    """
+    mode = armature.pose.bones[name].rotation_mode
+    channel = rotation_channels.channel(mode)
+    found = _keyed(armature, name, channel, len(getattr(armature.pose.bones[name], channel)), curves)
+    return KeyedBone(found[0], mode, found[1]) if found else None
+
+
+def keyed_location(armature: "Object", name: str, curves: Curves) -> KeyedLocation | None:
+    """Return what curves key of a bone's location, likewise."""
+    found = _keyed(armature, name, "location", 3, curves)
+    return KeyedLocation(*found) if found else None
+
+
+def _keyed(
+    armature: "Object", name: str, channel: str, count: int, curves: Curves
+) -> "tuple[str, list[FCurve]] | None":
+    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channel}'
+    of_path = curves.get(path, {})
+    if set(of_path) != set(range(count)) or not all(len(curve.keyframe_points) for curve in of_path.values()):
+        return None
+    check_finite(armature, name, of_path)
+    return path, [of_path[index] for index in sorted(of_path)]

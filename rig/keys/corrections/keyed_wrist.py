@@ -1,0 +1,120 @@
+"""What an action keys that puts a hand in its place: the location of the wrist's bone, or the arm above it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....hand import rotations as rot
+from ...armature_hands import FoundHand
+from ..arm_keys import arm_ending_at
+from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone, keyed_location
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WristPlace:
+    """What keys put a wrist in its place with, over F frames."""
+
+    locations: Floats
+    """(F, 3) of its bone, in the armature's unit; (F, 0) if they are not keyed."""
+    arm: Floats
+    """(F, 2, 4) rotations of upper arm and forearm; (F, 0, 4) if they are not keyed."""
+
+    def select(self, rows: Bools) -> "WristPlace":
+        """Return it in some of the frames."""
+        return WristPlace(self.locations[rows], self.arm[rows])
+
+    def mixed(self, other: "WristPlace", weights: Floats) -> "WristPlace":
+        """Return it brought to another one by weights (F,) 0..1; to the bit where they are 0."""
+        locations = self.locations + weights[:, None] * (other.locations - self.locations)
+        turned = rot.slerp(self.arm, other.arm, weights[:, None, None])
+        return WristPlace(locations, np.where(weights[:, None, None] > 0, turned, self.arm))
+
+    def with_rows(self, rows: Bools, other: "WristPlace") -> "WristPlace":
+        """Return it with another one in some of the frames."""
+        locations, arm = self.locations.copy(), self.arm.copy()
+        locations[rows], arm[rows] = other.locations, other.arm
+        return WristPlace(locations, arm)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandKeys:
+    """What is keyed of a hand over F frames."""
+
+    rotations: Floats
+    """(F, J, 4) of its bones."""
+    place: WristPlace | None = None
+    """Of its wrist; None if that stays as it is."""
+
+    def select(self, rows: Bools) -> "HandKeys":
+        """Return it in some of the frames."""
+        return HandKeys(self.rotations[rows], None if self.place is None else self.place.select(rows))
+
+    def with_rows(self, rows: Bools, other: "HandKeys") -> "HandKeys":
+        """Return it with another in some of the frames."""
+        rotations = self.rotations.copy()
+        rotations[rows] = other.rotations
+        both = None if self.place is None or other.place is None else self.place.with_rows(rows, other.place)
+        return HandKeys(rotations, both)
+
+    def mixed(self, rows: Bools, other: "HandKeys", joints: Sequence[int], weights: Floats) -> "HandKeys":
+        """Return it brought to other keys of some joints, and of the wrist's place if those have one.
+
+        rows: (F,) the N frames that are mixed, others stay to the bit. weights: (N,) 0..1, how far they are brought.
+        """
+        now, rotations, place = self.select(rows), self.rotations.copy(), self.place
+        for joint in joints:
+            mixed = rot.slerp(now.rotations[:, joint], other.rotations[:, joint], weights[:, None])
+            rotations[rows, joint] = np.where(weights[:, None] > 0, mixed, now.rotations[:, joint])
+        if place is not None and now.place is not None and other.place is not None:
+            place = place.with_rows(rows, now.place.mixed(other.place, weights))
+        return HandKeys(rotations, place)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedWrist:
+    """What an action keys that puts a hand in its place; nothing if both are empty."""
+
+    location: KeyedLocation | None = None
+    arm: tuple[KeyedBone, ...] = ()
+    """Upper arm and forearm."""
+    arm_names: tuple[str, ...] = ()
+    """Their bones."""
+
+    @property
+    def keyed(self) -> tuple[KeyedLocation | KeyedBone, ...]:
+        """The channels that are keyed."""
+        return (*((self.location,) if self.location else ()), *self.arm)
+
+    def place(self, frames: Floats) -> WristPlace | None:
+        """Return what is keyed on scene frames (F,); None if nothing is."""
+        if not self.keyed:
+            return None
+        locations = self.location.locations(frames) if self.location else np.empty((len(frames), 0))
+        arm = [bone.rotations(frames) for bone in self.arm]
+        return WristPlace(locations, np.stack(arm, axis=1) if arm else np.empty((len(frames), 0, 4)))
+
+
+NO_PLACE = KeyedWrist()
+"""Nothing is keyed."""
+
+
+def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWrist:
+    """Return what curves key that puts a hand in its place. Raises RigError for keys that are no numbers."""
+    wrist = armature.data.bones[found.bones["wrist"]]
+    if not (wrist.use_connect and wrist.parent):
+        location = keyed_location(armature, wrist.name, curves)
+        if location:
+            return KeyedWrist(location)
+    above = arm_ending_at(armature, found.bones, wrist)
+    names = (above.upper, above.fore) if above else ()
+    arm = tuple(bone for name in names if (bone := keyed_bone(armature, name, curves)))
+    return KeyedWrist(None, arm, names) if arm and len(arm) == len(names) else NO_PLACE

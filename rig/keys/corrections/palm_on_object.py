@@ -1,0 +1,218 @@
+"""A palm that rests on an object of the scene over the frames of a correction: where the wrist is, and its keys."""
+
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import rotations as rot
+from ....hand.joints import DIGITS, Side
+from ....hand.kinematics import Pose, joint_frames
+from ....hand.wrist_range import wrist_bend
+from ....pipeline.contacts.faced_surface import FacedSurface
+from ....pipeline.contacts.held_wrist import held_wrist, way_between
+from ....pipeline.contacts.hold_on_surface import HeldBySurface
+from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
+from ....pipeline.corrections.correction import PalmPlace
+from ....posing.grasping.skin_samples import SkinPoints
+from ..arm_keys import arm_of
+from .hand_by_object import HandByObject, turned_beyond
+from .hand_of_take import HandOfTake
+from .hand_to_correct import WRIST
+from .keyed_wrist import HandKeys, WristPlace
+from .played_wrist import PlayedWrist
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MOST_AWAY = 0.03
+"""m, how far from its place a palm may come to rest: hands are of many sizes, and tables stay where they are."""
+MOST_TURN = np.deg2rad(45.0)
+"""rad by which a palm is turned at most, to lie flat."""
+MOST_SHORT = 1e-3
+"""m by which an arm may be too short for it, or a hand may be off where its control has it."""
+LEAST_POINTS = 20
+"""Points of the skin that a palm has at least."""
+MOST_BENT = np.deg2rad(5.0)
+"""rad by which the wrist may bend farther beyond a person's range than in the take."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaidPalm:
+    """A hand whose palm rests on an object, over the F frames of a range."""
+
+    by: HandByObject
+    """The hand there."""
+    rotations: Floats
+    """(F, 4) of the wrist's bone."""
+    place: WristPlace
+    rows: tuple[int, int]
+    """First and last row in which the palm rests."""
+    frames_needed: int
+    """See HeldWrist."""
+
+    @property
+    def full(self) -> Bools:
+        """(F,) in which frames the palm rests."""
+        return rows_of(self.rows, len(self.rotations))
+
+    def keys(self, keys: HandKeys) -> HandKeys:
+        """Return what is keyed of the hand with the wrist there."""
+        rotations = keys.rotations.copy()
+        rotations[:, WRIST] = self.rotations
+        return HandKeys(rotations, self.place)
+
+
+def rows_of(ends: tuple[int, int], count: int) -> Bools:
+    """Return which of F rows are from a first to a last one."""
+    row = np.arange(count)
+    return np.asarray((row >= ends[0]) & (row <= ends[1]))
+
+
+def some_of(count: int) -> Ints:
+    """Return the rows of F whose skin rests: the first, the middle and the last one."""
+    return np.unique([0, count // 2, count - 1])
+
+
+def check_placed(of: HandOfTake) -> None:
+    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs."""
+    if WRIST in of.bones and of.wrist.keyed:
+        return
+    armature = bpy.data.objects[of.hand.binding.armature]
+    drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
+    raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+
+
+def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
+    """Return the digits of a hand that have skin, which stays out of the object."""
+    return tuple(digit for number, digit in enumerate(DIGITS) if (of.hand.skin.digit == number).any())
+
+
+def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
+    """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
+
+    Raises RigError if it faces away from the object.
+    """
+    frames = by.beside.to_surface
+    mean = np.eye(4)
+    mean[:3, :3] = rot.nearest_rotation(frames[:, :3, :3].mean(axis=0))
+    mean[:3, 3] = frames[:, :3, 3].mean(axis=0)
+    rest = _rested(_palm(of, by, some_of(len(frames))), by, mean, name)
+    turn = by.motion.turn_on_object(rot.from_matrix(rest[:3, :3]))
+    return PalmPlace(by.motion.on_object(rest[:3, 3]), turn)
+
+
+def at_place(by: HandByObject, palm: PalmPlace) -> Floats:
+    """Return T_surface_wrist (4, 4) of a palm at its place on an object."""
+    place = np.eye(4)
+    place[:3, :3] = rot.to_matrix(by.motion.turn(palm.turn))
+    place[:3, 3] = by.motion.place(palm.place)
+    return place
+
+
+def resting_at(by: HandByObject, to_surface: Floats, rest: Floats) -> HandByObject:
+    """Return a hand beside an object at T_surface_wrist (F, 4, 4) whose palm rests on it at (4, 4)."""
+    faced = FacedSurface(by.beside.surface, rest[:3, 2])
+    return replace(by, beside=replace(by.beside, surface=faced, to_surface=to_surface))
+
+
+def laid_palm(
+    of: HandOfTake,
+    by: HandByObject,
+    palm: PalmPlace,
+    name: str,
+    *,
+    full: Bools,
+    ends: tuple[bool, bool],
+    beside: Floats | None = None,
+) -> LaidPalm:
+    """Return a hand whose palm comes to rest on an object in the frames of a range, and leaves it.
+
+    Args:
+        of: the hand.
+        by: the same beside the object, over F frames.
+        palm: its place there.
+        name: of the object.
+        full: (F,) the frames between the blends.
+        ends: whether the take has frames before, and after, the range.
+        beside: (N, 3) m relative to the wrist, more skin that is to be out of the object; None for none.
+
+    Raises:
+        RigError: it cannot, with the reason.
+    """
+    if by.motion.carried:
+        raise RigError(f"'{name}' hangs on the wrist, expected an object that does not go with it")
+    if by.motion.played.slack > MOST_SHORT:
+        raise RigError(
+            f"the hand does not follow '{of.hand.bone(WRIST)}' in these frames, expected it within the arm's reach"
+        )
+    rows = np.flatnonzero(full) if full.any() else np.array([by.motion.middle])
+    place = at_place(by, palm)
+    skin = _palm(of, by, rows[some_of(len(rows))])
+    rest = _rested(skin if beside is None else skin.with_points(beside), by, place, name)
+    away = way_between(place, rest)[1]
+    if away > MOST_AWAY:
+        raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
+    held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
+    resting = slice(held.rows[0], held.rows[1] + 1)
+    turn = max(way_between(frame, rest)[0] for frame in by.beside.to_surface[resting])
+    if turn > MOST_TURN:
+        raise RigError(
+            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
+            f"{np.rad2deg(MOST_TURN):.0f}°"
+        )
+    goals = by.motion.in_world(held.to_surface)
+    rotations, wrist_place = by.wrist.brought_to(goals)
+    reached = by.wrist.keyed_otherwise(rotations, wrist_place)
+    short = float(np.linalg.norm((reached.wrist - goals)[resting, :3, 3], axis=1).max())
+    if short > MOST_SHORT:
+        raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
+    _check_bend(by.wrist, reached, resting, of.hand.side)
+    laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
+    return LaidPalm(laid, rotations, wrist_place, held.rows, held.frames_needed)
+
+
+def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
+    """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
+    rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
+    posed = Pose.at_origin(by.pose.hand, found.held.pose.angles[rows])
+    points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
+    to = by.beside.to_surface[rows]
+    placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
+    depth = -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
+    some = some_of(len(rows))
+    digits = by.beside.posed(rows[some], posed.angles[some])[0]
+    return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])
+
+
+def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
+    rest = rested(palm, by.beside.surface, start)
+    if rest is None:
+        raise RigError(f"the palm of the hand faces away from '{name}'")
+    return rest
+
+
+def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
+    """Return the skin of the palm in some of the frames. Raises RigError if it has too little."""
+    skin = _palm_points(of, by)
+    if len(skin.points) < LEAST_POINTS:
+        raise RigError("the hand has no skin at its palm")
+    return palm_skin(skin, Pose.at_origin(by.pose.hand, by.pose.angles[rows]))
+
+
+def _palm_points(of: HandOfTake, by: HandByObject) -> SkinPoints:
+    return turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
+
+
+def _check_bend(before: PlayedWrist, after: PlayedWrist, rows: slice, side: Side) -> None:
+    """Raise RigError if a wrist bends farther against its arm than a person's does, and than it did."""
+    forearms = before.forearms, after.forearms
+    if forearms[0] is None or forearms[1] is None:
+        return
+    was, (bend, beyond) = wrist_bend(forearms[0][rows], side)[1], wrist_bend(forearms[1][rows], side)
+    worst = int((beyond - was).argmax())
+    if beyond[worst] > was[worst] + MOST_BENT:
+        raise RigError(f"its wrist would bend by {np.rad2deg(bend[worst]):.0f}°, more than a person's does")

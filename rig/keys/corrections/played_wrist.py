@@ -1,0 +1,129 @@
+"""How an armature moves a wrist, and what to key so that it is elsewhere: its bone's location, or the arm above it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....hand import rotations as rot
+from .keyed_wrist import WristPlace
+
+Floats = NDArray[np.float64]
+
+STRAIGHT = np.deg2rad(2.0)
+"""rad, the bend below which an elbow does not tell about which axis it bends."""
+LEAST_BEND, MOST_BEND = 0.0, np.deg2rad(150.0)
+"""rad, how far an elbow bends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedWrist:
+    """A wrist and the bones that move it, over F frames."""
+
+    wrist: Floats
+    """(F, 4, 4) T_world_wrist, orthonormal."""
+    bones: Floats
+    """(F, N, 4, 4) T_world_bone: of the upper arm and the forearm, if these are keyed, and of the wrist's bone."""
+    bases: Floats
+    """(F, N, 4, 4) the same relative to their rest, with locations along the axes of the bone."""
+    location_axes: Floats
+    """(3, 3) see RigBinding."""
+    elbow_axis: Floats
+    """(3,) about which a straight elbow bends, in the forearm's frame."""
+
+    @property
+    def forearms(self) -> Floats | None:
+        """(F, 3) unit vectors from elbow to wrist in the wrist's frame; None without an arm that is keyed."""
+        if self.bones.shape[1] == 1:
+            return None
+        along = rot.unit_vectors(self.bones[:, 2, :3, 3] - self.bones[:, 1, :3, 3])
+        return np.asarray(np.einsum("fji,fj->fi", self.wrist[:, :3, :3], along))
+
+    @property
+    def slack(self) -> float:
+        """How far the wrist moves relative to its bone, m: a hand does not follow a control out of its arm's reach."""
+        own = np.linalg.inv(orthonormal(self.bones[:, -1])) @ self.wrist
+        return float(np.linalg.norm(own[:, :3, 3] - own[0, :3, 3], axis=1).max())
+
+    def keyed_otherwise(self, rotations: Floats | None, place: WristPlace | None) -> "PlayedWrist":
+        """Return it with other keys: rotations (F, 4) of the wrist's bone, and its place; None for those it has.
+
+        Each bone P with basis B becomes K · P · B^-1 · B', with K the motion of the one above it.
+        """
+        bases = self.bases.copy()
+        if rotations is not None:
+            bases[:, -1, :3, :3] = rot.to_matrix(rotations)
+        if place is not None and place.locations.shape[1]:
+            bases[:, -1, :3, 3] = place.locations @ self.location_axes.T
+        if place is not None:
+            for number in range(place.arm.shape[1]):
+                bases[:, number, :3, :3] = rot.to_matrix(place.arm[:, number])
+        bones, motion = self.bones.copy(), np.tile(np.eye(4), (len(self.wrist), 1, 1))
+        for number in range(bones.shape[1]):
+            carried = motion @ self.bones[:, number] @ np.linalg.inv(self.bases[:, number])
+            bones[:, number] = carried @ bases[:, number]
+            motion = bones[:, number] @ np.linalg.inv(self.bones[:, number])
+        return replace(self, wrist=orthonormal(motion @ self.wrist), bones=bones, bases=bases)
+
+    def brought_to(self, goal: Floats) -> tuple[Floats, WristPlace]:
+        """Return rotations (F, 4) and the place of the wrist's bone that bring the wrist to T_world_wrist (F, 4, 4)."""
+        motion = goal @ np.linalg.inv(self.wrist)
+        if self.bones.shape[1] > 1:
+            return self._by_arm(motion)
+        carried = self.bones[:, 0] @ np.linalg.inv(self.bases[:, 0])
+        bases = np.linalg.inv(carried) @ motion @ self.bones[:, 0]
+        rotations = rot.from_matrix(orthonormal(bases)[:, :3, :3])
+        return rotations, WristPlace(bases[:, :3, 3] @ self.location_axes, np.empty((len(goal), 0, 4)))
+
+    def _by_arm(self, motion: Floats) -> tuple[Floats, WristPlace]:
+        """Return the same of an arm: it bends at the elbow in its plane, and swings by the shortest way from there.
+
+        So the elbow stays where the take has it as far as that is possible, and a motion (F, 4, 4) of the wrist that is
+        the identity moves nothing. Out of its reach the arm points to the goal.
+        """
+        upper, fore, hand = (orthonormal(self.bones[:, number])[:, :3, :3] for number in range(3))
+        shoulder, elbow, wrist = np.moveaxis(self.bones[:, :, :3, 3], 1, 0)
+        goal = (motion[:, :3, :3] @ wrist[..., None])[..., 0] + motion[:, :3, 3]
+        bend = rot.from_axis_angle(self._axes(elbow - shoulder, wrist - elbow, fore), _further_bend(self.bones, goal))
+        swing = rot.shortest_rotation(elbow + rot.rotate(bend, wrist - elbow) - shoulder, goal - shoulder)
+        turn = rot.multiply(rot.conjugate(rot.multiply(swing, bend)), rot.from_matrix(motion[:, :3, :3]))
+        turned = [
+            rot.multiply(rot.from_matrix(basis[:, :3, :3]), _within(frame, each))
+            for basis, frame, each in zip(
+                np.moveaxis(self.bases, 1, 0), (upper, fore, hand), (swing, bend, turn), strict=True
+            )
+        ]
+        return turned[2], WristPlace(np.empty((len(goal), 0)), np.stack(turned[:2], axis=1))
+
+    def _axes(self, upper: Floats, fore: Floats, frames: Floats) -> Floats:
+        """Return the elbow's axes (F, 3) in the world; upper, fore: (F, 3) along the bones."""
+        across = np.cross(rot.unit_vectors(upper), rot.unit_vectors(fore))
+        size = np.linalg.norm(across, axis=1, keepdims=True)
+        own = frames @ self.elbow_axis
+        return np.where(size > np.sin(STRAIGHT), across / np.maximum(size, 1e-12), own)
+
+
+def orthonormal(frames: Floats) -> Floats:
+    """Return frames (F, 4, 4) without their scale."""
+    result = frames.copy()
+    result[:, :3, :3] = rot.frame_from_yz(frames[:, :3, 1], frames[:, :3, 2])
+    return result
+
+
+def _within(frames: Floats, turns: Floats) -> Floats:
+    """Return turns (F, 4) of the world in frames (F, 3, 3)."""
+    own = rot.from_matrix(frames)
+    return rot.multiply(rot.conjugate(own), rot.multiply(turns, own))
+
+
+def _further_bend(bones: Floats, goal: Floats) -> Floats:
+    """Return the angles (F,) rad by which elbows bend further, so that wrists are as far from shoulders as goals."""
+    shoulder, elbow, wrist = np.moveaxis(bones[:, :, :3, 3], 1, 0)
+    upper, fore = np.linalg.norm(elbow - shoulder, axis=1), np.linalg.norm(wrist - elbow, axis=1)
+    now, then = (
+        np.arccos(
+            np.clip((np.linalg.norm(each - shoulder, axis=1) ** 2 - upper**2 - fore**2) / (2 * upper * fore), -1, 1)
+        )
+        for each in (wrist, goal)
+    )
+    return np.asarray(np.clip(then, LEAST_BEND, np.maximum(MOST_BEND, now)) - now)

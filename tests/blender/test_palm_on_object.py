@@ -1,0 +1,196 @@
+"""Palms that corrections lay on objects: the evaluated skin rests on them, and other keys stay as they are."""
+
+from dataclasses import replace
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Quaternion, Vector
+from mathutils.bvhtree import BVHTree
+from numpy.typing import NDArray
+
+from knuckle.hand import proportions
+from knuckle.hand.joints import JOINTS
+from knuckle.pipeline.corrections.correction import HeldOnObject, is_palm
+from knuckle.pipeline.recipe import DriveChoice
+from knuckle.pipeline.take import Take
+from knuckle.rig.default_hand import add_hand
+from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
+from knuckle.rig.keys.corrections.waiting import hurried_of
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.tests.blender.test_held_touch import FIRST, LAST, RATE
+from knuckle.tests.blender.test_reduce_keys import two_armed
+from knuckle.tests.blender.test_spliced_takes import keys
+from knuckle.tests.blender.touching_objects import BLEND, HELD, hold, shown, still
+
+pytestmark = pytest.mark.usefixtures("extension")
+Floats = NDArray[np.float64]
+TILT = 8.0
+"""Degrees by which the palm is tilted against the table."""
+
+
+def flat_take(drive: DriveChoice = "wrist") -> Take:
+    """A hand that is nearly flat, its thumb beside the palm, whose wrist sways by some millimetres and degrees."""
+    made = still()
+    (hand,) = made.hands
+    model, angles, row = hand.hand, 0.3 * hand.pose.angles, np.arange(len(hand.pose))
+    out = {("thumb-metacarpal", "abduction"): -0.9, ("thumb-metacarpal", "flexion"): -0.2}
+    for axis, (joint, movement) in enumerate(zip(model.axis_joint.tolist(), model.movements, strict=True)):
+        angles[:, axis] += out.get((JOINTS[joint], movement), 0.0)
+    root = hand.pose.root.copy()
+    root[:, :3, 3] += 3e-3 * np.stack([np.sin(row / 5), np.cos(row / 7), np.sin(row / 6)], axis=1)
+    pose = replace(hand.pose, root=root, angles=np.clip(angles, *model.limits.T))
+    return replace(made, hands=(replace(hand, pose=pose),), recipe=replace(made.recipe, drive=drive))
+
+
+def playing(armature: bpy.types.Object, made: Take) -> bpy.types.Object:
+    scene = bpy.context.scene
+    scene.render.fps = round(RATE)
+    bpy.context.view_layer.objects.active = armature
+    write_take(made, armature, scene, scene.collection, TakeTiming())
+    bpy.context.view_layer.objects.active = armature
+    return armature
+
+
+@pytest.fixture
+def armature() -> bpy.types.Object:
+    return playing(add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection), flat_take())
+
+
+def table(armature: bpy.types.Object, wrist_bone: str = "wrist") -> bpy.types.Object:
+    """A table that the hand is in, at an angle to the palm; it moves by some millimetres."""
+    bpy.context.scene.frame_set((FIRST + LAST) // 2)
+    wrist = np.array(armature.matrix_world @ armature.pose.bones[wrist_bone].matrix)
+    bpy.ops.mesh.primitive_cube_add()
+    made = bpy.context.object
+    made.name, made.scale = "Table", (0.15, 0.2, 0.03)
+    up = Quaternion(wrist[:3, 0].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
+    made.rotation_euler = up.to_track_quat("Z", "Y").to_euler()
+    made.location = Vector((wrist[:3, 3] + 0.08 * wrist[:3, 1] - 0.045 * wrist[:3, 2]).tolist())
+    made.keyframe_insert("location", frame=FIRST - BLEND)
+    made.location.x += 5e-3
+    made.keyframe_insert("location", frame=LAST + BLEND)
+    bpy.context.view_layer.objects.active = armature
+    bpy.context.view_layer.update()
+    return made
+
+
+def measured(armature: bpy.types.Object, table: bpy.types.Object) -> tuple[Floats, Floats, list[str]]:
+    """The distances (F, V) m of the skin's vertices from a table, negative in it, their places on it (F, V, 3), and the
+    bones that move them most."""
+    (mesh,) = (each for each in armature.children if each.vertex_groups)
+    bones = [mesh.vertex_groups[max(v.groups, key=lambda of: of.weight).group].name for v in mesh.data.vertices]
+    far, places = [], []
+    for frame in (FIRST, (FIRST + LAST) // 2, LAST):
+        bpy.context.scene.frame_set(frame)
+        graph = bpy.context.evaluated_depsgraph_get()
+        seen, solid = mesh.evaluated_get(graph), table.evaluated_get(graph)
+        world = solid.matrix_world
+        corners, faces = (
+            [[*(world @ v.co)] for v in solid.data.vertices],
+            [[*face.vertices] for face in solid.data.polygons],
+        )
+        tree, into = BVHTree.FromPolygons(corners, faces), np.array(world.normalized().inverted())
+        points = np.array([seen.matrix_world @ vertex.co for vertex in seen.data.vertices])
+        hits = [tree.find_nearest(point) for point in points.tolist()]
+        inside = [(Vector(point) - hit[0]).dot(hit[1]) < 0 for point, hit in zip(points.tolist(), hits, strict=True)]
+        far.append([-hit[3] if deep else hit[3] for hit, deep in zip(hits, inside, strict=True)])
+        places.append(points @ into[:3, :3].T + into[:3, 3])
+    return np.array(far), np.array(places), bones
+
+
+def assert_others_stay(armature: bpy.types.Object, before: Any) -> None:
+    """All keys outside the range are the same to the bit."""
+    after = keys(armature)
+    for place, of_curve in before.items():
+        for frame, key in of_curve.items():
+            if not FIRST - BLEND - 0.01 <= frame <= LAST + BLEND + 0.01:
+                assert after[place][frame] == key, (place, frame)
+
+
+def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.types.Object) -> None:
+    thing, before = table(armature), keys(armature)
+    hold(tips={"palm", "index-finger"})
+    (one,) = corrections_of(armature)
+    assert (
+        isinstance(one.change, HeldOnObject) and one.change.palm is not None and one.change.digits == ("index-finger",)
+    )
+    assert waiting_of(shown().base) == {} == hurried_of(shown().base)
+    far, places, bones = measured(armature, thing)
+    assert np.percentile(-far, 99) < 1e-3 and far.min() > -1.5e-3
+    palm = np.array([bone == "wrist" or is_palm(bone) for bone in bones])
+    touching = palm & (np.abs(far).max(axis=0) < 1e-3)
+    assert touching.any(), "it is there in all frames"
+    assert np.ptp(places[:, touching], axis=0).max() < 1e-3, "and does not slip"
+    for side in ("index", "pinky"):
+        assert far[:, [side in bone and is_palm(bone) for bone in bones]].min() < 2e-3, "and flat"
+    finger = np.array([bone == "index-finger-phalanx-distal" for bone in bones])
+    assert np.abs(far[:, finger].min(axis=1)).max() < 1e-3
+    assert_others_stay(armature, before)
+
+    held = keys(armature)
+    shown().write((replace(one, factor=0.5),))
+    half = keys(armature)
+    path = ('pose.bones["wrist"].location', 2)
+    middle = float((FIRST + LAST) // 2)
+    at = [of[path][middle][-1][1] for of in (before, held, half)]
+    assert abs(at[1] - at[0]) > 1e-3 and at[2] == pytest.approx((at[0] + at[1]) / 2, abs=1e-6)
+    shown().write((replace(one, muted=True),))
+    assert keys(armature) == before
+    shown().write((one,))
+    assert keys(armature) == held
+    shown().write(())
+    assert keys(armature) == before
+
+
+def test_an_arm_brings_the_palm_to_an_object_from_where_its_shoulder_is() -> None:
+    made = flat_take("arm")
+    (hand,) = made.hands
+    root = hand.pose.root.copy()
+    root[:, :3, 3] += np.array([0.25, -0.05, 0.0]) - root[0, :3, 3]
+    body = playing(two_armed(), replace(made, hands=(replace(hand, pose=replace(hand.pose, root=root)),)))
+    bones, before = ("upper_arm.R", "forearm.R", "wrist.R"), keys(body)
+    table(body, "wrist.R")
+    was = heads(body, bones)
+    hold(tips={"palm"})
+    assert waiting_of(shown().base) == {}
+    now = heads(body, bones)
+    assert np.abs(now[:, 0] - was[:, 0]).max() < 1e-6, "the shoulder stays"
+    lengths = [np.linalg.norm(np.diff(each, axis=1), axis=2) for each in (was, now)]
+    assert np.abs(lengths[1] - lengths[0]).max() < 1e-5, "and no bone is longer"
+    moved = np.linalg.norm(now - was, axis=2).max(axis=0)
+    assert 5e-3 < moved[2] < 0.06 and moved[1] < moved[2], "the wrist moves, and the elbow less"
+    held = now[HELD[0] - 1 : HELD[-1], 2] - places_of_table()
+    assert np.ptp(held, axis=0).max() < 1e-3, "with the table"
+    assert_others_stay(body, before)
+    turned = {place[0].split('"')[1] for place, curve in keys(body).items() if curve != before[place]}
+    assert {*bones} <= turned
+
+
+def heads(armature: bpy.types.Object, bones: tuple[str, ...]) -> Floats:
+    """(F, N, 3) m where bones begin, from frame 1 on."""
+    found = []
+    for frame in range(1, 61):
+        bpy.context.scene.frame_set(frame)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        found.append([posed.matrix_world @ posed.pose.bones[bone].head for bone in bones])
+    return np.array(found)
+
+
+def places_of_table() -> Floats:
+    """(F, 3) m where the table is in the frames in which the palm is held."""
+    found = []
+    for frame in HELD:
+        bpy.context.scene.frame_set(frame)
+        found.append([*bpy.data.objects["Table"].matrix_world.translation])
+    return np.array(found)
+
+
+def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy.types.Object) -> None:
+    table(armature)
+    playing(armature, flat_take("fingers"))
+    before = keys(armature)
+    with pytest.raises(RuntimeError, match="does not move the right hand to its place, solve with Drive: Wrist"):
+        hold(tips={"palm"})
+    assert keys(armature) == before and corrections_of(armature) == ()
