@@ -2,8 +2,7 @@
 
 On a hand of other proportions, and on the performer's own, whose skin is a little apart or in itself, the fingertip
 first goes to where it touches as the performer's does: at the same shares of both bones and from the same direction, by
-a pose problem on a few of the contact's frames. There the nearest points of both skins are what meets. Where it does
-not get there, the points slide to where it does (sliding_points.py).
+a pose problem on a few of the contact's frames. There the nearest points of both skins are what meets.
 """
 
 import numpy as np
@@ -21,7 +20,7 @@ from ...solvers.pose_problem import (
 )
 from .find_contacts import Contact
 from .flesh_problem import MOST_DEPTH
-from .sliding_points import REACH, met_in, own_pairs, pairs_of, radius_at, sample_rows, slid_points
+from .sliding_points import REACH, met_in, own_pairs, pairs_of, radius_at, sample_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,10 +46,7 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
     met = met_in(flesh, joint_frames(hand, touching), contact)
-    if met.gap <= REACH * relative_size(hand):
-        return met.points
-    slid = slid_points(pose, flesh, free, [(contact, None)])
-    return None if slid is None else slid[0]
+    return met.points if met.gap <= REACH * relative_size(hand) else None
 
 
 def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
