@@ -63,8 +63,7 @@ def pairs_of(flesh: Flesh, contact: Contact) -> list[int]:
 
 def own_pairs(flesh: Flesh, contact: Contact) -> Bools:
     """Return which pairs of capsules (K,) are of the digits of a contact."""
-    own: Bools = np.isin(flesh.parts, [part for part in contact.parts if part != PALM]).any(axis=0)
-    return own
+    return np.asarray(np.isin(flesh.parts, [part for part in contact.parts if part != PALM]).any(axis=0))
 
 
 def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
