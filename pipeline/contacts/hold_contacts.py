@@ -3,34 +3,47 @@
 One fingertip on several parts at once, such as a thumb on palm and finger, may not be possible on other proportions,
 and not even on the performer's own hand, whose skin is measured to some millimetres. Contacts are tried together on
 some of their frames; of those that hinder each other the one that the performer's skins are farthest apart in, or
-deepest in each other, is left out, until the others hold. Then those that were left out are tried again beside these.
+deepest in each other, is left out, until the others hold. Then those that were left out are tried again beside these,
+first at their places, then with points that slide, on all that move the same digits at the same time, as long as
+nothing leaps where the hand comes to them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand import rotations as rot
 from ...hand.flesh import PALM, Flesh
+from ...hand.generators import run_to_end
 from ...hand.kinematics import Pose
-from ...hand.model import Site
 from .find_contacts import Contact
 from .flesh_depths import pair_depths
 from .flesh_problem import FleshProblem
 from .held_contacts import HeldContact, HeldContacts, held_contacts
 from .meeting_points import meeting_points, offsets_between
+from .settling import settle
+from .sliding_points import MOST_SLIDE, Points, slid_by, slid_points
+from .windows import window_frames
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Met = tuple[Contact, tuple[Site, Site]]
+Met = tuple[Contact, Points]
 """A contact, and the points of the hand's skin that meet in it."""
+
+Wanted = tuple[Contact, Points | None]
+"""A contact, and the points that would meet; None where the hand does not reach these."""
 
 TRIED = 9
 """Frames of each contact on which it is tried."""
 MOST_STRAIN = 0.5e-3
 """m of a hand of the usual length, by which points may miss each other, or flesh be too deep, on these."""
+AROUND_SECONDS = 1.0
+"""s before and after contacts that slide, in which the hand must not leap."""
+MOST_LEAP, LEAP_FACTOR = np.deg2rad(4.5), 1.5
+"""rad, by which a joint may turn more in a frame than so many times what it does without: 5 degrees are promised."""
 TRIES = 2
 """How often they are posed, each from where the last one ended."""
 
@@ -58,27 +71,99 @@ def hold_contacts(
     """
     there = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
     possible = (each for each in contacts if tuple(sorted(each.capsules)) in there)
-    met = [(each, points) for each in possible if (points := meeting_points(pose, flesh, free, each)) is not None]
-    problem, left_out = FleshProblem(pose.hand, flesh, free), list[Met]()
-    while True:
-        held, strains = _tried(problem, pose, held_contacts(pose.hand, times, met, blends))
-        if strains.max(initial=0.0) <= MOST_STRAIN:
-            break
-        worst = held.held[int(strains.argmax())].contact
+    met = [(each, meeting_points(pose, flesh, free, each)) for each in possible]
+    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times)
+    kept = [each for together in _at_once(met) for each in _holdable(tried, together)]
+    return held_contacts(pose.hand, times, _in_order(kept), blends)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tried:
+    """A hand on which contacts are tried."""
+
+    problem: FleshProblem
+    pose: Pose
+    times: Floats
+
+    def strains(self, met: Sequence[Met]) -> Floats:
+        """Return the strain (C,) of each contact, all held together."""
+        held = held_contacts(self.pose.hand, self.times, met)
+        return _strains(self.pose, replace(self.problem, held=held), held) if met else np.zeros(0)
+
+    def holds(self, met: Sequence[Met]) -> bool:
+        """Whether contacts can be held together."""
+        return bool(self.strains(met).max(initial=0.0) <= MOST_STRAIN)
+
+    def leaps(self, met: Sequence[Met]) -> bool:
+        """Whether a joint turns more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts."""
+        around = window_frames(self.times, AROUND_SECONDS)
+        first = max(min(contact.first for contact, _ in met) - around, 0)
+        part = slice(first, max(contact.last for contact, _ in met) + 1 + around)
+        shifted = [
+            (replace(contact, first=contact.first - first, last=contact.last - first), points)
+            for contact, points in met
+        ]
+        before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
+        held = held_contacts(before.hand, self.times[part], shifted)
+        work = settle(before, self.times[part], self.problem.flesh, self.problem.free, held, everywhere=False)
+        turns = [rot.angles_between(each[1:], each[:-1]) for each in (before.rotations, run_to_end(work).rotations)]
+        return bool((turns[1] - LEAP_FACTOR * turns[0]).max(initial=0.0) > MOST_LEAP)
+
+
+def _at_once(met: Sequence[Wanted]) -> list[list[Wanted]]:
+    """Return contacts, by their first frame, in groups that have no frame in common."""
+    groups, last = list[list[Wanted]](), -1
+    for each in met:
+        if each[0].first > last:
+            groups.append([])
+        groups[-1].append(each)
+        last = max(last, each[0].last)
+    return groups
+
+
+def _holdable(tried: _Tried, wanted: Sequence[Wanted]) -> list[Met]:
+    """Return which contacts can be held together, of some that have frames in common."""
+    met = [(contact, points) for contact, points in wanted if points is not None]
+    left_out: list[Wanted] = [each for each in wanted if each[1] is None]
+    while (strains := tried.strains(met)).max(initial=0.0) > MOST_STRAIN:
+        worst = met[int(strains.argmax())][0]
         rivals = [row for row, (each, _) in enumerate(met) if each is worst or _hinder(each, worst)]
         left_out.append(met.pop(max(rivals, key=lambda row: abs(met[row][0].gap))))
     # What one was left out for may itself have been left out later.
-    for each in sorted(left_out[:-1], key=lambda one: abs(one[0].gap)):
-        more = sorted([*met, each], key=lambda one: (one[0].first, one[0].capsules))
-        with_it, strains = _tried(problem, pose, held_contacts(pose.hand, times, more, blends))
-        if strains.max() <= MOST_STRAIN:
-            met, held = more, with_it
-    return held
+    for beside in (_at_place, _slid):
+        for each in sorted(left_out, key=lambda one: abs(one[0].gap)):
+            more = beside(tried, met, each)
+            if more is not None:
+                met, left_out = more, [one for one in left_out if one is not each]
+    return met
 
 
-def _tried(problem: FleshProblem, pose: Pose, held: HeldContacts) -> tuple[HeldContacts, Floats]:
-    """Return how contacts are held together, and the strain (C,) of each."""
-    return held, _strains(pose, replace(problem, held=held), held) if held.held else np.zeros(0)
+def _at_place(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
+    """Return contacts and another one, each where it is; None if they cannot be held."""
+    contact, points = one
+    more = None if points is None else _in_order([*met, (contact, points)])
+    return more if more is not None and tried.holds(more) else None
+
+
+def _in_order(met: Sequence[Met]) -> list[Met]:
+    return sorted(met, key=lambda one: (one[0].first, one[0].capsules))
+
+
+def _slid(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | None:
+    """Return contacts and another one, those that it hinders slid to where all of them meet; None if they do not."""
+    group: list[Wanted] = [one]
+    rest = list(met)
+    while beside := [each for each in rest if any(_hinder(each[0], other[0]) for other in group)]:
+        group += beside
+        rest = [each for each in rest if all(each is not other for other in beside)]
+    pose, problem = tried.pose, tried.problem
+    slid = slid_points(pose, problem.flesh, problem.free, group)
+    if slid is None:
+        return None
+    slides = [slid_by(pose, contact, points, now) for (contact, points), now in zip(group, slid, strict=True) if points]
+    more = _in_order([*rest, *((contact, points) for (contact, _), points in zip(group, slid, strict=True))])
+    near = max(slides, default=0.0) <= MOST_SLIDE * problem.scale
+    return more if near and tried.holds(more) and not tried.leaps(more) else None
 
 
 def _hinder(one: Contact, other: Contact) -> bool:

@@ -16,6 +16,7 @@ from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 MOST_PAIRS = 12
 """Pairs of a frame that count in a step, those that exceed their depth most."""
@@ -30,15 +31,17 @@ class Separation:
     flesh: Flesh
     allowed: Floats
     """(F, K) m; inf for a pair that does not matter."""
+    closed: Bools | None = None
+    """(F, K) pairs that are to be just as deep as they may be, so that they come together, too; None for none."""
 
     def select(self, rows: Ints) -> "Separation":
         """Return some of the frames."""
-        return replace(self, allowed=self.allowed[rows])
+        return replace(self, allowed=self.allowed[rows], closed=None if self.closed is None else self.closed[rows])
 
     def excess(self, hand: HandModel, angles: Floats) -> tuple[Floats, Floats]:
         """Return by how much pairs exceed their depth (F, M) m, and the derivatives by the angles (F, M, D) m/rad.
 
-        Of each frame the M pairs that exceed it most, at angles (F, D) rad.
+        Of each frame the M pairs that exceed it most, at angles (F, D) rad; negative for pairs to close that are apart.
         """
         wrist = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
         posed = pose_joints(hand, wrist, angles)
@@ -48,9 +51,12 @@ class Separation:
         beyond[frame, pair] = found.depths - self.allowed[frame, pair]
         number = np.zeros(self.allowed.shape, int)
         number[frame, pair] = np.arange(len(frame))
-        worst = np.argsort(-beyond, axis=1, kind="stable")[:, :MOST_PAIRS]
-        excess = np.maximum(np.take_along_axis(beyond, worst, axis=1), 0.0)
-        at = np.flatnonzero(excess.ravel() > 0.0)
+        off = np.maximum(beyond, 0.0)
+        if self.closed is not None:
+            off[self.closed] = beyond[self.closed]
+        worst = np.argsort(-np.abs(off), axis=1, kind="stable")[:, :MOST_PAIRS]
+        excess = np.take_along_axis(off, worst, axis=1)
+        at = np.flatnonzero(excess.ravel())
         slopes = np.zeros((excess.size, hand.dofs))
         rows = np.take_along_axis(number, worst, axis=1).ravel()[at]
         slopes[at] = _slopes(posed, self.flesh.pairs[:, worst.ravel()[at]], found.points[:, rows], frame[rows])

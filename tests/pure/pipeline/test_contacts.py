@@ -18,6 +18,7 @@ from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import BLEND_SECONDS
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
 from knuckle.pipeline.contacts.settling import settle
+from knuckle.pipeline.contacts.sliding_points import pairs_of
 from knuckle.pipeline.evidence.skin_depth import depths
 from knuckle.solvers.pose_problem import angles_of
 from knuckle.solvers.solver import limit_excess
@@ -159,6 +160,35 @@ def test_contacts_that_hinder_each_other_are_left_out_and_the_others_hold() -> N
     for one in kept:
         inside[one["first"] - 1 : one["last"]] = True
     assert np.quantile(deepest(after)[inside], 0.99) < 1.1
+
+
+def test_contacts_that_hinder_each_other_slide_to_where_all_of_them_meet() -> None:
+    """A shorter thumb cannot lie on the same places of two fingers that lie on the palm, but on these fingers."""
+    fist = performed(name="fist")
+    performer = Pose.at_origin(fist.hand, fist.angles[::4])
+    before, after, report = held(performer, other_hand(performer.hand, 1.0, thumb=0.8), RATE / 4)
+    assert len(report) == 5
+    assert all(one["off_mm"] < 1.0 and one["slip_mm"] < 1.0 for one in report)
+    inside = np.zeros(len(after), bool)
+    for one in report:
+        inside[one["first"] - 1 : one["last"]] = True
+    assert np.quantile(deepest(after)[inside], 0.99) < 1.0
+    assert (turns(after) - 1.5 * turns(before)).max() < 5.0
+    assert limit_excess(after.hand, after.angles).max() <= 1e-9
+
+
+def test_a_contact_slides_to_where_the_hand_gets() -> None:
+    """A short thumb does not reach the palm below the ring finger, and touches the palm where it does."""
+    performer = performed(name="open")
+    hand = other_hand(performer.hand, 1.0, thumb=0.7)
+    before, times, flesh = Pose.at_origin(hand, performer.angles), times_of(performer), Flesh.of(hand)
+    free, on_palm = angles_of(hand, DIGITS), Contact((2, 17), 70, 130, 0.0, (0.9, 0.9), np.array([0.0, 0.0, -1.0]))
+    holding = hold_contacts(before, times, flesh, free, [on_palm])
+    assert [each.contact for each in holding.held] == [on_palm]
+    after = run_to_end(settle(before, times, flesh, free, holding, everywhere=False))
+    of_parts = pair_depths(flesh, hand, after.angles[HELD])[:, pairs_of(flesh, on_palm)].max(axis=1)
+    assert np.abs(of_parts).max() < 1e-3
+    assert pair_depths(flesh, hand, before.angles[HELD])[:, pairs_of(flesh, on_palm)].max() < -0.02
 
 
 def test_frames_far_from_contacts_are_the_same_to_the_bit() -> None:

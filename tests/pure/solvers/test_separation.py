@@ -48,6 +48,35 @@ def test_a_solved_pose_is_as_deep_as_allowed() -> None:
     assert kinematics.joint_frames(HAND, solved).shape == (1, 25, 4, 4)
 
 
+def test_derivatives_of_pairs_to_close_are_those_of_differences_too() -> None:
+    flesh = Flesh.of(HAND, np.full((5, 4), 0.009))
+    of_tips = (flesh.pairs == 2).any(axis=0) & (flesh.pairs == 5).any(axis=0)
+    closed = np.tile(of_tips, (20, 1))
+    separation = Separation(flesh, np.where(closed, 0.0, np.inf), closed)
+    angles, step = 0.5 * random_poses(20), 1e-6
+    excess, slopes = separation.excess(HAND, angles)
+    assert (excess.min(axis=1) < -0.005).sum() > 8, "tips are apart"
+    cost, gradient = 0.5 * (excess**2).sum(axis=1), (excess[..., None] * slopes).sum(axis=1)
+    for dof in range(HAND.dofs):
+        turned = angles.copy()
+        turned[:, dof] += step
+        after = 0.5 * (separation.excess(HAND, turned)[0] ** 2).sum(axis=1)
+        assert (after - cost) / step == pytest.approx(gradient[:, dof], abs=1e-3 * np.abs(gradient).max())
+
+
+def test_pairs_to_close_come_together_and_part() -> None:
+    """The tips of thumb and index finger, apart in an open hand and in each other in a pinch."""
+    of_tips = (FLESH.pairs == 2).any(axis=0) & (FLESH.pairs == 5).any(axis=0)
+    angles = np.stack([poses.angles(HAND, name) for name in ("relaxed", "pinch")])
+    closed = np.tile(of_tips, (2, 1))
+    separation = Separation(FLESH, np.where(closed, -0.002, np.inf), closed)
+    start, free = Pose.at_origin(HAND, angles), angles_of(HAND, ("thumb", "index-finger"))
+    solved = solve(PoseProblem.of(start, free, separation=separation)).pose
+    before, after = (separation.excess(HAND, each.angles)[0] for each in (start, solved))
+    assert before.min(axis=1)[0] < -0.005 and before.max(axis=1)[1] > 0.001
+    assert np.abs(after).max() < 1e-4
+
+
 def test_what_is_allowed_everywhere_changes_nothing() -> None:
     start = Pose.at_origin(HAND, random_poses(6))
     nothing = Separation(FLESH, np.full((6, FLESH.pairs.shape[1]), np.inf))

@@ -1,0 +1,186 @@
+"""Points of skin that meet where a hand gets to them, for one contact or for several of the same frames.
+
+Where a hand cannot bring its skins together at the performer's place, or not at several places at once, how deep they
+are in each other is all that counts: each fingertip just touches the capsule of the other part that is nearest to it,
+and all other flesh of these digits is apart. Where they are nearest then is what meets. So points slide on pad and
+palm as far as the hand asks for, and those of several contacts are of one pose. That is searched for from the take's
+pose and from an open thumb, which a take may have in the other digits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.flesh import PALM, STARTS, Flesh, touches
+from ...hand.jacobians import ROOT_DOFS
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
+from ...hand.kinematics import Pose, joint_frames
+from ...hand.model import Site
+from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Separation, Solution, relative_size, solve
+from .find_contacts import PAD, Contact
+from .flesh_problem import HOLD_POSTURE, MOST_DEPTH
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Points = tuple[Site, Site]
+
+SAMPLES = 5
+"""Frames of a contact by which the points that meet are found."""
+REACH = 3e-3
+"""m of a hand of the usual length: skins that stay farther apart do not reach each other."""
+MOST_SLIDE = 15e-3
+"""m of such a hand, by which points may slide so that contacts can be held together."""
+PULL = 0.03
+"""Weight of the way to where they would meet, as of flesh that is too deep."""
+SLIDES = 4
+"""How often the nearest capsule is looked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Met:
+    """Where the skins of a contact are nearest to each other in some frames."""
+
+    points: Points
+    gap: float
+    """m, median of how far they are apart, or in each other."""
+    on_pad: bool
+    """Whether one of the two is touched with its pad."""
+
+
+def sample_rows(contact: Contact) -> Ints:
+    """Return the rows of a contact by which the points that meet are found."""
+    return np.unique(np.linspace(contact.first, contact.last, SAMPLES).round().astype(int))
+
+
+def pairs_of(flesh: Flesh, contact: Contact) -> list[int]:
+    """Return the pairs of a contact's fingertip and the part that it touches."""
+    own = (flesh.pairs == contact.capsules[0]).any(axis=0) & (flesh.parts == contact.parts[1]).any(axis=0)
+    return np.flatnonzero(own & (flesh.parts[0] != flesh.parts[1])).tolist()
+
+
+def own_pairs(flesh: Flesh, contact: Contact) -> Bools:
+    """Return which pairs of capsules (K,) are of the digits of a contact."""
+    return np.asarray(np.isin(flesh.parts, [part for part in contact.parts if part != PALM]).any(axis=0))
+
+
+def nearest_pair(flesh: Flesh, frames: Floats, contact: Contact) -> int:
+    """Return the pair of capsules of a contact that is deepest in most of the frames (F, J, 4, 4)."""
+    rows, pairs = np.arange(len(frames)), pairs_of(flesh, contact)
+    # A part is several capsules: the fingertip may come to the one beside first.
+    deep = [np.median(touches(flesh, frames[..., :3, 3], rows, np.full(len(rows), pair)).depths) for pair in pairs]
+    return pairs[int(np.argmax(deep))]
+
+
+def slid_points(
+    pose: Pose, flesh: Flesh, free: Ints, met: Sequence[tuple[Contact, Points | None]]
+) -> list[Points] | None:
+    """Return the points that meet in contacts, all of one pose in each frame; None if these skins cannot meet.
+
+    free: the angles that may change, as in hand.jacobians. met: contacts with the points near which they are to meet.
+    """
+    contacts = [contact for contact, _ in met]
+    rows = np.unique(np.concatenate([sample_rows(each) for each in contacts]))
+    active = [(rows >= each.first) & (rows <= each.last) for each in contacts]
+    start, opened = Pose.at_origin(pose.hand, pose.angles[rows]), pose.angles[rows].copy()
+    thumb = np.isin(pose.hand.axis_joint, [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["thumb"]])
+    changes = thumb & np.isin(np.arange(pose.hand.dofs) + ROOT_DOFS, free)
+    opened[:, changes] = pose.hand.neutral[changes]
+    problem = _Closing.of(start, flesh, free, met, active)
+    best = min((problem.solve(angles) for angles in (start.angles, opened)), key=lambda found: float(found.cost.sum()))
+    frames = joint_frames(best.pose.hand, best.pose)
+    found = [met_in(flesh, frames[own], each) for each, own in zip(contacts, active, strict=True)]
+    reach = REACH * relative_size(pose.hand)
+    return [each.points for each in found] if all(each.gap <= reach and each.on_pad for each in found) else None
+
+
+def slid_by(pose: Pose, contact: Contact, one: Points, other: Points) -> float:
+    """Return how far points of a contact are from others of it on the hand, at most, m.
+
+    pose: F frames, of which the contact's middle one counts.
+    """
+    middle = (contact.first + contact.last) // 2
+    frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))[0]
+    places = [frames[at.joint, :3, :3] @ np.array(at.offset) + frames[at.joint, :3, 3] for at in (*one, *other)]
+    return float(max(np.linalg.norm(places[k] - places[k + 2]) for k in range(2)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Closing:
+    """The pose problem of F frames in which the skins of contacts come together."""
+
+    start: Pose
+    """Of a hand with the sites of the goals."""
+    goals: list[Objective]
+    flesh: Flesh
+    free: Ints
+    contacts: list[Contact]
+    active: Sequence[Bools]
+    """(F,) frames of each."""
+
+    @classmethod
+    def of(
+        cls,
+        start: Pose,
+        flesh: Flesh,
+        free: Ints,
+        met: Sequence[tuple[Contact, Points | None]],
+        active: Sequence[Bools],
+    ) -> "_Closing":
+        """Set up the problem of contacts near their points, in frames (F,) of each."""
+        sites, goals, count = list[Site](), list[Objective](), len(start.hand.sites)
+        for (_, points), own in zip(met, active, strict=True):
+            if points is not None:
+                first = count + len(sites)
+                goals.append(Objective(first, np.zeros(3), np.where(own, PULL, 0.0), first + 1))
+                sites += points
+        hand = start.hand.with_sites(tuple(sites))
+        contacts = [contact for contact, _ in met]
+        return cls(Pose(hand, start.root, start.angles), goals, flesh, free, contacts, active)
+
+    def solve(self, begin: Floats) -> Solution:
+        """Return the poses in which contacts just touch, searched for from angles (F, D)."""
+        hand, flesh = self.start.hand, self.flesh
+        allowed = np.full((len(self.start), flesh.pairs.shape[1]), np.inf)
+        for contact, own in zip(self.contacts, self.active, strict=True):
+            allowed[np.ix_(own, own_pairs(flesh, contact))] = MOST_DEPTH * relative_size(hand)
+        preferences, pose = Preferences(posture=HOLD_POSTURE), Pose(hand, self.start.root, begin)
+        for _ in range(SLIDES):
+            frames, depths, closed = joint_frames(hand, pose), allowed.copy(), np.zeros(allowed.shape, bool)
+            for contact, own in zip(self.contacts, self.active, strict=True):
+                pair = nearest_pair(flesh, frames[own], contact)
+                depths[own, pair], closed[own, pair] = 0.0, True
+            apart = Separation(flesh, depths, closed)
+            problem = PoseProblem.of(self.start, self.free, self.goals, preferences=preferences, separation=apart)
+            solution = solve(problem, pose)
+            pose = solution.pose
+        return solution
+
+
+def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Met:
+    """Return where the skins of a contact are nearest to each other in frames (F, J, 4, 4)."""
+    pair = nearest_pair(flesh, frames, contact)
+    found = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
+    order = [0, 1] if flesh.pairs[0, pair] == contact.capsules[0] else [1, 0]
+    met, points, shares = flesh.pairs[order, pair].tolist(), found.points[order], found.shares[order]
+    away = points[0] - points[1]
+    away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-9)
+    sites, pads = list[Site](), []
+    for capsule, place, sign, along in zip(met, points, (-1.0, 1.0), shares, strict=True):
+        skin = place + sign * radius_at(flesh, capsule, along)[:, None] * away
+        bone = frames[:, STARTS[capsule]]
+        local = np.einsum("fji,fj->fi", bone[:, :3, :3], skin - bone[:, :3, 3])
+        x, y, z = local.mean(axis=0).tolist()
+        sites.append(Site(f"skin {capsule}", int(STARTS[capsule]), (x, y, z)))
+        # A bone's +Z is out of the back of the hand.
+        pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
+    on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
+    return Met((sites[0], sites[1]), float(np.median(np.abs(found.depths))), on_pad)
+
+
+def radius_at(flesh: Flesh, capsule: int, share: float | Floats) -> Floats:
+    """Return the radius m of a capsule at a share of its axis."""
+    begin, end = flesh.radii[capsule]
+    return np.asarray(begin + share * (end - begin))
