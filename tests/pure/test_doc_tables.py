@@ -152,6 +152,10 @@ def test_coordinate_descent_compares_as_its_page_says(script):
     check("explanation/solving.md", "ccd", [[*row[:-1], None] for row in found])
 
 
+def test_methods_on_the_same_chain_compare_as_their_page_says(script):
+    check("explanation/chains.md", "methods", [[*row[:-1], None] for row in script("chains").rows_of("hinges")])
+
+
 def test_errors_in_velocity_are_those_of_figure_7(script, glove, monkeypatch):
     figures = script("papers_dynamical")
     monkeypatch.setattr(figures, "CAPTURE", glove)
