@@ -102,8 +102,10 @@ class PlanarCcd(CoupledBend):
             half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
             here, anew = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
             nearer: Any = anew.error < here.error - stopping.tolerance
-            poses = (m.where(nearer, new, old) for new, old in zip(anew[:4], here[:4], strict=True))
-            return Swept(*poses, here.sweeps + anew.sweeps)
+            first, middle, last, error = (
+                m.where(nearer, new, old) for new, old in zip(anew[:4], here[:4], strict=True)
+            )
+            return Swept(first, middle, last, error, here.sweeps + anew.sweeps)
 
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
@@ -130,12 +132,12 @@ class PlanarCcd(CoupledBend):
                 break
             count = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
 
-            def some_sweeps(pick: Pick, best: Swept[N] = best, count: int = count) -> tuple[N, ...]:
+            def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
                 own = None if coupling is None else Coupling(*map(pick, coupling))
-                return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, best)), own, count)
+                return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), own, times)
 
-            *swept, active = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
-            best, active = Swept(*swept), active > 0
+            swept: Any = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
+            best, active = Swept(*swept[:5]), swept[5] > 0
         return best
 
     def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: Coupling | None) -> Swept[Any]:
@@ -149,16 +151,18 @@ class PlanarCcd(CoupledBend):
 
     def _some_sweeps(
         self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: Coupling | None, count: int
-    ) -> tuple[N, ...]:
+    ) -> tuple[Any, ...]:
         """`count` sweeps of frames that are off their goals: the best poses, and 1 for those that go on, else 0."""
         stopping, active = self.stopping, cast(Any, best.error >= 0)
         for _ in range(count):
-            flexions = sweep(m, self, best[:3], goal, coupling)
+            flexions: Flexions[N] = sweep(m, self, best[:3], goal, coupling)
             error = end_error(m, self.bones, flexions, goal)
-            sweeps = best.sweeps + m.where(active, 1.0, 0.0)
+            nearer: Any = active & (error < best.error)
             going: Any = active & (error < best.error - stopping.stall)
-            poses = zip((*flexions, error), best[:4], strict=True)
-            best = Swept(*(m.where(active & (error < best.error), new, old) for new, old in poses), sweeps)
+            first, middle, last, least = (
+                m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
+            )
+            best = Swept(first, middle, last, least, best.sweeps + m.where(active, 1.0, 0.0))
             active = going & (error > stopping.tolerance)
         return *best, m.where(active, 1.0, 0.0)
 
