@@ -18,9 +18,10 @@ from .planar_chain import BendResult, Chain, ChainMarker, Flexions, MarkerHint, 
 from .planar_fabrik import Stopping, bone_ends
 from .planar_reach import LIMIT_TOLERANCE_RAD, bend_coupled, exact_farthest_reach, farthest_reach
 
-START_BEND = math.radians(5)
-"""rad, the middle joint's flexion in the starting pose. Sweeps gain little near a straight digit: from here they leave
-it quickly, and digits that are nearly straight are not far."""
+START_BENDS = tuple(math.radians(degrees) for degrees in (2, 4, 8, 16, 32, 64))
+"""rad beyond the straight digit, the middle joint's flexion in the starting poses, of which the nearest is taken.
+
+Near a straight digit sweeps gain so little that from one pose for all they would not arrive."""
 FEW_ROWS = 16
 """Fewer frames than these are swept one by one in plain floats, which is faster."""
 SWEEPS_AT_ONCE = 8
@@ -83,16 +84,18 @@ class PlanarCcd(CoupledBend):
         return Coupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
 
     def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: Coupling) -> Swept[N]:
-        """The nearest pose that sweeps from a slightly bent digit find; the last joint keeps its coupling.
+        """The nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
 
         Only where a limit then keeps the end off its goal, three joints rotate alone: from there, and from a
         half-closed digit, since sweeps end at a straight one.
         """
         zero, stopping = 0.0 * goal[0], self.stopping
         # A straight digit that points at a goal out of reach is the nearest pose, and descent comes there too slowly.
-        far = goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square
-        bend = coupling.straight + m.where(far, zero, zero + START_BEND)
-        best = self._sweeps(m, goal, self._start(m, goal, coupling, bend), coupling)
+        bent: Any = m.where(goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square, zero, zero + 1.0)
+        start, *others = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
+        for other in others:
+            start = _nearer(m, start, other, 0.0)
+        best = self._sweeps(m, goal, start, coupling)
         (low, high), (_, closed) = self.bones.limits[:2]
         stopped: Any = (best.first <= low) | (best.first >= high) | (best.middle >= closed)
         missed: Any = stopped & (best.error > stopping.tolerance)
@@ -101,11 +104,7 @@ class PlanarCcd(CoupledBend):
             at, own = (pick(goal[0]), pick(goal[1])), Coupling(*map(pick, coupling))
             half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
             here, anew = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
-            nearer: Any = anew.error < here.error - stopping.tolerance
-            first, middle, last, error = (
-                m.where(nearer, new, old) for new, old in zip(anew[:4], here[:4], strict=True)
-            )
-            return Swept(first, middle, last, error, here.sweeps + anew.sweeps)
+            return _nearer(m, here, anew, stopping.tolerance)
 
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
@@ -130,7 +129,7 @@ class PlanarCcd(CoupledBend):
         for begun in range(0, self.stopping.passes, SWEEPS_AT_ONCE):
             if not m.any(active):
                 break
-            count = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
+            count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
 
             def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
                 own = None if coupling is None else Coupling(*map(pick, coupling))
@@ -165,6 +164,13 @@ class PlanarCcd(CoupledBend):
             best = Swept(first, middle, last, least, best.sweeps + m.where(active, 1.0, 0.0))
             active = going & (error > stopping.tolerance)
         return *best, m.where(active, 1.0, 0.0)
+
+
+def _nearer(m: NumberFunctions[N], one: Swept[N], other: Swept[N], by: float) -> Swept[N]:
+    """One pose, or the other where it is nearer to its goal by more than `by` m; the sweeps of both count."""
+    nearer: Any = other.error < one.error - by
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other[:4], one[:4], strict=True))
+    return Swept(first, middle, last, error, one.sweeps + other.sweeps)
 
 
 def sweep(

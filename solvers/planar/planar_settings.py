@@ -11,7 +11,7 @@ MODES = {
 
 
 CCD_MODES = {
-    "settle": "Every frame is solved from its own targets: sweeps begin from slightly bent digits",
+    "settle": "Every frame is solved from its own targets: sweeps begin from the nearest of six bends",
     "follow": "Sweeps begin from the pose before, and the fingertip alone is brought to its target",
 }
 
