@@ -28,8 +28,15 @@ BENT = math.radians(15)
 class IteratedBend(Protocol):
     """A bend that iterates from a pose."""
 
-    bones: ChainLengths
-    stopping: Stopping
+    @property
+    def bones(self) -> ChainLengths:
+        """The digit as straight lines from joint to joint and to its end."""
+        ...
+
+    @property
+    def stopping(self) -> Stopping:
+        """When iterations end."""
+        ...
 
     def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
         """Bend in one frame from these flexions of `bones`, rad; also returns the number of iterations."""

@@ -260,7 +260,9 @@ def part_of_a_ball(radius: float) -> bpy.types.Mesh:
     """Vertices of a sphere's upper third alone, whose bounding box has another centre; none is selected."""
     data, angles = bpy.data.meshes.new("Bowl"), np.linspace(0, 2 * np.pi, 12, endpoint=False)
     rings = [
-        radius * np.array((np.sin(b) * np.cos(a), np.sin(b) * np.sin(a), np.cos(b))) for a in angles for b in (0.3, 0.8)
+        (radius * np.sin(b) * np.cos(a), radius * np.sin(b) * np.sin(a), radius * np.cos(b))
+        for a in angles
+        for b in (0.3, 0.8)
     ]
     data.from_pydata(rings, [], [])
     for vertex in data.vertices:
