@@ -34,7 +34,7 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
             "knuckle.touch", text="Snap to Target" if chosen.target else "Snap to 3D Cursor", icon="EMPTY_SINGLE_ARROW"
         )
         layout.separator()
-        layout.row().prop(chosen, "kind", expand=True)
+        layout.prop(chosen, "kind")
         if chosen.kind == "LINE":
             layout.prop(chosen, "other")
             layout.prop(chosen, "reverse")
