@@ -32,6 +32,8 @@ CASE_WORDS = {
     "outside": "out of reach",
     "near": "too near to the shoulder",
 }
+AROUND = {"SPHERE": guides.ball_of, "VERTICES": guides.ball_through_selected}
+"""What gives the sphere of a path around one."""
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
     *((f"{digit}-tip", digit_label(digit).title(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
@@ -60,6 +62,7 @@ class KnuckleFollow(bpy.types.PropertyGroup):
             ("POINT", "Object", "Follow the location of an object frame by frame"),
             ("LINE", "Line", "Follow a curve, an edge of a mesh, or the intersection line of two planes"),
             ("SPHERE", "Sphere", "Move around an empty's sphere, or the bounding sphere of a mesh"),
+            ("VERTICES", "Vertices", "Move around the sphere through four selected vertices of a mesh"),
         ],
         options=NOT_ANIMATED,
     )
@@ -180,8 +183,8 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
     if chosen.kind == "POINT":
         positions = guides.origins(target, frames)
         return lambda tool: Course(positions, _wrists_at(tool, positions))
-    if chosen.kind == "SPHERE":
-        ball, turn = guides.ball_of(target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
+    if chosen.kind in AROUND:
+        ball, turn = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
         return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
     if other is not None and other != target:
         return lambda tool: along_line(tool, *guides.line_between(target, other, tool.position), parts)

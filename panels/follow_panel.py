@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..operators.touch_and_follow import AROUND
+
 if TYPE_CHECKING:
     from bpy.types import Context
 
@@ -32,11 +34,11 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
             "knuckle.touch", text="Snap to Target" if chosen.target else "Snap to 3D Cursor", icon="EMPTY_SINGLE_ARROW"
         )
         layout.separator()
-        layout.row().prop(chosen, "kind", expand=True)
+        layout.prop(chosen, "kind")
         if chosen.kind == "LINE":
             layout.prop(chosen, "other")
             layout.prop(chosen, "reverse")
-        elif chosen.kind == "SPHERE":
+        elif chosen.kind in AROUND:
             column = layout.column(align=True)
             for name in ("turn", "axis", "gap"):
                 column.prop(chosen, name)

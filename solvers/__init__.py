@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .ccd import Ccd
 from .conformal import Cga
 from .dynamical import Dynamical
 from .fabrik import Fabrik
@@ -14,6 +15,7 @@ from .table import Table
 SOLVERS: dict[str, type[Solver[Any]]] = {
     "fabrik": Fabrik,
     "cga": Cga,
+    "ccd": Ccd,
     "table": Table,
     "dynamical": Dynamical,
     "jacobian": Jacobian,
@@ -27,6 +29,9 @@ LABELS = {
         "FABRIK", "Forward and backward reaching along each finger in its plane; for any set of markers"
     ),
     "cga": KindLabel("CGA", "Palm and plane of each finger by conformal geometric algebra"),
+    "ccd": KindLabel(
+        "CCD", "Cyclic coordinate descent: one joint after another, to compare with; slow where digits are straight"
+    ),
     "table": KindLabel("Table", "Looks up how far each finger bends by the distance of its tip; the fastest"),
     "dynamical": KindLabel(
         "Dynamical", "Joint velocities that follow the targets and slow down towards limits; uses rotations too"

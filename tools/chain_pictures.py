@@ -16,7 +16,7 @@ from knuckle.solvers import arm as arms
 from knuckle.solvers.tree import (
     RestBone,
     Skeleton,
-    TreeFabrikSettings,
+    TreeSettings,
     chain,
     cone,
     fixed,
@@ -101,7 +101,7 @@ def trees() -> str:
     for column, (words, skeleton, goals) in enumerate(panels):
         place = _placer(column, 70.0, (0.1, 0.95))
         named = {name: np.array([goal]) for name, goal in goals.items()}
-        pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeFabrikSettings(follow=False))
+        pose, _ = solve(skeleton, goals_by_name(skeleton, named), settings=TreeSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         parts += [svg.path(place(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
         parts += [svg.path(place(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]

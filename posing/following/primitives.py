@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 
 PARALLEL_SINE = 1e-6
 """Sine of the angle below which two directions are parallel."""
+FLAT_VOLUME = 1e-5
+"""Part of the cube of their extent below which the volume that four points span counts as none."""
 _ORIGIN = vector(np.zeros((1, 3)))
 
 
@@ -153,14 +155,14 @@ class Ball:
 
 def ball_through(points: Floats) -> Ball:
     """Return the sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 through points (4, 3) m. Raises SolverError for coplanar points."""
-    near = points[0]
+    near, ways = points[0], points[1:] - points[0]
+    # Coordinates of Blender's meshes have 24 bits, so that points in a plane span a little.
+    if not abs(np.linalg.det(ways)) > FLAT_VOLUME * np.abs(ways).max() ** 3:
+        raise SolverError("the four points of a sphere are in a plane, expected points that are not")
     a, b, c, d = (g.up(point_of(point - near)) for point in points)
     sphere = sphere_of(g.join_sphere(a, b, c, d))
-    square = g.square_sphere(sphere)
-    if not square > 0:
-        raise SolverError("the four points of a sphere are in a plane, expected points that are not")
     x, y, z = near + np.array(sphere[:3])
-    return Ball((float(x), float(y), float(z)), float(np.sqrt(square)))
+    return Ball((float(x), float(y), float(z)), float(np.sqrt(g.square_sphere(sphere))))
 
 
 def expanded(radius: float, by: float) -> Sphere[float]:

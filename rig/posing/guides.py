@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...posing.following import Ball, direction_of, meet_of, on_line, plane_of
+from ...posing.following import Ball, ball_through, direction_of, meet_of, on_line, plane_of
 from ..keys.parent_motion import current_frame_restored
 from ..keys.unkeyed_changes import unkeyed_changes_restored
 
@@ -92,6 +92,21 @@ def ball_of(obj: "Object") -> Ball:
         raise RigError(f"'{obj.name}' has no vertices, choose another object as the sphere")
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
     return _ball(middle, float(np.linalg.norm(points - middle, axis=1).max()))
+
+
+def ball_through_selected(obj: "Object") -> Ball:
+    """Return the sphere through a mesh's four selected vertices (CGA-arm: S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4).
+
+    Raises RigError for another object or another number of vertices, SolverError for vertices in a plane.
+    """
+    if obj.type != "MESH":
+        raise RigError(f"'{obj.name}' is not a mesh, choose one with vertices on the sphere")
+    if obj.data.is_editmode:
+        obj.update_from_editmode()
+    chosen = [vertex.co for vertex in obj.data.vertices if vertex.select]
+    if len(chosen) != 4:
+        raise RigError(f"'{obj.name}' has {len(chosen)} selected vertices, select four of the sphere in its Edit Mode")
+    return ball_through(_placed(_world(obj), np.array(chosen)))
 
 
 def axis_of(obj: "Object", number: int) -> Floats:

@@ -30,7 +30,7 @@ def solve_hand(
         state: what the previous piece returned; None at the start of a take.
         steps: the steps of the solver.
         sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
-        following: whether a digit's passes begin from the frame before; only for steps that bend by PlanarFabrik.
+        following: whether a digit's iterations begin from the frame before; only for bends that are IteratedBends.
 
     Returns:
         The pose of each frame, and the state for the next piece.

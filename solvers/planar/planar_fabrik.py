@@ -5,6 +5,7 @@ the pose that follows the coupling or the hints and whose reach is the target's 
 the solution; if a limit interferes, forward and backward passes continue from it.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
+from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
 from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, Flexions, bones_to_marker, distance, end_error
 from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
@@ -30,6 +31,11 @@ class Stopping:
     """m, least improvement of a pass; with less the frame has stalled."""
     passes: int
     """Maximum number of forward and backward passes."""
+
+
+LEAST_GAIN = 0.01
+"""Share of its distance from the target by which a pass from a given pose brings the end nearer, unless it stalls."""
+MAX_STALLED_PASSES = 3
 
 
 Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
@@ -87,6 +93,25 @@ class PlanarFabrik(CoupledBend):
             active = active & (error > self.stopping.tolerance)
         return best
 
+    def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
+        """See following.IteratedBend: passes from a pose, with limits in both; one if the goal is out of reach.
+
+        Lines 1.4 to 1.9 of Algorithm 1.
+        """
+        bones, stopping, flexions, passes, stalled = self.bones, self.stopping, start, 0, 0
+        ends = bone_ends(SCALAR, bones, flexions)
+        best = (*flexions, distance(SCALAR, ends[-1], goal))
+        unreachable = math.hypot(*goal) > sum(bones.lengths)
+        most = 1 if unreachable else stopping.passes
+        while best[3] > stopping.tolerance and passes < most and stalled < MAX_STALLED_PASSES:
+            inner = [goal] * bones.count if unreachable else forward_within_limits(bones, ends, goal, self.nearest)
+            (flexions, ends), passes = backward(SCALAR, bones, inner, goal, flexions[1:]), passes + 1
+            error = distance(SCALAR, ends[-1], goal)
+            stalled = 0 if error < (1 - LEAST_GAIN) * best[3] else stalled + 1
+            if error < best[3]:
+                best = (*flexions, error)
+        return best, passes
+
 
 def forward(
     m: NumberFunctions[N], bones: ChainLengths, ends: list[tuple[N, N]], goal: tuple[N, N], nearest: Nearest
@@ -100,6 +125,27 @@ def forward(
         outer_end = goal if bone == bones.count - 1 else joints[bone]
         joints[bone - 1] = nearest(m, outer_end, bones.lengths[bone], joints[bone - 1])
     return joints
+
+
+def forward_within_limits(
+    bones: ChainLengths, ends: list[tuple[float, float]], goal: tuple[float, float], nearest: Nearest
+) -> list[tuple[float, float]]:
+    """Stage 1 with limits: a nearest point moves on its sphere until the joint at the sphere's centre can bend so.
+
+    ends: of all bones, m in the plane. Returns those of all but the last.
+    """
+    ends = [*ends[:-1], goal]
+    outer_heading = None
+    for bone in range(bones.count - 1, 0, -1):
+        length, (u, v) = bones.lengths[bone], ends[bone]
+        inner = nearest(SCALAR, (u, v), length, ends[bone - 1])
+        heading = math.atan2(v - inner[1], u - inner[0])
+        if outer_heading is not None:
+            low, high = bones.limits[bone + 1]
+            heading = outer_heading - min(max(wrap_angle(outer_heading - heading), low), high)
+            inner = u - length * math.cos(heading), v - length * math.sin(heading)
+        ends[bone - 1], outer_heading = inner, heading
+    return ends[:-1]
 
 
 def bone_ends(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> list[tuple[N, N]]:

@@ -130,7 +130,7 @@ class PlanarState(State):
 
     plan: PlanarPlan | None = None
     passes: Ints | None = None
-    """(F, 5) FABRIK passes of each digit in the frames of this piece; None unless frames are followed."""
+    """(F, 5) passes or sweeps of each digit in the frames of this piece; None unless frames are followed."""
 
 
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:

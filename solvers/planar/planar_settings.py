@@ -10,13 +10,24 @@ MODES = {
 }
 
 
+CCD_MODES = {
+    "settle": "Every frame is solved from its own targets: sweeps begin from the nearest of six bends",
+    "follow": "Sweeps begin from the pose before, and the fingertip alone is brought to its target",
+}
+
+
 def mode_setting() -> Any:
     """Declare how a frame depends on the previous one."""
     return setting("settle", "How a frame depends on the previous one", choices=MODES)
 
 
+def ccd_mode_setting() -> Any:
+    """Declare how a frame of coordinate descent depends on the previous one."""
+    return setting("settle", "How a frame depends on the previous one", choices=CCD_MODES)
+
+
 def tolerance_setting() -> Any:
-    """Declare the tolerance of FABRIK's passes."""
+    """Declare the tolerance of the iterations."""
     return setting(
         1e-5, "Distance of a digit's end from its target at which the digit is done", least=1e-9, most=0.01, unit="m"
     )

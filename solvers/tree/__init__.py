@@ -2,8 +2,8 @@
 
 from .bone_list import RestBone, chain, from_bones
 from .goals import Goals, TreePose, TreeState, goals_by_name
-from .tree_fabrik import TreeFabrikSettings, at_rest, solve, solve_from
 from .tree_skeleton import Skeleton, SkeletonError, SwingTwistLimit, ball, cone, fixed, frames, hinge
+from .tree_solver import TreeSettings, at_rest, solve, solve_from
 
 __all__ = [
     "Goals",
@@ -11,8 +11,8 @@ __all__ = [
     "Skeleton",
     "SkeletonError",
     "SwingTwistLimit",
-    "TreeFabrikSettings",
     "TreePose",
+    "TreeSettings",
     "TreeState",
     "at_rest",
     "ball",

@@ -143,6 +143,8 @@ class TreePose:
     """(F, J, 4) unit wxyz relative to rest."""
     positions: Floats
     """(F, J, 3) m in the world."""
+    iterations: Ints | None = None
+    """(F,) how many passes, sweeps or steps of the method each frame took; None if it was only refined."""
 
     def __len__(self) -> int:
         return len(self.root)

@@ -71,7 +71,7 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
     """
     count = 3 * len(plan.links)
     found = cost_derivatives(plan, place(plan, rows.root_position, rows.angles), rows)
-    projection, edge = _feasible_directions(plan, rows.angles, -found.gradient[:, :count])
+    projection, edge = feasible_directions(plan, rows.angles, -found.gradient[:, :count])
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
     allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))
     allowed[:, :count, :count] = block_diagonal(projection)
@@ -92,7 +92,7 @@ def _trial_steps(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[T
     return replace(both, angles=angles, root_position=root_position), np.abs(change).max(-1)
 
 
-def _feasible_directions(plan: TreePlan, angles: Floats, downhill: Floats) -> tuple[Floats, Floats]:
+def feasible_directions(plan: TreePlan, angles: Floats, downhill: Floats) -> tuple[Floats, Floats]:
     """Projection on the directions in which each joint may move, and its limits' curvature: both (R, N, 3, 3).
 
     A joint at a limit that the descent direction `downhill` (R, 3 N) would violate may only move along it. The edge of

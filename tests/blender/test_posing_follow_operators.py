@@ -256,6 +256,39 @@ def test_a_sphere_is_gone_around(hand: Object, kind: str) -> None:
     assert np.linalg.norm(wrist - np.array(ball.location)) > 0.2, "the hand points at it from outside"
 
 
+def part_of_a_ball(radius: float) -> bpy.types.Mesh:
+    """Vertices of a sphere's upper third alone, whose bounding box has another centre; none is selected."""
+    data, angles = bpy.data.meshes.new("Bowl"), np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    rings = [
+        (radius * np.sin(b) * np.cos(a), radius * np.sin(b) * np.sin(a), radius * np.cos(b))
+        for a in angles
+        for b in (0.3, 0.8)
+    ]
+    data.from_pydata(rings, [], [])
+    for vertex in data.vertices:
+        vertex.select = False
+    return data
+
+
+def test_the_sphere_through_four_selected_vertices_is_gone_around(hand: Object) -> None:
+    bowl = linked("Bowl", part_of_a_ball(0.1), (0.5, 0.2, 0.3))
+    bowl.rotation_euler = (0.4, 0.0, 0.2)
+    bpy.context.view_layer.update()
+    settings(target=bowl, kind="VERTICES", first=1, last=13, gap=0.02, turn=np.pi)
+    for picked, message in (((0, 5, 9), "3 selected vertices, select four"), ((0, 4, 8, 12), "are in a plane")):
+        for vertex in bowl.data.vertices:
+            vertex.select = vertex.index in picked
+        with pytest.raises(RuntimeError, match=message):
+            bpy.ops.knuckle.follow()
+    for vertex in bowl.data.vertices:
+        vertex.select = vertex.index in {0, 5, 8, 13}
+    assert bpy.ops.knuckle.follow() == {"FINISHED"}
+    np.testing.assert_allclose(np.linalg.norm(way(hand, 1, 13) - np.array(bowl.location), axis=1), 0.12, atol=0.5 * MM)
+    settings(target=hand, kind="VERTICES")
+    with pytest.raises(RuntimeError, match="is not a mesh"):
+        bpy.ops.knuckle.follow()
+
+
 def test_what_is_out_of_reach_is_reached_for(body: Object) -> None:
     settings(target=linked("Moon", None, (-5.0, -5.0, 3.0)), side="right")
     assert bpy.ops.knuckle.touch() == {"FINISHED"}

@@ -147,6 +147,15 @@ def test_what_passes_alone_leave_is_what_their_page_says(script):
     check("explanation/cga.md", "follow", script("papers_cga").following_rows())
 
 
+def test_coordinate_descent_compares_as_its_page_says(script):
+    found = script("coordinate_descent").rows(("fabrik", "ccd, 20 sweeps at most"))
+    check("explanation/solving.md", "ccd", [[*row[:-1], None] for row in found])
+
+
+def test_methods_on_the_same_chain_compare_as_their_page_says(script):
+    check("explanation/chains.md", "methods", [[*row[:-1], None] for row in script("chains").rows_of("hinges")])
+
+
 def test_errors_in_velocity_are_those_of_figure_7(script, glove, monkeypatch):
     figures = script("papers_dynamical")
     monkeypatch.setattr(figures, "CAPTURE", glove)

@@ -2,10 +2,10 @@
 
     python tools/benchmarks/papers_table.py [--out docs]
 
-Its figures 5.2 to 5.4 and 5.8 to 5.9 show the measured and the computed angles of the index finger and the thumb, 5.7
-and 5.12 how far the fingertip is off. As there, the hand is calibrated on six seconds of free motion and then followed
-for six more by its palm, its fingertips and the thumb's MCP alone; the markers between tell the truth. Needs
-../shared/data.
+Its figures 5.2 to 5.4 and 5.8 to 5.9 show the measured and the computed angles of the index finger and the thumb, 5.5,
+5.6, 5.10 and 5.11 the fingertip's coordinates in the digit's plane, 5.7 and 5.12 how far the fingertip is off. As
+there, the hand is calibrated on six seconds of free motion and then followed for six more by its palm, its fingertips
+and the thumb's MCP alone; the markers between tell the truth. Needs ../shared/data.
 """
 
 import argparse
@@ -73,6 +73,9 @@ class Followed:
     """Digit -> (F, 3) degrees."""
     off: dict[str, Floats]
     """Digit -> (F,) mm from the fingertip to its marker."""
+    tips: dict[str, Floats]
+    """Digit -> (2, F, 2) mm from the digit's first joint, along the straight digit and towards the palm: of the marker,
+    and of the fingertip."""
 
 
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
@@ -100,9 +103,24 @@ def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followe
         angles.append(pose.angles)
     pose = Pose(model, np.concatenate(roots), np.concatenate(angles))
     tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]][..., :3, 3]
+    bases = joint_frames(model, replace(pose, angles=np.zeros_like(pose.angles)))
+    bases = bases[:, [model.joints.index(CHAIN_JOINTS[digit][0]) for digit in SHOWN]]
     there = places[:, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]]
     off = 1000 * np.linalg.norm(tips - there, axis=-1)
-    return Followed({digit: bent(pose, digit) for digit in SHOWN}, dict(zip(SHOWN, off.T, strict=True)))
+    return Followed(
+        angles={digit: bent(pose, digit) for digit in SHOWN},
+        off=dict(zip(SHOWN, off.T, strict=True)),
+        tips={digit: in_plane(bases[:, k], there[:, k], tips[:, k]) for k, digit in enumerate(SHOWN)},
+    )
+
+
+def in_plane(bases: Floats, *points: Floats) -> Floats:
+    """Points (F, 3) m, each (F, 2) mm along the straight digit and towards the palm.
+
+    bases: (F, 4, 4) frames of its first joint at zero angles, +Y along the digit, +Z out of the back of the hand.
+    """
+    local = [np.einsum("fji,fj->fi", bases[:, :3, :3], each - bases[:, :3, 3]) for each in points]
+    return 1000 * np.stack(local)[..., [1, 2]] * [1.0, -1.0]
 
 
 def bent(pose: Pose, digit: str) -> Floats:
@@ -190,6 +208,11 @@ def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followe
         title = f"{digit.replace('-', ' ')}, {part}: how far it is bent"
         path = folder / f"table-{digit.split('-')[0]}-{part.lower()}.svg"
         draw(path, title, "degrees", dict(zip(drawn, curves, strict=True)))
+    for digit, (axis, about) in product(SHOWN, enumerate(("along the straight digit", "towards the palm"))):
+        curves = [found["even"].tips[digit][0], *(found[name].tips[digit][1] for name in ("lu, with ρ", "even"))]
+        path = folder / f"table-{digit.split('-')[0]}-tip-{'xy'[axis]}.svg"
+        title = f"{digit.replace('-', ' ')}: its tip, {about}"
+        draw(path, title, "mm", dict(zip(drawn, (curve[:, axis] for curve in curves), strict=True)))
     for digit in SHOWN:
         off = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
         path = folder / f"table-{digit.split('-')[0]}-tip.svg"

@@ -12,9 +12,16 @@ from knuckle.hand.scalar_math import SCALAR
 from knuckle.solvers.conformal.cga_bend import nearest_in_plane
 from knuckle.solvers.conformal.cga_solver import Cga
 from knuckle.solvers.fabrik import Fabrik
-from knuckle.solvers.planar.following import bend_from, forward_within_limits
+from knuckle.solvers.planar.following import bend_from
 from knuckle.solvers.planar.planar_chain import bones_to_marker
-from knuckle.solvers.planar.planar_fabrik import Stopping, bone_ends, forward, nearest_point, planar_fabrik
+from knuckle.solvers.planar.planar_fabrik import (
+    Stopping,
+    bone_ends,
+    forward,
+    forward_within_limits,
+    nearest_point,
+    planar_fabrik,
+)
 from knuckle.solvers.solver import limit_excess
 
 from .hands import EIGHT, HANDS, natural, targets_at

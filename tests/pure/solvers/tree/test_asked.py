@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from knuckle.errors import RecipeError
 from knuckle.solvers.tree import (
     RestBone,
-    TreeFabrikSettings,
+    TreeSettings,
     ball,
     chain,
     cone,
@@ -23,7 +23,7 @@ from knuckle.solvers.tree import (
 
 from .trees import ARM, FREE, TAIL, UP, Y, independent, limit_excess, loop, palm, posed, turns_inside
 
-APART = TreeFabrikSettings(follow=False)
+APART = TreeSettings(follow=False)
 
 
 def world_quaternions(turned):
@@ -220,4 +220,4 @@ def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_as
 )
 def test_settings_that_cannot_be_are_told_in_a_sentence(setting, sentence):
     with pytest.raises(RecipeError, match=sentence):
-        TreeFabrikSettings(**setting)
+        TreeSettings(**setting)

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import SkeletonError, TreeFabrikSettings, at_rest, chain, goals_by_name, solve
+from knuckle.solvers.tree import SkeletonError, TreeSettings, at_rest, chain, goals_by_name, solve
 
 from .trees import (
     ARM,
@@ -29,8 +29,8 @@ from .trees import (
 
 few = settings(max_examples=6, deadline=None)
 seeds = st.integers(0, 9999)
-APART = TreeFabrikSettings(follow=False)
-QUICK = TreeFabrikSettings(follow=False, restarts=2)
+APART = TreeSettings(follow=False)
+QUICK = TreeSettings(follow=False, restarts=2)
 ENDS = {
     "free": (FREE, ("free-4-tip",)),
     "uneven": (UNEVEN, ("uneven-3-tip",)),
@@ -105,7 +105,7 @@ def test_solving_in_pieces_gives_the_same_poses(seed, name, cut, follow):
     skeleton, goals = thrown(name, seed)
     lost = np.random.default_rng(seed).random(goals.weights.shape) < 0.3
     goals = replace(goals, weights=np.where(lost, 0.0, goals.weights))
-    setting = TreeFabrikSettings(follow=follow, restarts=2)
+    setting = TreeSettings(follow=follow, restarts=2)
     whole, last = solve(skeleton, goals, settings=setting)
     first, state = solve(skeleton, goals.select(slice(0, cut)), settings=setting)
     second, end = solve(skeleton, goals.select(slice(cut, 3)), state, setting)
@@ -241,7 +241,7 @@ def test_joints_that_nothing_asks_for_keep_their_last_turns():
     goals = goals_by_name(Y, {"left-1-tip": np.array([[-1.0, 1, 2]] * 2), "right-1-tip": np.array([[1.0, 1, 2]] * 2)})
     lost = replace(goals, weights=np.array([[1.0, 1.0], [1.0, 0.0]]))
     for follow in (True, False):
-        pose, _ = solve(Y, lost, settings=TreeFabrikSettings(follow=follow))
+        pose, _ = solve(Y, lost, settings=TreeSettings(follow=follow))
         right = [Y.index("right-0"), Y.index("right-1")]
         assert np.array_equal(pose.angles[1, right], pose.angles[0, right])
     none = replace(goals, weights=np.zeros((2, 2)))

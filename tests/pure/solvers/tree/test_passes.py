@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle.solvers.tree import TreeFabrikSettings, chain, goals_by_name, solve
+from knuckle.solvers.tree import TreeSettings, chain, goals_by_name, solve
 from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.tree_kinematics import place
 
@@ -15,7 +15,7 @@ from .trees import UP, limit_excess, loop, posed, turns_inside
 
 
 def passes_alone(most):
-    return TreeFabrikSettings(follow=False, near=0.0, stall=0.0, passes=most, steps=0, restarts=0)
+    return TreeSettings(follow=False, near=0.0, stall=0.0, passes=most, steps=0, restarts=0)
 
 
 def missed(name, most, frames=40):

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import TreeFabrikSettings, at_rest, goals_by_name, swing_twist_limits
+from knuckle.solvers.tree import TreeSettings, at_rest, goals_by_name, swing_twist_limits
 from knuckle.solvers.tree.cost_derivatives import _series, cost_derivatives
 from knuckle.solvers.tree.fabrik_passes import inward_pass
 from knuckle.solvers.tree.goal_points import goal_points
 from knuckle.solvers.tree.sphere_joint import nearest_on_spheres
-from knuckle.solvers.tree.tree_fabrik import _solve_rows
 from knuckle.solvers.tree.tree_kinematics import TreeProblems, measure, place
 from knuckle.solvers.tree.tree_plan import make_plan
+from knuckle.solvers.tree.tree_solver import _solve_rows
 
 from .trees import ARM, FREE, TAIL, Y, loop, palm, turns_inside
 
@@ -124,8 +124,8 @@ def test_a_restart_never_ends_farther_from_the_goal():
     plan, rows = problem(ARM, goals, turns_inside(ARM, frames, 12))
     errors = {}
     for number in (0, 3):
-        tried = TreeFabrikSettings(restarts=number, restart_gain=0.05, passes=2, steps=10)
-        errors[number] = measure(plan, _solve_rows(plan, rows, tried))[0]
+        tried = TreeSettings(restarts=number, restart_gain=0.05, passes=2, steps=10)
+        errors[number] = measure(plan, _solve_rows(plan, rows, tried)[0])[0]
     assert (errors[3] <= errors[0] + 1e-6 * plan.reach).all()
     assert (errors[3] < errors[0] - 0.05 * plan.reach).any()
 

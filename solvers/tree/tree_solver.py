@@ -1,9 +1,9 @@
-"""FABRIK for any tree of joints: several ends, goals at inner joints, orientations, closed loops, a free root, limits.
+"""Solves any tree of joints: several ends, goals at inner joints, orientations, closed loops, a free root, limits.
 
-FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row (one frame) is iterated inwards and outwards
-(fabrik_passes.py) until it is near enough or stalls, then refined over all joints at once (newton_finish.py). Rows that
-are still off are refined again from other start poses, a slightly bent one first, as the iteration stalls at a straight
-chain within limits. The best pose is taken.
+FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3, or another method to compare with. A row (one frame) is iterated
+(fabrik_passes.py, ccd_sweep.py, velocity_step.py) until it is near enough or stalls, then refined over all joints at
+once (newton_finish.py). Rows that are still off are refined again from other start poses, a slightly bent one first, as
+the iteration stalls at a straight chain within limits. The best pose is taken.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dynamical.limb_step import StepLimit
 from ..settings import check as check_settings
 from ..settings import setting
 from ..solver import hold_last
 from . import swing_twist_limits
+from .ccd_sweep import ccd_sweep
 from .fabrik_passes import inward_pass, outward_pass
 from .goal_points import goal_points
 from .goals import Goals, TreePose, TreeState, check
@@ -24,8 +26,10 @@ from .start_poses import error_bound, solve_out_of_reach, start_pose
 from .tree_kinematics import TreeFrames, TreeProblems, measure
 from .tree_plan import TreePlan, make_plan
 from .tree_skeleton import Skeleton, frames
+from .velocity_step import damped_step, dynamical_step
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
@@ -33,21 +37,34 @@ MAX_STALLED_PASSES = 3
 """Consecutive passes with too little gain after which the passes end."""
 
 
+METHODS = {
+    "fabrik": "Passes inwards and outwards",
+    "ccd": "Sweeps of cyclic coordinate descent: one joint after another, the outermost first",
+    "jacobian": "Steps of damped least squares over all angles",
+    "dynamical": "Steps of dynamical inverse kinematics, which slow down towards limits",
+}
+
+
 @dataclass(frozen=True, slots=True)
-class TreeFabrikSettings:
-    """Tolerances and iteration counts. Lengths are relative to the skeleton's reach.
+class TreeSettings:
+    """Method, tolerances and iteration counts. Lengths are relative to the skeleton's reach.
 
     Raises RecipeError for a setting of the wrong type or out of range, such as NaN.
     """
 
     tolerance: float = setting(1e-6, "Largest error of a solved row")
-    near: float = setting(0.05, "Errors below this skip the passes: the refinement gains more")
-    stall: float = setting(0.1, "Share of the error that a pass must remove", most=1.0)
-    passes: int = setting(12, "Most passes", most=10_000)
+    near: float = setting(0.05, "Errors below this skip the iterations: the refinement gains more")
+    stall: float = setting(0.1, "Share of the error that an iteration must remove", most=1.0)
+    method: str = setting("fabrik", "What an iteration is", choices=METHODS)
+    passes: int = setting(12, "Most iterations: passes, sweeps or steps", most=10_000)
     steps: int = setting(40, "Most refinement steps from one start pose", most=10_000)
     restarts: int = setting(8, "Start poses tried for a row that is still off", most=10_000)
     restart_gain: float = setting(1e-4, "How much nearer a restart must end to be taken")
     intersect_spheres: bool = setting(True, "Whether a joint between two known positions is where their spheres meet")
+    damping: float = setting(0.01, "Damping λ of the steps of jacobian", least=1e-6, most=10.0)
+    gain: float = setting(0.5, "Share of the errors that a step of dynamical removes", least=1e-3, most=1.0)
+    max_step: float = setting(0.5, "Largest change of an angle in a step of dynamical", least=1e-3, unit="rad")
+    slope: float = setting(20.0, "How steeply dynamical slows down towards limits, per radian", least=0.1, most=1000)
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
 
     def __post_init__(self) -> None:
@@ -55,7 +72,7 @@ class TreeFabrikSettings:
 
 
 def solve(
-    skeleton: Skeleton, goals: Goals, state: TreeState | None = None, settings: TreeFabrikSettings | None = None
+    skeleton: Skeleton, goals: Goals, state: TreeState | None = None, settings: TreeSettings | None = None
 ) -> tuple[TreePose, TreeState]:
     """Solve each frame; returns the poses, and the state to pass on for the next piece of the same motion.
 
@@ -64,13 +81,13 @@ def solve(
     the skeleton or are not finite.
     """
     check(skeleton, goals)
-    settings = settings or TreeFabrikSettings()
+    settings = settings or TreeSettings()
     rest = at_rest(skeleton)
     last = state or rest
     sites = goal_points(skeleton, goals)
     plans: dict[bytes, TreePlan] = {}
     angles = np.full((len(goals), len(skeleton.joints), 3), np.nan)
-    shift = np.full((len(goals), 3), np.nan)
+    shift, iterations = np.full((len(goals), 3), np.nan), np.zeros(len(goals), int)
     for rows, has_goal in _batches(sites.weights > 0, settings.follow):
         key = has_goal.tobytes()
         if key not in plans:
@@ -79,25 +96,26 @@ def solve(
         if len(plan.joints):
             start = _start(skeleton, plan, len(rows), last if settings.follow else rest)
             chosen = np.ix_(rows, np.flatnonzero(has_goal))
-            solved = _solve_rows(plan, TreeProblems(*start, sites.goals[chosen], sites.weights[chosen]), settings)
+            solved, iterations[rows] = _solve_rows(
+                plan, TreeProblems(*start, sites.goals[chosen], sites.weights[chosen]), settings
+            )
             angles[np.ix_(rows, plan.joints)] = solved.angles
             shift[rows] = (solved.root_position - skeleton.rest[0, :3, 3]) * skeleton.root_free
         if settings.follow:
             angles[rows], shift[rows] = _hold_last(angles[rows], shift[rows], last)
             last = TreeState(angles[rows[-1]], shift[rows[-1]])
     angles, shift = _hold_last(angles, shift, last)
-    return _pose(skeleton, goals.root, angles, shift), TreeState(angles[-1], shift[-1]) if len(goals) else last
+    pose = replace(_pose(skeleton, goals.root, angles, shift), iterations=iterations)
+    return pose, TreeState(angles[-1], shift[-1]) if len(goals) else last
 
 
-def solve_from(
-    skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeFabrikSettings | None = None
-) -> TreePose:
+def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeSettings | None = None) -> TreePose:
     """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, without FABRIK passes.
 
     Use it with good start poses. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
     check(skeleton, goals)
-    settings = settings or TreeFabrikSettings()
+    settings = settings or TreeSettings()
     sites = goal_points(skeleton, goals)
     angles, shift = swing_twist_limits.clamp(skeleton.cone, skeleton.twist, angles), np.zeros((len(goals), 3))
     origin = skeleton.rest[0, :3, 3]
@@ -147,14 +165,16 @@ def _pose(skeleton: Skeleton, root: Floats, angles: Floats, shift: Floats) -> Tr
     return TreePose(moved, angles, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
 
 
-def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
-    """Return the rows at their best poses. No row depends on the others."""
+def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
+    """Return the rows at their best poses, and how many iterations each took (R,). No row depends on the others."""
     tolerance, restart_gain = settings.tolerance * plan.reach, settings.restart_gain * plan.reach
     closed_form, settled = solve_out_of_reach(plan, rows)
     best = replace(rows, angles=closed_form)
     _, largest, _ = measure(plan, rows)
     distant = np.flatnonzero(~settled & (largest > settings.near * plan.reach))
-    best = best.replace_rows(distant, _passes(plan, rows.select(distant), settings))
+    iterations = np.zeros(len(settled), int)
+    iterated, iterations[distant] = _iterate(plan, rows.select(distant), settings)
+    best = best.replace_rows(distant, iterated)
     search = np.flatnonzero(~settled)
     best = best.replace_rows(search, refine(plan, best.select(search), tolerance, settings.steps))
     bound = error_bound(plan, rows)
@@ -170,18 +190,18 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings
         new_error, new_largest, _ = measure(plan, tried)
         better = np.flatnonzero((new_largest <= tolerance) | (new_error < error[again] - restart_gain))
         best = best.replace_rows(again[better], tried.select(better))
-    return best
+    return best, iterations
 
 
-def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
-    """The best poses found by FABRIK passes from the rows' poses.
+def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tuple[TreeProblems, Ints]:
+    """The best poses found by iterations from the rows' poses, and how many each row took (R,).
 
-    Rows that are near enough, and rows whose passes stall, stop; the others go on.
+    Rows that are near enough, and rows that stall, stop; the others go on.
     """
     tolerance = settings.tolerance * plan.reach
     best, current, active = rows, rows, np.arange(len(rows.angles))
     lowest = np.full(len(active), np.inf)
-    stalls = np.zeros(len(active), int)
+    stalls, iterations = np.zeros(len(active), int), np.zeros(len(active), int)
     for number in range(settings.passes + 1):
         error, largest, posed = measure(plan, current)
         better = np.flatnonzero(error < lowest[active])
@@ -193,11 +213,19 @@ def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) ->
         active = active[left]
         if number == settings.passes or not len(active):
             break
-        current = _fabrik_pass(plan, current.select(left), posed.select(left), settings)
-    return best
+        current = _iterated(plan, current.select(left), posed.select(left), settings)
+        iterations[active] += 1
+    return best, iterations
 
 
-def _fabrik_pass(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeFabrikSettings) -> TreeProblems:
+def _iterated(plan: TreePlan, rows: TreeProblems, posed: TreeFrames, settings: TreeSettings) -> TreeProblems:
+    """The rows after one iteration of the method."""
+    if settings.method == "ccd":
+        return ccd_sweep(plan, posed, rows)
+    if settings.method == "jacobian":
+        return damped_step(plan, posed, rows, settings.damping)
+    if settings.method == "dynamical":
+        return dynamical_step(plan, posed, rows, settings.gain, StepLimit(settings.max_step, settings.slope))
     positions, weights = inward_pass(plan, posed, rows, intersect_spheres=settings.intersect_spheres)
     moved = replace(rows, root_position=positions[:, 0]) if plan.root_free else rows
     return replace(moved, angles=outward_pass(plan, posed, moved, positions, weights))

@@ -1,0 +1,227 @@
+"""Cyclic coordinate descent in a digit's plane, to compare with FABRIK (Wang & Chen 1991, FABRIK-CGA's reference 15).
+
+A sweep rotates one joint after another, the outermost first, to the angle within its limits at which the end is nearest
+to its goal. A last joint that follows the middle one rotates with it: together they rotate the end about the point
+between them that divides their distance by their rates, so that this coordinate has a closed form as well.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, cast
+
+import numpy as np
+
+from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, wrap_angle
+from .coupled_bend import CoupledBend
+from .dip_offset import dip_lead
+from .planar_chain import BendResult, Chain, ChainMarker, Flexions, MarkerHint, bones_to_marker, end_error
+from .planar_fabrik import Stopping, bone_ends
+from .planar_reach import LIMIT_TOLERANCE_RAD, bend_coupled, exact_farthest_reach, farthest_reach
+
+START_BENDS = tuple(math.radians(degrees) for degrees in (2, 4, 8, 16, 32, 64))
+"""rad beyond the straight digit, the middle joint's flexion in the starting poses, of which the nearest is taken.
+
+Near a straight digit sweeps gain so little that from one pose for all they would not arrive."""
+FEW_ROWS = 16
+"""Fewer frames than these are swept one by one in plain floats, which is faster."""
+SWEEPS_AT_ONCE = 8
+"""Sweeps after which frames that are done are left out of a batch."""
+UNDETERMINED_M2 = 1e-14
+"""m²: with smaller products of lever and goal, every angle is as good, and the joint stays."""
+
+
+class Coupling(NamedTuple):
+    """The last joint's flexion is ratio · (the middle one's) + lead; numbers or arrays (N,)."""
+
+    ratio: Any
+    lead: Any
+    straight: Any
+    """rad, the middle joint's flexion at which the end is farthest away."""
+    square: Any
+    """m², the squared distance there."""
+
+
+class Swept(NamedTuple, Generic[N]):
+    """A pose that sweeps found."""
+
+    first: N
+    middle: N
+    last: N
+    """rad, the flexions."""
+    error: N
+    """m, the end's distance from its goal."""
+    sweeps: N
+    """How many sweeps it took."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarCcd(CoupledBend):
+    """Brings one marker of a digit to its goal, or as near as sweeps within limits lead."""
+
+    stopping: Stopping
+
+    def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
+        bones, shift = self.bones, self.bones.shift
+        if bones.count == 1:
+            first, middle, last, error = bend_coupled(m, bones, (u, v), cast(Any, bones.lead), cast(Any, self.far))
+        else:
+            first, middle, last, error = self.descend(m, (u, v), self._coupling(m, (u, v), hints))[:4]
+        return first + shift[0], middle + shift[1], last + shift[2], error
+
+    def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> Coupling:
+        """The chain's own coupling, or what inner markers show of the last joint."""
+        bones = self.bones
+        if not hints or bones.count < 3:
+            return self.own_coupling()
+        lead, last, determined = dip_lead(m, self.chain, bones, goal, hints)
+        far = farthest_reach(m, bones, lead)
+        rigid = farthest_reach(m, replace(bones, ratio=0.0), last)
+        pairs = ((0.0, bones.ratio), (last, lead), (rigid.bend, far.bend), (rigid.square, far.square))
+        return Coupling(*(m.where(determined, seen, coupled) for seen, coupled in pairs))
+
+    def own_coupling(self) -> Coupling:
+        """The chain's own coupling."""
+        return Coupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
+
+    def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: Coupling) -> Swept[N]:
+        """The nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
+
+        Only where a limit then keeps the end off its goal, three joints rotate alone: from there, and from a
+        half-closed digit, since sweeps end at a straight one.
+        """
+        zero, stopping = 0.0 * goal[0], self.stopping
+        # A straight digit that points at a goal out of reach is the nearest pose, and descent comes there too slowly.
+        bent: Any = m.where(goal[0] * goal[0] + goal[1] * goal[1] >= coupling.square, zero, zero + 1.0)
+        start, *others = (self._start(m, goal, coupling, coupling.straight + bend * bent) for bend in START_BENDS)
+        for other in others:
+            start = _nearer(m, start, other, 0.0)
+        best = self._sweeps(m, goal, start, coupling)
+        (low, high), (_, closed) = self.bones.limits[:2]
+        stopped: Any = (best.first <= low) | (best.first >= high) | (best.middle >= closed)
+        missed: Any = stopped & (best.error > stopping.tolerance)
+
+        def rotate_alone(pick: Pick) -> Swept[N]:
+            at, own = (pick(goal[0]), pick(goal[1])), Coupling(*map(pick, coupling))
+            half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
+            here, anew = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
+            return _nearer(m, here, anew, stopping.tolerance)
+
+        return Swept(*m.recompute_where(missed, best, rotate_alone))
+
+    def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: Coupling, bend: N) -> Swept[N]:
+        """The pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
+        bones, zero = self.bones, 0.0 * goal[0]
+        middle = m.clip(bend, *bones.limits[1])
+        bent = m.clip(zero, *bones.limits[0]), middle, _follow(m, self, middle, coupling)
+        aimed = _rotate(m, self, bent, goal, joint=0, coupling=coupling)
+        return Swept(*aimed, end_error(m, bones, aimed, goal), zero)
+
+    def iterate(self, goal: tuple[float, float], start: Flexions[float]) -> tuple[BendResult[float], int]:
+        """See following.IteratedBend: sweeps from a pose, in which all joints rotate alone, and their number."""
+        found = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
+        return found[:4], int(found.sweeps)
+
+    def _sweeps(self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: Coupling | None) -> Swept[N]:
+        """Sweep from `best` until each frame is at its goal, or has stalled; no frame ends farther off."""
+        if m is not SCALAR and np.size(best.error) < FEW_ROWS:
+            return self._sweep_rows(goal, best, coupling)
+        active: Any = best.error > self.stopping.tolerance
+        for begun in range(0, self.stopping.passes, SWEEPS_AT_ONCE):
+            if not m.any(active):
+                break
+            count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
+
+            def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
+                own = None if coupling is None else Coupling(*map(pick, coupling))
+                return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), own, times)
+
+            swept: Any = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
+            best, active = Swept(*swept[:5]), swept[5] > 0
+        return best
+
+    def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: Coupling | None) -> Swept[Any]:
+        """`_sweeps` in plain floats, row by row."""
+        given = np.stack(np.broadcast_arrays(*goal, *best, *(coupling or ())), -1).tolist()
+        rows = [
+            self._sweeps(SCALAR, (row[0], row[1]), Swept(*row[2:7]), Coupling(*row[7:]) if coupling else None)
+            for row in given
+        ]
+        return Swept(*np.array(rows).reshape(-1, 5).T)
+
+    def _some_sweeps(
+        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: Coupling | None, count: int
+    ) -> tuple[Any, ...]:
+        """`count` sweeps of frames that are off their goals: the best poses, and 1 for those that go on, else 0."""
+        stopping, active = self.stopping, cast(Any, best.error >= 0)
+        for _ in range(count):
+            flexions: Flexions[N] = sweep(m, self, best[:3], goal, coupling)
+            error = end_error(m, self.bones, flexions, goal)
+            nearer: Any = active & (error < best.error)
+            going: Any = active & (error < best.error - stopping.stall)
+            first, middle, last, least = (
+                m.where(nearer, new, old) for new, old in zip((*flexions, error), best[:4], strict=True)
+            )
+            best = Swept(first, middle, last, least, best.sweeps + m.where(active, 1.0, 0.0))
+            active = going & (error > stopping.tolerance)
+        return *best, m.where(active, 1.0, 0.0)
+
+
+def _nearer(m: NumberFunctions[N], one: Swept[N], other: Swept[N], by: float) -> Swept[N]:
+    """One pose, or the other where it is nearer to its goal by more than `by` m; the sweeps of both count."""
+    nearer: Any = other.error < one.error - by
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other[:4], one[:4], strict=True))
+    return Swept(first, middle, last, error, one.sweeps + other.sweeps)
+
+
+def sweep(
+    m: NumberFunctions[N], bend: PlanarCcd, flexions: Flexions[N], goal: tuple[N, N], coupling: Coupling | None
+) -> Flexions[N]:
+    """One sweep, the outermost joint first; the last joint follows the middle one unless `coupling` is None."""
+    for joint in reversed(range(bend.bones.count if coupling is None else 2)):
+        flexions = _rotate(m, bend, flexions, goal, joint=joint, coupling=coupling)
+    return flexions
+
+
+def _rotate(
+    m: NumberFunctions[N],
+    bend: PlanarCcd,
+    flexions: Flexions[N],
+    goal: tuple[N, N],
+    *,
+    joint: int,
+    coupling: Coupling | None,
+) -> Flexions[N]:
+    """Rotate one joint to the angle within its limits at which the end is nearest to its goal."""
+    bones, before = bend.bones, flexions[joint]
+    ends = bone_ends(m, bones, flexions)
+    (at_u, at_v), rate = ends[joint - 1] if joint else (0.0 * before, 0.0 * before), 1.0 + 0.0 * before
+    if joint == 1 and coupling is not None and bones.count == 3:
+        low, high = bones.limits[2]
+        last = coupling.ratio * before + coupling.lead
+        follows: Any = m.where((last > low - LIMIT_TOLERANCE_RAD) & (last < high), coupling.ratio, 0.0)
+        rate = rate + follows
+        at_u, at_v = (at_u + follows * ends[1][0]) / rate, (at_v + follows * ends[1][1]) / rate
+    end_u, end_v, goal_u, goal_v = ends[-1][0] - at_u, ends[-1][1] - at_v, goal[0] - at_u, goal[1] - at_v
+    cross, dot = end_u * goal_v - end_v * goal_u, end_u * goal_u + end_v * goal_v
+    low, high = bones.limits[joint]
+    centre = (low + high) / 2
+    # Outside of the limits, the one is taken that leaves the end nearer.
+    angle = m.clip(centre + wrap_angle(before + m.atan2(cross, dot) / rate - centre), low, high)
+    angle = m.where(abs(cross) + abs(dot) > UNDETERMINED_M2, angle, before)
+    if joint == 1 and coupling is not None:
+        # Beyond the straight digit it would bend backwards.
+        angle = m.where(angle > coupling.straight, angle, coupling.straight)
+    moved = [angle if each == joint else flexion for each, flexion in enumerate(flexions)]
+    last = moved[2] if coupling is None else _follow(m, bend, moved[1], coupling)
+    return moved[0], moved[1], last
+
+
+def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: Coupling) -> N:
+    """The last joint's flexion that follows the middle one's."""
+    return m.clip(coupling.ratio * middle + coupling.lead, *bend.bones.limits[2])
+
+
+def planar_ccd(chain: Chain, end: ChainMarker, stopping: Stopping) -> PlanarCcd:
+    """Prepare planar coordinate descent for a chain and the marker that is its end."""
+    bones = bones_to_marker(chain, end)
+    return PlanarCcd(chain, bones, exact_farthest_reach(bones), stopping)

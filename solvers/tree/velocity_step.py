@@ -1,0 +1,98 @@
+"""One step of the methods that invert differential kinematics, on a tree: damped least squares, and dynamical IK.
+
+Both use the derivatives that the refinement uses (cost_derivatives.py), in the three angles of each joint.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.scalar_math import ARRAY
+from ..dynamical.limb_step import StepLimit
+from ..qp import quadratic_program as qp
+from . import swing_twist_limits
+from .cost_derivatives import block_diagonal, cost_derivatives
+from .newton_finish import feasible_directions
+from .tree_kinematics import TreeFrames, TreeProblems
+from .tree_plan import TreePlan
+
+Floats = NDArray[np.float64]
+
+MAX_STEP = 0.5
+"""rad, the longest change of an angle in a step of damped least squares, as in the solver `jacobian`."""
+REGULARISATION = 1e-6
+"""λ of the dynamical step relative to the squared reach: what the goals leave open stays."""
+
+
+def damped_step(plan: TreePlan, posed: TreeFrames, rows: TreeProblems, damping: float) -> TreeProblems:
+    """The rows after a step of damped least squares, Δ = (JᵀWJ + λ²)⁻¹ JᵀWe; joints at a limit move along it only.
+
+    damping: λ relative to the reach.
+    """
+    found, count = cost_derivatives(plan, posed, rows), 3 * len(plan.links)
+    projection, _ = feasible_directions(plan, rows.angles, -found.gradient[:, :count])
+    free = _free(plan)
+    allowed = np.tile(np.eye(len(free)), (len(projection), 1, 1))
+    allowed[:, :count, :count] = block_diagonal(projection)
+    allowed = np.ascontiguousarray(allowed[:, :, free])
+    square = allowed.swapaxes(-1, -2) @ found.gauss_newton @ allowed
+    gradient = allowed.swapaxes(-1, -2) @ found.gradient[..., None]
+    square = square + (damping * plan.reach) ** 2 * np.eye(square.shape[-1])
+    step = -(allowed @ np.linalg.solve(square, gradient))[..., 0]
+    step = step * np.minimum(MAX_STEP / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
+    return _moved(plan, rows, step)
+
+
+def dynamical_step(
+    plan: TreePlan, posed: TreeFrames, rows: TreeProblems, gain: float, limit: StepLimit
+) -> TreeProblems:
+    """The rows after a step of dynamical IK: minimise Σ w ‖J δ − K dt e‖² + λ ‖δ‖², slower towards limits.
+
+    A swing is bounded along each of its two axes by its cone's edge, and clamped to the cone after that.
+    gain: K dt, the share of the errors that a step is to remove. Raises nothing: the bounds always hold zero.
+    """
+    found, free = cost_derivatives(plan, posed, rows), _free(plan)
+    low, high = (ends.reshape(len(rows.angles), -1) for ends in _bounds(plan, rows.angles))
+    unbounded = np.full((len(low), 3 * plan.root_free), np.inf)
+    low, high = np.concatenate([low, -unbounded], 1)[:, free], np.concatenate([high, unbounded], 1)[:, free]
+    low, high = -limit.towards(ARRAY, -low), limit.towards(ARRAY, high)
+    square = np.ascontiguousarray(found.gauss_newton[:, free][..., free])
+    square = square + REGULARISATION * plan.reach**2 * np.eye(square.shape[-1])
+    program = qp.QuadraticProgram(square, gain * found.gradient[:, free], low, high, np.zeros((0, square.shape[-1])))
+    step = np.zeros_like(found.gradient)
+    step[:, free] = qp.solve_all(program).x
+    return _moved(plan, rows, step)
+
+
+def _free(plan: TreePlan) -> NDArray[np.bool_]:
+    """(K,) the unknowns: angles that have a range and affect a goal, then a free root's position."""
+    return np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
+
+
+def _bounds(plan: TreePlan, angles: Floats) -> tuple[Floats, Floats]:
+    """(R, N, 3) rad from each angle to its limits below and above, with the other angles as they are."""
+    low, high = np.empty_like(angles), np.empty_like(angles)
+    wide = plan.twist[:, 1] - plan.twist[:, 0] >= swing_twist_limits.FULL_TWIST
+    low[..., 1] = np.where(wide, -np.pi, np.minimum(plan.twist[:, 0] - angles[..., 1], 0.0))
+    high[..., 1] = np.where(wide, np.pi, np.maximum(plan.twist[:, 1] - angles[..., 1], 0.0))
+    full = np.all(plan.cone >= swing_twist_limits.FULL_SWING, axis=-1)
+    for axis, other in ((0, 2), (2, 0)):
+        beside = angles[..., other]
+        width = np.where(beside >= 0, plan.cone[:, other // 2], plan.cone[:, 2 + other // 2])
+        part = np.minimum(np.abs(beside) / np.maximum(width, swing_twist_limits.MIN_SEMI_AXIS), 1.0)
+        chord = np.sqrt(1.0 - part * part)
+        below, above = -plan.cone[:, 2 + axis // 2] * chord, plan.cone[:, axis // 2] * chord
+        low[..., axis] = np.where(full, -np.pi, np.minimum(below - angles[..., axis], 0.0))
+        high[..., axis] = np.where(full, np.pi, np.maximum(above - angles[..., axis], 0.0))
+    return low, high
+
+
+def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
+    """The rows after a step (R, K): rad of the angles, then reaches of a free root."""
+    count = 3 * len(plan.links)
+    angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
+    moved = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
+    clamped = swing_twist_limits.clamp(plan.cone, plan.twist, angles)
+    # What no goal affects keeps its angles to the bit.
+    return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=moved)

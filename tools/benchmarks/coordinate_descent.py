@@ -1,0 +1,91 @@
+"""FABRIK and cyclic coordinate descent on the same hand: iterations, error, time, and at its limits.
+
+    python tools/benchmarks/coordinate_descent.py
+
+The motion of FABRIK-CGA's experiment (papers_cga.py), with its eight markers; then the same with each fingertip's
+marker centimetres off, so that limits keep most digits from their targets.
+"""
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from papers_cga import FOLLOWED, Experiment, experiment
+from standard_page import fill, table
+
+from knuckle.hand import kinematics
+from knuckle.hand.joints import TIPS
+from knuckle.solvers import SOLVERS
+
+OFF = 0.02
+"""m, the standard deviation along each axis of the markers that are off."""
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "fabrik": ("fabrik", {}),
+    "ccd": ("ccd", {}),
+    "ccd, 20 sweeps at most": ("ccd", {"plane_sweeps": 20, "sweeps": 0}),
+    "fabrik, follow, passes alone": ("fabrik", {"mode": "follow", "sweeps": 0}),
+    "ccd, follow, sweeps alone": ("ccd", {"mode": "follow", "sweeps": 0}),
+    "fabrik, follow, with the finish": ("fabrik", {"mode": "follow"}),
+    "ccd, follow, with the finish": ("ccd", {"mode": "follow"}),
+}
+HEAD = (
+    "solver",
+    "iterations of a digit in a frame, mean / most",
+    "tips mean / max mm",
+    "tips over 1 mm off, %",
+    "other joints mean mm",
+    "markers 2 cm off: tips mean mm",
+    "ms a frame",
+)
+
+
+def off_targets(case: Experiment) -> Experiment:
+    """The same motion, with the fingertips' markers off."""
+    positions = case.targets.positions.copy()
+    positions[:, 3:] += np.random.default_rng(5).normal(0.0, OFF, positions[:, 3:].shape)
+    return replace(case, targets=replace(case.targets, positions=positions))
+
+
+def row(what: str, case: Experiment, off: Experiment) -> list[str]:
+    """A row under HEAD. A frame's time is that of many at once, or of one after another where frames are followed."""
+    name, settings = METHODS[what]
+    tips = [case.hand.joints.index(tip) for tip in TIPS]
+    begun = time.process_time()
+    pose, state = SOLVERS[name](**settings).solve(case.hand, case.targets)
+    seconds = time.process_time() - begun
+    true, solved = (kinematics.joint_frames(case.hand, each)[:, :, :3, 3] for each in (case.truth, pose))
+    apart = 1000 * np.linalg.norm(solved - true, axis=-1)
+    ends, others = apart[:, tips], np.delete(apart, tips, axis=1)
+    missed, _ = SOLVERS[name](**settings).solve(off.hand, off.targets)
+    reached = kinematics.joint_frames(off.hand, missed)[:, :, :3, 3][:, tips]
+    iterations = getattr(state, "passes", None)
+    return [
+        what,
+        "" if iterations is None else f"{iterations.mean():.1f} / {iterations.max()}",
+        f"{ends.mean():.2f} / {ends.max():.1f}",
+        f"{100 * (ends > 1).mean():.1f}",
+        f"{others.mean():.2f}",
+        f"{1000 * np.linalg.norm(reached - off.targets.positions[:, 3:], axis=-1).mean():.2f}",
+        f"{1000 * seconds / len(case.targets):.2f}",
+    ]
+
+
+def rows(methods: tuple[str, ...] = tuple(METHODS)) -> list[list[str]]:
+    """The rows of some of the methods."""
+    case = experiment(FOLLOWED)
+    off = off_targets(case)
+    return [row(what, case, off) for what in methods]
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
+    fill(parser.parse_args().out / "explanation" / "solving.md", {"ccd": table(HEAD, rows())})
+
+
+if __name__ == "__main__":
+    main()
