@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.frame import safe_label
+from ...capture.marker_labels import ELBOW
 from ...capture.recording import Recording
 from ...errors import CaptureError
 from ...hand import rotations as rot
 from ...hand.generators import Progress, Steps
 from ..keys.frame_times import scene_rate
 from ..linked import ObjectName
+from .arms_at_rest import arms_rest
 from .frame_span import animated_span
 from .source_hands import SourceHand
 
@@ -133,12 +135,20 @@ def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: fl
 
 
 def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
-    """Return the bones' rotations (F, M, 4) wxyz in the world, also of mirrored armatures; NaN at tips."""
+    """Return the bones' rotations (F, M, 4) wxyz in the world, also of mirrored armatures.
+
+    NaN at tips, and at elbows whose arms may not be at rest where their armature is.
+    """
     axes = np.concatenate([_axes(source) for source in sources])
     poses = poses[..., :3, :3] @ axes
     rotations = rot.from_matrix(rot.frame_from_yz(poses[..., 1], poses[..., 2]))
-    tips = [any(joint.offset) for source in sources for hand in source.hands for joint in hand.joints]
-    rotations[:, tips] = np.nan
+    unknown = [
+        any(joint.offset) or (joint.joint == ELBOW and not rests)
+        for source, rests in ((source, arms_rest(source.find(), source.hands)) for source in sources)
+        for hand in source.hands
+        for joint in hand.joints
+    ]
+    rotations[:, unknown] = np.nan
     return rotations
 
 
