@@ -133,7 +133,9 @@ def test_dynamical_slows_down_towards_a_limit():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("joint", [fixed(), hinge(0, 0), cone(0, 0, 0, 0, twist=(0, 0))], ids=["fixed", "hinge", "cone"])
+@pytest.mark.parametrize(
+    "joint", [fixed(), hinge(0, 0), cone(0, 0, 0, 0, twist=(0, 0))], ids=["fixed", "hinge", "cone"]
+)
 def test_a_goal_above_which_no_joint_can_move_leaves_the_rest_pose(method, joint):
     skeleton = chain("arm", UP[:4], [joint, hinge(0, 1), hinge(0, 1)])
     goals = goals_by_name(skeleton, {"arm-1": np.array([[0.5, 0.0, 1.0]])})
