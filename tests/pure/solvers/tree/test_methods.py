@@ -119,6 +119,16 @@ def test_errors_decay_by_the_gain_of_dynamical(gain):
     assert after / before == pytest.approx(1 - gain, abs=0.02)
 
 
+@pytest.mark.parametrize("gain", [0.2, 0.1, 0.05])
+def test_small_gains_of_dynamical_reach_the_goals_in_as_many_steps_as_errors_decay_by_them(gain):
+    """Errors decay by (1 − K dt)^n from a start a reach or so away; `stall` is the default."""
+    skeleton, goals = reached("tail", 3, 8)
+    setting = TreeSettings(method="dynamical", gain=gain, near=0.0, passes=400, steps=0, restarts=0, follow=False)
+    pose, _ = solve(skeleton, goals, settings=setting)
+    assert miss(pose, goals).max() < 1e-6 * skeleton.reach
+    assert pose.iterations == pytest.approx(np.log(1e-6) / np.log(1 - gain), rel=0.1)
+
+
 def test_dynamical_slows_down_towards_a_limit():
     """A step goes at most v dt tanh(k times what is left), and never beyond."""
     skeleton = chain("one", UP[:2], hinge(0.0, 1.0))
