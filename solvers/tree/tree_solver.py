@@ -114,7 +114,7 @@ def solve(
 
 
 def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeSettings | None = None) -> TreePose:
-    """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, without FABRIK passes.
+    """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, by Newton steps only.
 
     Use it with good start poses. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
