@@ -13,7 +13,7 @@ from ..keys.parent_motion import current_frame_restored
 from ..keys.unkeyed_changes import unkeyed_changes_restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from bpy.types import Object
 
@@ -142,7 +142,7 @@ def _as_seen(obj: "Object") -> "Iterator[bpy.types.Mesh]":
         evaluated.to_mesh_clear()
 
 
-def _own_vertices(obj: "Object", indices: "Sequence[int]") -> Floats:
+def _own_vertices(obj: "Object", indices: "Iterable[int]") -> Floats:
     """Return where vertices of a mesh, by their indices without modifiers, are seen (N, 3), in its own space.
 
     Raises RigError if modifiers add or remove vertices, as the indices then name others.
