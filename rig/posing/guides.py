@@ -1,5 +1,6 @@
 """Objects that a hand can follow: their origins, curves and edges, intersections of planes, spheres."""
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import bpy
@@ -12,6 +13,8 @@ from ..keys.parent_motion import current_frame_restored
 from ..keys.unkeyed_changes import unkeyed_changes_restored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
@@ -44,14 +47,12 @@ def path_of(obj: "Object") -> Floats:
     """
     if obj.type not in {"CURVE", "MESH"}:
         raise RigError(f"'{obj.name}' is neither a curve nor a mesh, choose one of these, or two planes")
-    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     if obj.type == "MESH":
         local = _edge(obj)
     else:
-        mesh = evaluated.to_mesh()
-        # A curve without splines, or of single points, has no mesh.
-        local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
-        evaluated.to_mesh_clear()
+        with _as_seen(obj) as mesh:
+            # A curve without splines, or of single points, has no mesh.
+            local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
     if len(local) < 2:
         raise RigError(f"'{obj.name}' has no way to follow, expected two points at least")
     return _placed(_world(obj), local)
@@ -86,8 +87,8 @@ def ball_of(obj: "Object") -> Ball:
         return _ball(world[:3, 3], float(obj.empty_display_size * scale.mean()))
     if obj.type != "MESH":
         raise RigError(f"'{obj.name}' is neither an empty nor a mesh, choose one of these as the sphere")
-    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    points = _placed(world, _points(evaluated.data.vertices))
+    with _as_seen(obj) as mesh:
+        points = _placed(world, _points(mesh.vertices))
     if not len(points):
         raise RigError(f"'{obj.name}' has no vertices, choose another object as the sphere")
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
@@ -97,16 +98,17 @@ def ball_of(obj: "Object") -> Ball:
 def ball_through_selected(obj: "Object") -> Ball:
     """Return the sphere through a mesh's four selected vertices (CGA-arm: S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4).
 
-    Raises RigError for another object or another number of vertices, SolverError for vertices in a plane.
+    Raises RigError for another object, another number of vertices or modifiers that change it, SolverError for vertices
+    in a plane.
     """
     if obj.type != "MESH":
         raise RigError(f"'{obj.name}' is not a mesh, choose one with vertices on the sphere")
     if obj.data.is_editmode:
         obj.update_from_editmode()
-    chosen = [vertex.co for vertex in obj.data.vertices if vertex.select]
+    chosen = [vertex.index for vertex in obj.data.vertices if vertex.select]
     if len(chosen) != 4:
         raise RigError(f"'{obj.name}' has {len(chosen)} selected vertices, select four of the sphere in its Edit Mode")
-    return ball_through(_placed(_world(obj), np.array(chosen)))
+    return ball_through(_placed(_world(obj), _own_vertices(obj, chosen)))
 
 
 def axis_of(obj: "Object", number: int) -> Floats:
@@ -130,6 +132,32 @@ def _placed(world: Floats, points: Floats) -> Floats:
     return placed
 
 
+@contextmanager
+def _as_seen(obj: "Object") -> "Iterator[bpy.types.Mesh]":
+    """The mesh of a mesh or a curve with its shape keys and modifiers, also in Edit Mode; None of an empty curve."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    try:
+        yield evaluated.to_mesh()
+    finally:
+        evaluated.to_mesh_clear()
+
+
+def _own_vertices(obj: "Object", indices: "Iterable[int]") -> Floats:
+    """Return where vertices of a mesh, by their indices without modifiers, are seen (N, 3), in its own space.
+
+    Raises RigError if modifiers add or remove vertices, as the indices then name others.
+    """
+    with _as_seen(obj) as mesh:
+        points = _points(mesh.vertices)
+    own = len(obj.data.vertices)
+    if len(points) != own:
+        raise RigError(
+            f"'{obj.name}' has {len(points)} vertices with its modifiers and {own} without, switch those off that add "
+            "or remove vertices, or apply them"
+        )
+    return points[list(indices)]
+
+
 def _points(vertices: "bpy.types.MeshVertices") -> Floats:
     points = np.empty(3 * len(vertices), np.float32)
     vertices.foreach_get("co", points)
@@ -146,14 +174,14 @@ def _chain(mesh: "bpy.types.Mesh") -> Floats:
 
 
 def _edge(obj: "Object") -> Floats:
-    """Return the ends (2, 3) of the selected or only edge."""
+    """Return the ends (2, 3) of the selected or only edge, where they are seen."""
     if obj.data.is_editmode:
         obj.update_from_editmode()
     edges = obj.data.edges
     chosen = [edge for edge in edges if edge.select] if len(edges) > 1 else list(edges)
     if len(chosen) != 1:
         raise RigError(f"'{obj.name}' has {len(chosen)} selected edges, select the one to follow in its Edit Mode")
-    return np.array([obj.data.vertices[index].co for index in chosen[0].vertices])
+    return _own_vertices(obj, chosen[0].vertices)
 
 
 def _spline(obj: "Object") -> Floats:
@@ -173,15 +201,16 @@ def _spline(obj: "Object") -> Floats:
 
 
 def _three(obj: "Object") -> Floats:
-    """Return three points (3, 3) m of an object's plane: of a mesh's largest face, else of its own X and Y axes."""
+    """Return three points (3, 3) m of an object's plane: of a mesh's largest face as seen, else of its X and Y axes."""
     world = _world(obj)
-    if obj.type == "MESH" and len(obj.data.polygons):
-        face = max(obj.data.polygons, key=lambda polygon: polygon.area)
-        corners = np.array([obj.data.vertices[index].co for index in face.vertices])
-        middle = corners.mean(axis=0)
-        normal = np.array(face.normal)
-        across = corners[0] - middle
-        return _placed(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
+    if obj.type == "MESH":
+        with _as_seen(obj) as mesh:
+            if len(mesh.polygons):
+                face = max(mesh.polygons, key=lambda polygon: polygon.area)
+                corners, normal = _points(mesh.vertices)[list(face.vertices)], np.array(face.normal)
+                middle = corners.mean(axis=0)
+                across = corners[0] - middle
+                return _placed(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
     return _placed(world, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
 
 

@@ -34,7 +34,7 @@ Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 MAX_STALLED_PASSES = 3
-"""Consecutive passes with too little gain after which the passes end."""
+"""Consecutive passes with too little gain after which the passes end; a step of dynamical counts as its gain."""
 
 
 METHODS = {
@@ -54,7 +54,9 @@ class TreeSettings:
 
     tolerance: float = setting(1e-6, "Largest error of a solved row")
     near: float = setting(0.05, "Errors below this skip the iterations: the refinement gains more")
-    stall: float = setting(0.1, "Share of the error that an iteration must remove", most=1.0)
+    stall: float = setting(
+        0.1, "Share of the error that an iteration must remove; of dynamical, share of its gain", most=1.0
+    )
     method: str = setting("fabrik", "What an iteration is", choices=METHODS)
     passes: int = setting(12, "Most iterations: passes, sweeps or steps", most=10_000)
     steps: int = setting(40, "Most refinement steps from one start pose", most=10_000)
@@ -62,7 +64,9 @@ class TreeSettings:
     restart_gain: float = setting(1e-4, "How much nearer a restart must end to be taken")
     intersect_spheres: bool = setting(True, "Whether a joint between two known positions is where their spheres meet")
     damping: float = setting(0.01, "Damping λ of the steps of jacobian", least=1e-6, most=10.0)
-    gain: float = setting(0.5, "Share of the errors that a step of dynamical removes", least=1e-3, most=1.0)
+    gain: float = setting(
+        0.5, "Share of the errors that a step of dynamical removes; less takes more passes", least=1e-3, most=1.0
+    )
     max_step: float = setting(0.5, "Largest change of an angle in a step of dynamical", least=1e-3, unit="rad")
     slope: float = setting(20.0, "How steeply dynamical slows down towards limits, per radian", least=0.1, most=1000)
     follow: bool = setting(True, "Whether a frame starts from the pose before it; else all start at rest")
@@ -110,7 +114,7 @@ def solve(
 
 
 def solve_from(skeleton: Skeleton, goals: Goals, angles: Floats, settings: TreeSettings | None = None) -> TreePose:
-    """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, without FABRIK passes.
+    """Refine each frame from its own start angles (F, J, 3) rad to the nearest local optimum, by Newton steps only.
 
     Use it with good start poses. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
@@ -199,15 +203,17 @@ def _iterate(plan: TreePlan, rows: TreeProblems, settings: TreeSettings) -> tupl
     Rows that are near enough, and rows that stall, stop; the others go on.
     """
     tolerance = settings.tolerance * plan.reach
+    # A step of dynamical is to remove only its gain of the error, so it counts as that part of an iteration.
+    part = settings.gain if settings.method == "dynamical" else 1.0
     best, current, active = rows, rows, np.arange(len(rows.angles))
     lowest = np.full(len(active), np.inf)
-    stalls, iterations = np.zeros(len(active), int), np.zeros(len(active), int)
+    stalls, iterations = np.zeros(len(active)), np.zeros(len(active), int)
     for number in range(settings.passes + 1):
         error, largest, posed = measure(plan, current)
         better = np.flatnonzero(error < lowest[active])
         best = best.replace_rows(active[better], current.select(better))
-        improved = error < (1 - settings.stall) * lowest[active]
-        stalls[active] = np.where(improved, 0, stalls[active] + 1)
+        improved = error < (1 - part * settings.stall) * lowest[active]
+        stalls[active] = np.where(improved, 0.0, stalls[active] + part)
         lowest[active[better]] = error[better]
         left = np.flatnonzero((largest > tolerance) & (stalls[active] < MAX_STALLED_PASSES))
         active = active[left]

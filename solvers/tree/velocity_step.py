@@ -50,9 +50,13 @@ def dynamical_step(
     """The rows after a step of dynamical IK: minimise Σ w ‖J δ − K dt e‖² + λ ‖δ‖², slower towards limits.
 
     A swing is bounded along each of its two axes by its cone's edge, and clamped to the cone after that.
-    gain: K dt, the share of the errors that a step is to remove. Raises nothing: the bounds always hold zero.
+    gain: K dt, the share of the errors that a step is to remove. Raises nothing: the bounds always hold zero, and rows
+    without a joint that can move stay as they are.
     """
-    found, free = cost_derivatives(plan, posed, rows), _free(plan)
+    free = _free(plan)
+    if not free.any():
+        return rows
+    found = cost_derivatives(plan, posed, rows)
     low, high = (ends.reshape(len(rows.angles), -1) for ends in _bounds(plan, rows.angles))
     unbounded = np.full((len(low), 3 * plan.root_free), np.inf)
     low, high = np.concatenate([low, -unbounded], 1)[:, free], np.concatenate([high, unbounded], 1)[:, free]

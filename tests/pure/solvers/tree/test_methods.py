@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from knuckle.solvers.dynamical.limb_step import StepLimit
-from knuckle.solvers.tree import TreeSettings, chain, goals_by_name, hinge, solve
+from knuckle.solvers.tree import TreeSettings, chain, cone, fixed, goals_by_name, hinge, solve
 from knuckle.solvers.tree.ccd_sweep import ccd_sweep
 from knuckle.solvers.tree.tree_kinematics import measure, place
+from knuckle.solvers.tree.tree_solver import METHODS
 from knuckle.solvers.tree.velocity_step import damped_step, dynamical_step
 
 from .test_laws import ENDS, miss, reached, thrown
@@ -118,6 +119,16 @@ def test_errors_decay_by_the_gain_of_dynamical(gain):
     assert after / before == pytest.approx(1 - gain, abs=0.02)
 
 
+@pytest.mark.parametrize("gain", [0.2, 0.1, 0.05])
+def test_small_gains_of_dynamical_reach_the_goals_in_as_many_steps_as_errors_decay_by_them(gain):
+    """Errors decay by (1 − K dt)^n from a start a reach or so away; `stall` is the default."""
+    skeleton, goals = reached("tail", 3, 8)
+    setting = TreeSettings(method="dynamical", gain=gain, near=0.0, passes=400, steps=0, restarts=0, follow=False)
+    pose, _ = solve(skeleton, goals, settings=setting)
+    assert miss(pose, goals).max() < 1e-6 * skeleton.reach
+    assert pose.iterations == pytest.approx(np.log(1e-6) / np.log(1 - gain), rel=0.1)
+
+
 def test_dynamical_slows_down_towards_a_limit():
     """A step goes at most v dt tanh(k times what is left), and never beyond."""
     skeleton = chain("one", UP[:2], hinge(0.0, 1.0))
@@ -129,6 +140,18 @@ def test_dynamical_slows_down_towards_a_limit():
         moved = dynamical_step(plan, measure(plan, rows)[2], rows, 1.0, FAST)
         step = float((moved.angles - rows.angles)[0, 0, 1])
         assert step == pytest.approx(min(0.5 * np.tanh(20 * left), left), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "joint", [fixed(), hinge(0, 0), cone(0, 0, 0, 0, twist=(0, 0))], ids=["fixed", "hinge", "cone"]
+)
+def test_a_goal_above_which_no_joint_can_move_leaves_the_rest_pose(method, joint):
+    skeleton = chain("arm", UP[:4], [joint, hinge(0, 1), hinge(0, 1)])
+    goals = goals_by_name(skeleton, {"arm-1": np.array([[0.5, 0.0, 1.0]])})
+    pose, _ = solve(skeleton, goals, settings=TreeSettings(method=method))
+    assert np.abs(pose.angles).max() < 1e-12
+    assert pose.positions[0, :4] == pytest.approx(UP[:4], abs=1e-12)
 
 
 @others
