@@ -79,7 +79,7 @@ def held_on_object(
         _check_held(found, change.object)
         return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
     check_placed(of)
-    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of)), [*moved]
+    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of), palm=True), [*moved]
     fingers.remove(WRIST)
     resting = _resting.get(
         (of.hand, tuple(fingers), ends, *_beside(by), hashable_content((change, times, full))),
