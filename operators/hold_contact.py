@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -19,6 +20,7 @@ from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_ta
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
 from ..rig.keys.corrections.place_on_object import chosen_on_object
+from ..rig.keys.fcurves import SAME_FRAME
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from ..rig.skin_bones import is_skin
 from .correct_take import (
@@ -181,7 +183,9 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
         if not self.object or not (digits or palm):
             raise RigError("choose the object that is touched, and the palm or the digits whose tips touch it")
-        rows = of.expected_rows(*shown.clock.frames([span.full_start, span.full_end]))
+        first, last = shown.clock.frames([span.full_start, span.full_end]).tolist()
+        # Blends that meet between two frames leave none between them.
+        rows = of.expected_rows(floor(first + SAME_FRAME), ceil(last - SAME_FRAME))
         own = of_hand(shown.corrections, of)
         of = of if palm else of.moved_by(shown.corrections)
         keys = corrected_keys(of, own, shown.clock, rows)

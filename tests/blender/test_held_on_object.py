@@ -89,6 +89,13 @@ def test_the_meshes_to_choose_from_are_all_but_the_skin_of_the_hand(armature: bp
     assert objects_to_touch(None, bpy.context, "") == ["Table"]
 
 
+def test_blends_that_meet_between_two_frames_hold_a_fingertip_there(armature: bpy.types.Object) -> None:
+    thing(armature, "box")
+    hold(first=FIRST, last=FIRST + 5, blend=BLEND)
+    assert corrections_of(armature)[0].range.full_start == pytest.approx(corrections_of(armature)[0].range.full_end)
+    assert waiting_of(shown().base) == {}
+
+
 def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(armature: bpy.types.Object) -> None:
     thing(armature, "box", 0.012)
     middle = (FIRST + LAST) // 2

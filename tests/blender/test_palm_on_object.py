@@ -16,16 +16,19 @@ from knuckle.pipeline.corrections.correction import HeldOnObject, is_palm
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
-from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
+from knuckle.rig.keys.corrections import palm_on_object
+from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take, waiting_of
+from knuckle.rig.keys.corrections.place_on_object import chosen_on_object
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
-from knuckle.tests.blender.test_held_touch import FIRST, LAST, RATE
+from knuckle.tests.blender.test_held_touch import FIRST, LAST, RATE, half_closed
 from knuckle.tests.blender.test_reduce_keys import two_armed
 from knuckle.tests.blender.test_spliced_takes import keys
 from knuckle.tests.blender.touching_objects import BLEND, HELD, hold, shown, still
 
 pytestmark = pytest.mark.usefixtures("extension")
 Floats = NDArray[np.float64]
+TIPS = [f"{finger}-finger-phalanx-distal" for finger in ("index", "middle", "ring", "pinky")]
 TILT = 8.0
 """Degrees by which the palm is tilted against the table."""
 
@@ -109,7 +112,9 @@ def assert_others_stay(armature: bpy.types.Object, before: Any) -> None:
                 assert after[place][frame] == key, (place, frame)
 
 
-def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.types.Object) -> None:
+def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
+    armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     thing, before = table(armature), keys(armature)
     hold(tips={"palm", "index-finger"})
     (one,) = corrections_of(armature)
@@ -130,7 +135,10 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.type
     assert_others_stay(armature, before)
 
     held = keys(armature)
-    shown().write((replace(one, factor=0.5),))
+    with monkeypatch.context() as patched:
+        # A factor changes not where it rests, so that a slider can be dragged.
+        patched.setattr(palm_on_object, "rested", None)
+        shown().write((replace(one, factor=0.5),))
     half = keys(armature)
     path = ('pose.bones["wrist"].location', 2)
     middle = float((FIRST + LAST) // 2)
@@ -142,6 +150,27 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.type
     assert keys(armature) == held
     shown().write(())
     assert keys(armature) == before
+
+
+def test_fingertips_below_a_plane_do_not_turn_it_over() -> None:
+    made = half_closed()
+    armature = playing(
+        add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection),
+        replace(made, recipe=replace(made.recipe, drive="wrist")),
+    )
+    (of,) = hands_of_take(armature, shown().base)
+    frames = of.frames[FIRST : FIRST + 3]
+    bpy.context.scene.frame_set(int(frames[1]))
+    wrist = armature.matrix_world @ armature.pose.bones["wrist"].matrix
+    back, along = wrist.col[2].to_3d(), wrist.col[1].to_3d()
+    bpy.ops.mesh.primitive_plane_add(size=0.4)
+    bpy.context.object.name, bpy.context.object.rotation_mode = "Table", "QUATERNION"
+    bpy.context.object.rotation_quaternion = back.to_track_quat("Z", "Y")
+    bpy.context.object.location = wrist.translation + 0.05 * along - 0.018 * back
+    tips = [armature.matrix_world @ armature.pose.bones[name].tail for name in TIPS]
+    assert all((tip - bpy.context.object.location).dot(back) < -0.035 for tip in tips), "with their backs"
+    palm = chosen_on_object(of, "Table", (), of.keys(frames), frames, palm=True).palm
+    assert palm is not None and palm.place[2] > 0.0, "it rests on the side that it faces"
 
 
 def test_an_arm_brings_the_palm_to_an_object_from_where_its_shoulder_is() -> None:

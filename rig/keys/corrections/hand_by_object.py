@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
-from ....hand.joints import DIGITS, JOINT_INDEX
+from ....hand.joints import DIGITS, JOINT_INDEX, KNUCKLES
 from ....hand.kinematics import Pose, joint_frames
+from ....pipeline.contacts.faced_surface import LIFTS
 from ....pipeline.contacts.held_on_surface import SkinBySurface
 from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
@@ -53,10 +54,13 @@ class HandByObject:
     """(V, 3) m, the points of the skin in the frames of the bones that move them most."""
 
 
-def hand_by_object(of: HandOfTake, name: str, keyed: HandKeys, frames: Floats, digits: tuple[str, ...]) -> HandByObject:
+def hand_by_object(
+    of: HandOfTake, name: str, keyed: HandKeys, frames: Floats, digits: tuple[str, ...], *, palm: bool = False
+) -> HandByObject:
     """Return a hand as it is keyed on scene frames (F,), and the skin of some digits.
 
-    Raises RigError as object_motion does.
+    palm: whether its back tells on which side of an open surface it is, rather than the backs of these digits. Raises
+    RigError as object_motion does.
     """
     pose, beyond = of.hand.posed(keyed.rotations)
     motion = object_motion(of.hand.binding, name, frames, of.wrist.arm_names)
@@ -64,9 +68,15 @@ def hand_by_object(of: HandOfTake, name: str, keyed: HandKeys, frames: Floats, d
     to_surface = motion.to_surface(wrist.wrist)
     rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
     own = of.hand.skin.subset(rows)
-    # The pads face the surface, and so the backs of the digits are out of it.
-    posed, tips = joint_frames(pose.hand, pose)[motion.middle], [JOINT_INDEX[f"{digit}-tip"] for digit in digits]
-    backs = (posed[tips, :3, 3] + BEHIND * posed[tips, :3, 2]).mean(axis=0)
+    # Palm and pads face the surface, and so the backs of the hand and of the digits are out of it.
+    posed = joint_frames(pose.hand, pose)[motion.middle]
+    tips = posed[[JOINT_INDEX[f"{digit}-tip"] for digit in digits]]
+    knuckles = posed[[JOINT_INDEX[joint] for joint in KNUCKLES], :3, 3].mean(axis=0)
+    backs = (
+        (posed[0, :3, 3] + knuckles) / 2 + LIFTS[-1] * posed[0, :3, 2]
+        if palm
+        else (tips[:, :3, 3] + BEHIND * tips[:, :3, 2]).mean(axis=0)
+    )
     outside = to_surface[motion.middle, :3, :3] @ backs + to_surface[motion.middle, :3, 3]
     surface = SolidSurface(motion.solid, outside)
     beside = SkinBySurface(pose.hand, turned_beyond(own, beyond), surface, to_surface)

@@ -1,5 +1,7 @@
 """Bones of a hand that a correction holds on an object of the scene, over the frames of its range."""
 
+from collections.abc import Hashable
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import DIGITS, digit_label
+from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, HeldBySurface, hold_on_surface, touching_point
 from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ....posing.grasping.skin_samples import SkinPoints
@@ -18,7 +21,7 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
+from .palm_on_object import LaidPalm, check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -29,8 +32,18 @@ MOST_AWAY = 1e-3
 """m, how far its place may be from the surface."""
 FURTHER = 3
 """How often a palm is laid anew, by what its digits do."""
-_found = LastUsed[HeldBySurface](64)
-"""A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RestingHand:
+    """A hand whose palm rests on an object, and whose digits stay out of it."""
+
+    laid: LaidPalm
+    found: HeldBySurface
+
+
+_found, _resting = LastUsed[HeldBySurface](64), LastUsed[RestingHand](16)
+"""A slider step composes all contacts of a hand, each of which takes seconds to solve. Factors change none."""
 
 
 def held_on_object(
@@ -66,8 +79,29 @@ def held_on_object(
         _check_held(found, change.object)
         return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
     check_placed(of)
-    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of)), [*moved]
+    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of), palm=True), [*moved]
     fingers.remove(WRIST)
+    resting = _resting.get(
+        (of.hand, tuple(fingers), ends, *_beside(by), hashable_content((change, times, full))),
+        lambda: _resting_hand(of, by, change, times, fingers=fingers, full=full, ends=ends),
+    )
+    laid, found = resting.laid, resting.found
+    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
+
+
+def _resting_hand(
+    of: HandOfTake,
+    by: HandByObject,
+    change: HeldOnObject,
+    times: Floats,
+    *,
+    fingers: list[int],
+    full: Bools,
+    ends: tuple[bool, bool],
+) -> RestingHand:
+    """Return a hand whose palm and digits rest on an object. Raises RigError if they cannot."""
+    assert change.palm is not None
     laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
     found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
     depth, skin = deepest_skin(of, laid.by, found)
@@ -85,8 +119,7 @@ def held_on_object(
     _check_held(found, change.object)
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
-    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
+    return RestingHand(laid, found)
 
 
 def _held(
@@ -138,6 +171,13 @@ def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurfa
     """Return keys of a hand with its joints turned as they hold."""
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
+
+
+def _beside(by: HandByObject) -> tuple[Hashable, ...]:
+    """Return what tells a hand beside an object, over the frames of a range, from others."""
+    motion = by.motion
+    moving = by.pose.angles, by.beyond, by.beside.to_surface, motion.object_world, motion.played, by.wrist
+    return motion.carried, hashable_content(moving), _digest(by)
 
 
 def _digest(by: HandByObject) -> bytes:

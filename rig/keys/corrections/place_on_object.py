@@ -38,7 +38,7 @@ def chosen_on_object(
         by = hand_by_object(of, name, keys, frames, digits)
         return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
     check_placed(of)
-    by = hand_by_object(of, name, keys, frames, digits_with_skin(of))
+    by = hand_by_object(of, name, keys, frames, digits_with_skin(of), palm=True)
     place = chosen_palm(of, by, name)
     rest = at_place(by, place)
     laid = resting_at(by, np.tile(rest, (len(frames), 1, 1)), rest)
