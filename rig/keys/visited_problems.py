@@ -30,13 +30,25 @@ class Visits:
 
     def at(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> int | None:
         """Return the index of the last visit of a problem of the take, None if it has none."""
-        keys = _keys(problems)
-        return next((i for i in reversed(range(len(self.order))) if _is_of(shown, self.order[i], keys)), None)
+        if shown is None:
+            return None
+        keys = {problem.key for problem in problems}
+        visits = ((i, self.order[i]) for i in reversed(range(len(self.order))))
+        return next(
+            (
+                i
+                for i, visit in visits
+                if visit.key == shown.key or (visit.key not in keys and _is_left_of(shown, visit))
+            ),
+            None,
+        )
 
     def unvisited(self, problems: Sequence[TakeProblem]) -> list[TakeProblem]:
         """Return the problems of the take to which this round has not gone, the worst first."""
-        keys, round_ = _keys(problems), self.order[self.begun :]
-        return [problem for problem in problems if not any(_is_of(problem, visit, keys) for visit in round_)]
+        visited = {visit.key: visit for visit in self.order[self.begun :]}
+        gone = [visited[key] for key in visited.keys() - {problem.key for problem in problems}]
+        new = (problem for problem in problems if problem.key not in visited)
+        return [problem for problem in new if not any(_is_left_of(problem, visit) for visit in gone)]
 
     def later(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
         """Yield the problems of the take that were visited after the one that is shown: there is a way forth again."""
@@ -70,25 +82,20 @@ class Visits:
         return Visits(self.order[self.begun :], len(self.order) - self.begun)
 
 
-def _keys(problems: Iterable[TakeProblem]) -> frozenset[str]:
-    return frozenset(problem.key for problem in problems)
-
-
-def _is_of(problem: TakeProblem | None, visit: TakeProblem, keys: frozenset[str]) -> bool:
-    """Whether a problem of the take is one that was visited, or lies by half or more in one that is not listed now."""
-    if problem is None:
-        return False
-    if visit.key in keys:
-        return visit.key == problem.key
+def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
+    """Whether a problem lies by half or more in one that was visited, and of which it has a part."""
     common = min(problem.last, visit.last) - max(problem.first, visit.first)
     return problem.is_beside(visit) and 2 * common >= problem.last - problem.first
 
 
 def _listed(visits: Iterable[TakeProblem], problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
-    """Yield what the take has of visits, in their order."""
-    keys = _keys(problems)
+    """Yield what the take has of visits, in their order: the problem itself, or else what is left of it."""
+    by_key = {problem.key: problem for problem in problems}
     for visit in visits:
-        yield from (problem for problem in problems if _is_of(problem, visit, keys))
+        if visit.key in by_key:
+            yield by_key[visit.key]
+        else:
+            yield from (problem for problem in problems if _is_left_of(problem, visit))
 
 
 def visits_of(armature: "Object | None") -> Visits:
