@@ -33,15 +33,10 @@ class Visits:
         if shown is None:
             return None
         keys = {problem.key for problem in problems}
-        visits = ((i, self.order[i]) for i in reversed(range(len(self.order))))
-        return next(
-            (
-                i
-                for i, visit in visits
-                if visit.key == shown.key or (visit.key not in keys and _is_left_of(shown, visit))
-            ),
-            None,
-        )
+        for i, visit in reversed([*enumerate(self.order)]):
+            if visit.key == shown.key or (visit.key not in keys and _is_left_of(shown, visit)):
+                return i
+        return None
 
     def unvisited(self, problems: Sequence[TakeProblem]) -> list[TakeProblem]:
         """Return the problems of the take to which this round has not gone, the worst first."""
