@@ -142,7 +142,7 @@ def hold(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walk.press("Hold Contacts")
     yield from walking.solved(screen, walk)
     contacts = hand_report(screen)["contacts"]
-    held = next(contact for contact in contacts if contact.get("off_mm", 9.0) <= 1.0)
+    held = next(one for one in contacts if one.get("off_mm", 9.0) <= 1.0 and one["other"] != "palm")
     base = module("rig.keys.corrections.corrected_take").base_of(walking.armature(screen))
     clock = module("rig.keys.corrections.take_clock").clock_of(base, screen.scene)
     screen.scene.frame_set(round(float(clock.frames((held["start"] + held["end"]) / 2))))
