@@ -6,7 +6,7 @@ from bpy.props import StringProperty
 
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
-from ..rig.keys.take_problems import problems_of
+from ..rig.keys.take_problems import TakeProblem, problems_of
 from ..rig.keys.take_report import report_of
 from .json_files import result_armature
 from .review import current_problem
@@ -38,6 +38,8 @@ def label_property(name: str, description: str) -> Any:
 def hand_of_labels(context: "Context", *labels: str) -> Side:
     """Return the hand that has markers of these labels. Raises RigError unless it is one."""
     known = labels_of_take(context)
+    if "" in labels:
+        raise RigError(f"no marker is chosen, choose one of {', '.join(known) or 'a take that has some'}")
     unknown = [label for label in labels if label not in known]
     if unknown:
         raise RigError(f"the take has no marker '{unknown[0]}', only {', '.join(known) or 'none at all'}")
@@ -48,11 +50,24 @@ def hand_of_labels(context: "Context", *labels: str) -> Side:
 
 
 def marker_of_problem(context: "Context") -> str:
-    """Return the outermost marker of the digit of the problem that is shown; empty without one."""
+    """Return the outermost marker of the digit of the problem that is shown; empty without one.
+
+    Also where markers were not seen: one that is hidden there leaves less to solve from.
+    """
+    problem = _problem(context)
+    if problem is None or is_unseen_here(context):
+        return ""
+    tip = problem.hand, f"{problem.parts[0]}-tip"
+    return next((label for label, spot in labels_of_take(context).items() if spot == tip), "")
+
+
+def is_unseen_here(context: "Context") -> bool:
+    """Whether the problem that is shown is that markers were not seen, on the current frame as well."""
+    problem, frame = _problem(context), context.scene.frame_current
+    return problem is not None and problem.is_unseen and int(problem.first) <= frame <= problem.last
+
+
+def _problem(context: "Context") -> TakeProblem | None:
     problems = problems_of(result_armature(context))
     current = current_problem(context, problems)
-    if current is None:
-        return ""
-    problem, known = problems[current], labels_of_take(context)
-    tip = problem.hand, f"{problem.parts[0]}-tip"
-    return next((label for label, spot in known.items() if spot == tip), "")
+    return None if current is None else problems[current]

@@ -1,5 +1,7 @@
 """Review a take: go from problem to problem, the worst first, and mark those that were seen."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -9,6 +11,7 @@ from ..hand.joints import digit_of
 from ..rig import detection_cache
 from ..rig.keys.take_problems import TakeProblem, mark_seen, playing_with, problems_of, seen_problems
 from ..rig.keys.take_report import action_with_report
+from ..rig.keys.visited_problems import Visits, keep_visits, visits_of
 from .job import redraw_views
 from .json_files import result_armature
 from .reports import tell
@@ -24,9 +27,6 @@ class KnuckleReview(bpy.types.PropertyGroup):
     """The state of a review: the current problem and what is drawn."""
 
     current: StringProperty(name="Problem", description="The problem that is shown", options=NOT_ANIMATED)
-    shown: StringProperty(
-        name="Shown", description="The problems that Next Problem has gone to, one a line", options=NOT_ANIMATED
-    )
     show_errors: BoolProperty(
         name="Show Errors",
         description="Draw a line from each marker to the point of the hand that it belongs to, colored by its length",
@@ -50,22 +50,20 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
 
 
 def keep_place(context: "Context", before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]) -> None:
-    """Let Next Problem go on from where it was, in a take whose problems were others before.
+    """Show what a mend has left of the problem that is shown, which is visited then as well.
 
-    The problem that is shown is then what is left of it, else the one before it that is still there.
+    before, after: the problems of the take before the mend and now.
     """
-    current = current_problem(context, before)
-    if current is None:
+    current, armature = current_problem(context, before), result_armature(context)
+    if current is None or armature is None:
         return
-    shown, left = before[current], {problem.key for problem in after}
-    same = [problem.key for problem in after if _is_same_place(problem, shown)]
-    earlier = [problem.key for problem in reversed(before[:current]) if problem.key in left]
-    context.scene.knuckle_review.current = next(iter((*same, *earlier)), "")
-
-
-def _is_same_place(problem: TakeProblem, other: TakeProblem) -> bool:
-    overlap = problem.first <= other.last and other.first <= problem.last
-    return overlap and problem.hand == other.hand and not set(problem.parts).isdisjoint(other.parts)
+    shown, others = before[current], (*before[:current], *before[current + 1 :])
+    beside = [problem for problem in after if problem.is_beside(shown)]
+    remains = [problem for problem in beside if not any(problem.is_same_place(other) for other in others)]
+    if shown.key in {problem.key for problem in after} or not remains:
+        return
+    keep_visits(playing_with(armature, context.scene), visits_of(armature).with_remains(shown, remains[::-1]))
+    context.scene.knuckle_review.current = remains[0].key
 
 
 class _Review:
@@ -88,16 +86,24 @@ class _Review:
 class _GoTo(_Review):
     """Mixin of the operators that go to a problem."""
 
+    nothing = "All problems of the take were seen"
+    """What is told where there is none to go to."""
+
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Go to the problem's worst frame and select the bones of its digits."""
         armature = result_armature(context)
         assert armature is not None, "poll"
-        problems = problems_of(armature)
-        index = self.index_of(context, problems, seen_problems(armature))
-        if index is None:
-            tell(self, "INFO", "All problems of the take were seen")
+        problems, visits = problems_of(armature), visits_of(armature)
+        seen, current = seen_problems(armature), context.scene.knuckle_review.current
+        unseen = tuple(problem for problem in problems if problem.key not in seen)
+        # A mend may have left nothing of what is shown; its visit tells where that was.
+        shown = next((each for each in (*problems, *reversed(visits.order)) if each.key == current), None)
+        problem, now = self.step(_Place(problems, unseen, shown), visits)
+        if problem is None:
+            tell(self, "INFO", self.nothing)
             return {"CANCELLED"}
-        problem = problems[index]
+        if now != visits:
+            keep_visits(playing_with(armature, context.scene), now)
         context.scene.knuckle_review.current = problem.key
         whole = int(problem.worst // 1)
         context.scene.frame_set(whole, subframe=problem.worst - whole)
@@ -105,46 +111,56 @@ class _GoTo(_Review):
             tell(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
-    def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the index of the problem to go to."""
+    def step(self, place: "_Place", visits: Visits) -> tuple[TakeProblem | None, Visits]:
+        """Return the problem to go to, None without one, and the visits with it."""
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a review is."""
+
+    problems: tuple[TakeProblem, ...]
+    """Of the take, the worst first."""
+    unseen: tuple[TakeProblem, ...]
+    """Those that are not marked as seen."""
+    shown: TakeProblem | None
+    """One of them, or that of which a mend has left nothing."""
+
+    def first_of(self, problems: Iterable[TakeProblem]) -> TakeProblem | None:
+        """Return the first of problems that is not shown and not marked as seen."""
+        return next((each for each in problems if each != self.shown and each in self.unseen), None)
+
+
 class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
-    """Go to the next problem of the take that was not seen, the worst first, and select the bones of its digits"""
+    """Go to the worst problem of the take that was not visited, and select the bones of its digits. After Previous
+    Problem, go forth again; after the last problem, begin again. What is marked as seen is left out"""
 
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
 
-    def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the first one after the current one; after the last comes the first.
-
-        What lasts comes when all others were shown, which a mend may have moved to other places of the list.
-        """
-        current, review = current_problem(context, problems), context.scene.knuckle_review
-        start = 0 if current is None else current + 1
-        shown = set(review.shown.splitlines()) if current is not None else set()
-        order = [*range(start, len(problems)), *range(start)]
-        new = [index for index in order if problems[index].key not in shown]
-        new.sort(key=lambda index: problems[index].lasts)
-        found = _first_unseen(new, problems, seen)
-        kept = shown if found is not None else set()
-        found = _first_unseen(order, problems, seen) if found is None else found
-        review.shown = "\n".join(sorted(kept | ({problems[found].key} if found is not None else set())))
-        return found
+    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+        """Return what was visited after the problem that is shown, else the worst that was not, else the worst."""
+        again = place.first_of(visits.later(place.shown, place.problems))
+        if again is not None:
+            return again, visits
+        unvisited = visits.unvisited(place.problems)
+        found = next((each for each in place.unseen if each in unvisited), None)
+        if found is None:
+            visits, found = visits.next_round(), next(iter(place.unseen), None)
+        return found, visits if found is None else visits.with_visit(found)
 
 
 class KNUCKLE_OT_previous_problem(_GoTo, bpy.types.Operator):
-    """Go to the problem before, a worse one that was not seen, and select the bones of its digits"""
+    """Go back to the problem that was visited before and was not marked as seen, and select the bones of its digits"""
 
     bl_idname = "knuckle.previous_problem"
     bl_label = "Previous Problem"
+    nothing = "No other problem of the take was visited"
 
-    def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-        """Return the last one before the current one; before the first comes the last."""
-        current = current_problem(context, problems)
-        start = len(problems) if current is None else current
-        return _first_unseen([*reversed(range(start)), *reversed(range(start, len(problems)))], problems, seen)
+    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
+        """Return the one that was visited before the one that is shown; before the first is the last."""
+        return place.first_of(visits.earlier(place.shown, place.problems)), visits
 
 
 class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
@@ -152,12 +168,15 @@ class KNUCKLE_OT_show_problem(_GoTo, bpy.types.Operator):
 
     bl_idname = "knuckle.show_problem"
     bl_label = "Show Problem"
+    nothing = "This take does not have that problem any more"
 
     problem: StringProperty(name="Problem", description="Which problem", options={"SKIP_SAVE"})
 
-    def index_of(self, context: "Context", problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
+    def step(self, place: _Place, visits: Visits) -> tuple[TakeProblem | None, Visits]:
         """Return the one that was clicked."""
-        return next((index for index, problem in enumerate(problems) if problem.key == self.problem), None)
+        found = next((each for each in place.problems if each.key == self.problem), None)
+        is_new = found is not None and found in visits.unvisited(place.problems)
+        return found, visits.with_visit(found) if found is not None and is_new else visits
 
 
 class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
@@ -181,10 +200,6 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}
-
-
-def _first_unseen(indices: list[int], problems: tuple[TakeProblem, ...], seen: frozenset[str]) -> int | None:
-    return next((index for index in indices if problems[index].key not in seen), None)
 
 
 def _select(context: "Context", armature: "Object", problem: TakeProblem) -> bool:

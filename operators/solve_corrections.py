@@ -26,7 +26,7 @@ from ..solvers import LABELS, SMOOTHING_LABELS
 from .correct_take import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
 from .job import JobOperator, no_job_runs
 from .json_files import result_armature
-from .marker_labels import hand_of_labels, label_property, marker_of_problem
+from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import tell
 from .review import keep_place
 from .take_corrections import ShownTake, expected_take, has_take
@@ -34,6 +34,13 @@ from .take_corrections import ShownTake, expected_take, has_take
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event, UILayout
+
+UNSEEN = (
+    "Markers were not seen here, so to hide one",
+    "makes more frames a guess: pose the hand,",
+    "or solve the range with another solver",
+)
+"""Rows of a dialog: why a marker is not hidden where it was not seen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,13 +165,17 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
     blend: blend_property()
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Begin with the fingertip of the problem that is shown."""
+        """Begin with the fingertip of the problem that is shown, unless it was not seen."""
         if not self.marker:
             self.marker = marker_of_problem(context)
         return super().invoke(context, event)
 
-    def draw(self, _context: "Context") -> None:
-        """Draw the choices."""
+    def draw(self, context: "Context") -> None:
+        """Draw the choices, and why it does not help where markers were not seen."""
+        if is_unseen_here(context):
+            column = self.layout.column(align=True)
+            for row, icon in zip(UNSEEN, ("INFO", "BLANK1", "BLANK1"), strict=True):
+                column.label(text=row, icon=icon)
         self.layout.prop(self, "marker")
         self.draw_range(self.layout)
 

@@ -6,6 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..operators.hold_contact import found_contacts
+from ..operators.marker_labels import is_unseen_here
 from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
@@ -66,7 +67,10 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
         column.operator("knuckle.take_from", icon="ACTION")
         column.operator("knuckle.hold_contact", icon="LINKED")
         column = layout.column(align=True)
-        column.operator("knuckle.hide_marker", icon="HIDE_ON")
+        hide = column.row(align=True)
+        # It can be pressed, and says why it does not help there.
+        hide.active = not is_unseen_here(context)
+        hide.operator("knuckle.hide_marker", icon="HIDE_ON")
         column.operator("knuckle.swap_labels", icon="UV_SYNC_SELECT")
         column.operator("knuckle.solve_range", icon="FILE_REFRESH")
         _found_contacts(layout, shown)

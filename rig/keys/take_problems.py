@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hand.joints import SIDES, Side
 from ...pipeline.evidence.evidence import PARTS
-from ...pipeline.evidence.ranking import LASTING_SEVERITY, MAX_REPORTED
+from ...pipeline.evidence.ranking import MAX_REPORTED
 from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_of
 
 if TYPE_CHECKING:
@@ -33,16 +33,39 @@ class TakeProblem:
     """The frame to look at."""
     severity: float
     reason: str
+    measure: str = ""
+    """What is worst, as the evidence calls it."""
 
     @property
-    def lasts(self) -> bool:
-        """Whether it is an error that does not stand out of the take."""
-        return self.severity <= LASTING_SEVERITY
+    def is_unseen(self) -> bool:
+        """Whether it is that markers were not seen."""
+        return self.measure == "unseen"
 
     @property
     def key(self) -> str:
         """What tells it from the take's others."""
         return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
+
+    def is_beside(self, other: "TakeProblem") -> bool:
+        """Whether both have frames of a part of the hand in common."""
+        overlap = self.first <= other.last and other.first <= self.last
+        return overlap and self.hand == other.hand and not set(self.parts).isdisjoint(other.parts)
+
+    def is_same_place(self, other: "TakeProblem") -> bool:
+        """Whether both have a part and most of their frames in common."""
+        common = min(self.last, other.last) - max(self.first, other.first)
+        return self.is_beside(other) and 2 * common >= max(self.last, other.last) - min(self.first, other.first)
+
+    def as_report(self) -> dict[str, Any]:
+        """Return it as `problem_in` reads it, JSON-ready."""
+        return {
+            "hand": self.hand,
+            "parts": list(self.parts),
+            "at": [self.first, self.last, self.worst],
+            "severity": self.severity,
+            "measure": self.measure,
+            "reason": self.reason,
+        }
 
 
 def problems_of(armature: "Object | None") -> tuple[TakeProblem, ...]:
@@ -51,11 +74,11 @@ def problems_of(armature: "Object | None") -> tuple[TakeProblem, ...]:
     listed = report.get("problems") if report is not None else None
     if not isinstance(listed, list):
         return ()
-    return tuple(problem for told in listed[:MAX_REPORTED] if (problem := _problem(told)) is not None)
+    return tuple(problem for told in listed[:MAX_REPORTED] if (problem := problem_in(told)) is not None)
 
 
-def _problem(told: Any) -> TakeProblem | None:
-    """Return a problem of a report, which the user or another add-on may have edited."""
+def problem_in(told: Any) -> TakeProblem | None:
+    """Return a problem of a report, which the user or another add-on may have edited; None if it is damaged."""
     if not isinstance(told, dict):
         return None
     at, parts = told.get("at"), told.get("parts")
@@ -68,7 +91,8 @@ def _problem(told: Any) -> TakeProblem | None:
     first, last, worst, severity = map(float, numbers)
     if severity < 0 or not first <= worst <= last:
         return None
-    return TakeProblem(told["hand"], names, first, last, worst, severity, str(told.get("reason", ""))[:MAX_REASON])
+    reason, measure = (str(told.get(name, ""))[:MAX_REASON] for name in ("reason", "measure"))
+    return TakeProblem(told["hand"], names, first, last, worst, severity, reason, measure)
 
 
 def is_number(value: Any) -> bool:

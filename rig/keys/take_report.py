@@ -27,8 +27,12 @@ ANGLES_PROPERTY = "knuckle_angles"
 """Custom property of a take's action: the angles that a report page draws, as pipeline.evidence.angle_curves has it."""
 SEEN_PROPERTY = "knuckle_seen"
 """Custom property of a take's action: the keys of the problems that are marked as seen, as JSON."""
+VISITED_PROPERTY = "knuckle_visited"
+"""Custom property of a take's action: the problems that a review has gone to, as JSON."""
 TIMING_PROPERTY = "knuckle_timing"
 """Custom property of a take's action: a frame, and the capture's time in s that falls on it."""
+REVIEW_PROPERTIES = (SEEN_PROPERTY, VISITED_PROPERTY)
+"""Custom properties of a take's action that a person's review of it has made."""
 TIMECODE_PROPERTY = "knuckle_timecode"
 """Custom property of an action that holds the timecode of its first key, if the capture or the device has one."""
 
@@ -71,7 +75,8 @@ def store_report(action: "Action", report: dict[str, Any], take: Take, frames: F
     _store_bytes(action, EVIDENCE_PROPERTY, packed)
     action[EVIDENCE_ID_PROPERTY] = f"{zlib.crc32(packed):08x} {span[0]:.3f} {span[1]:.3f}"
     _store_bytes(action, ANGLES_PROPERTY, pack_angles([AngleCurves.of(hand.keyed) for hand in take.hands]))
-    action.pop(SEEN_PROPERTY, None)
+    for name in REVIEW_PROPERTIES:
+        action.pop(name, None)
 
 
 def _store_bytes(action: "Action", name: str, content: bytes) -> None:

@@ -78,7 +78,7 @@ def test_problems_are_found_and_mended_and_a_new_solve_keeps_the_mends(spoilt):
             assert bpy.ops.knuckle.correct_pose() == {"FINISHED"}
         else:
             assert bpy.ops.knuckle.solve_range(solver="whole-hand") == {"FINISHED"}
-    assert found == ["thumb", "ring-finger", "pinky-finger"], "none twice before all were seen"
+    assert found[0] == "thumb" and sorted(found) == ["pinky-finger", "ring-finger", "thumb"], "each once"
     assert [each.kind for each in corrections_of(rig)] == ["hide", "difference", "solve"]
 
     plain = solved_without(rig, "cga")

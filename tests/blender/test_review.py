@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
@@ -18,7 +20,14 @@ from knuckle.rig import detection_cache
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.marker_lines import marker_lines
 from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
-from knuckle.rig.keys.take_report import EVIDENCE_PROPERTY, REPORT_PROPERTY, SEEN_PROPERTY, report_of
+from knuckle.rig.keys.take_report import (
+    EVIDENCE_PROPERTY,
+    REPORT_PROPERTY,
+    SEEN_PROPERTY,
+    VISITED_PROPERTY,
+    report_of,
+)
+from knuckle.rig.keys.visited_problems import Visits, visits_of
 from knuckle.rig.markers_object import is_markers
 from knuckle.tests.gui.test_review import spoilt as spoilt_recording
 
@@ -105,9 +114,68 @@ def test_next_problem_comes_to_an_error_that_lasts_after_all_others(hand: bpy.ty
     bpy.ops.knuckle.next_problem()
     assert " thumb " in review.current
     action[REPORT_PROPERTY] = json.dumps(report | {"problems": [listed[1], listed[0], listed[2], lasting]})
-    for part in ("ring-finger", "palm", "index-finger", "palm"):
+    for part in ("palm", "ring-finger", "index-finger", "palm"):
         bpy.ops.knuckle.next_problem()
         assert f" {part} " in review.current
+
+
+MENDS = ("hide", "solve", "hide", "pose", "hide", "pose", "pose", "pose", "pose", "pose")
+"""What each of ten places is mended with, in the order of visits."""
+
+
+def ten_faults(folder: Any) -> str:
+    """Write the bundled recording, forth and back, with a fingertip astray at ten places. Return its path."""
+    digits = ("thumb", "index", "middle", "ring", "pinky")
+    faults = {f"{digits[k % 5]} {k}": (k % 5, 8 + 24 * k, 14 + 24 * k, 60.0 - 2.0 * k) for k in range(len(MENDS))}
+    spoilt_recording(folder, faults, loops=2)
+    return str(folder / "spoilt_tap.json")
+
+
+def mend(kind: str, armature: bpy.types.Object, part: str) -> set[str]:
+    """Mend the problem that is shown, of which a part is the worst."""
+    if kind == "pose":
+        for name in selected(armature):
+            armature.pose.bones[name].matrix_basis @= Matrix.Rotation(0.2, 4, "X")
+        return bpy.ops.knuckle.correct_pose()
+    if kind == "solve":
+        return bpy.ops.knuckle.solve_range(solver="whole-hand")
+    report = report_of(armature)
+    assert report is not None
+    return bpy.ops.knuckle.hide_marker(
+        marker=next(label for label in report["hands"]["right"]["markers"] if f"{part}-tip" in label)
+    )
+
+
+def test_ten_presses_with_mends_between_visit_ten_places_the_worst_first(tmp_path: Any) -> None:
+    """Whatever the mends leave of a place, and however it ranks then; Previous goes back over them."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.render.fps = 60
+    bpy.ops.knuckle.import_capture(filepath=ten_faults(tmp_path))
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    hand, visited = scene.knuckle.result, []
+    for kind in MENDS:
+        before = problems_of(hand)
+        assert bpy.ops.knuckle.next_problem() == {"FINISHED"}
+        shown = next(problem for problem in before if problem.key == scene.knuckle_review.current)
+        assert scene.frame_current_final == pytest.approx(shown.worst, abs=1e-3)
+        # What ranks above it was visited.
+        for worse in before[: before.index(shown)]:
+            assert any(place.first <= worse.last and worse.first <= place.last for place in visited), worse
+        visited.append(shown)
+        assert mend(kind, hand, shown.parts[0]) == {"FINISHED"}
+    in_time = sorted(visited, key=lambda place: place.first)
+    assert all(place.last < after.first for place, after in pairwise(in_time)), "each once"
+    for rank in (-1, 0):
+        bpy.ops.knuckle.next_problem()
+        # The error that lasts is the last, and then it begins again: what mends have left is not visited before.
+        assert scene.knuckle_review.current == problems_of(hand)[rank].key
+    there, back = {problem.key for problem in problems_of(hand)}, []
+    for _ in MENDS:
+        assert bpy.ops.knuckle.previous_problem() == {"FINISHED"}
+        back.append(scene.knuckle_review.current)
+    left = [place.key for place in reversed(visited) if place.key in there]
+    assert len(left) >= 6 and [key for key in back if key in left] == left
 
 
 def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.types.Object, tmp_path: Any) -> None:
@@ -166,6 +234,9 @@ def test_damaged_problems_are_none(hand: bpy.types.Object, damaged: object) -> N
     assert not bpy.ops.knuckle.next_problem.poll()
     action[SEEN_PROPERTY] = json.dumps({"a": [damaged]}) + "}"
     assert seen_problems(hand) == frozenset()
+    for visits in (json.dumps({"order": damaged, "begun": 1}), json.dumps({"order": [], "begun": True}), "[", 3):
+        action[VISITED_PROPERTY] = visits
+        assert visits_of(hand) == Visits()
 
 
 def test_a_take_without_problems_has_none_to_go_to(spoilt: Take) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,20 @@ ASTRAY = {"ring": (3, 20, 30, 40.0), "thumb": (0, 60, 70, 60.0)}
 """Digit -> Leap's number of it, first frame, first frame after, and how far its fingertip goes astray in mm."""
 
 
-def spoilt(folder: Path, astray: dict[str, tuple[int, int, int, float]] = ASTRAY) -> None:
-    """The bundled recording with fingertips astray for a while, in a folder."""
+def spoilt(folder: Path, astray: dict[str, tuple[int, int, int, float]] = ASTRAY, loops: int = 0) -> None:
+    """The bundled recording with fingertips astray for a while, in a folder.
+
+    loops: how often it goes back and forth again after its end.
+    """
     recording = json.loads(TAP.read_text())
     template, *rows = recording["frames"]
+    there, (_, begin, *_), (_, end, *_) = rows[:], rows[0], rows[-1]
+    step = (end - begin) // (len(rows) - 1)
+    for loop in range(loops):
+        rows += deepcopy(there[-2::-1] if loop % 2 == 0 else there[1:])
+    for number, row in enumerate(rows):
+        row[:2] = [there[0][0] + number, begin + number * step] if loops else row[:2]
+    recording["frames"] = [template, *rows]
     place = next(k for k, spec in enumerate(template) if isinstance(spec, dict) and "pointables" in spec)
     names = template[place]["pointables"][0]
     for digit, first, stop, far in astray.values():

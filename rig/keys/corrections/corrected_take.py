@@ -31,6 +31,7 @@ from .waiting import (
     HURRIED_PROPERTY,
     WAITING_PROPERTY,
     Told,
+    hurried_changes,
     unsolved_reasons,
     waiting_notes,
     waiting_of,
@@ -140,7 +141,9 @@ def correct_take(
     edited = _is_edited(armature, every, hands, clock, posed_at)
     with _placed_as_solved(armature, hands):
         keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
-    known = waiting_of(composed_of(armature) or base) if unsolved is None else unsolved
+    before = composed_of(armature) or base
+    known = waiting_of(before) if unsolved is None else unsolved
+    hasty = hurried_changes(before, corrections_of(armature))
     reasons = {**waiting_reasons(base, corrections, hands, clock), **unsolved_reasons(corrections, known)}
     for _, composed in keys:
         reasons |= composed.waiting
@@ -155,7 +158,7 @@ def correct_take(
         _play_base_alone(armature, is_edited=edited)
         return tuple(notes)
     if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
-        return (*notes, *waiting_notes(base, corrections))
+        return (*notes, *waiting_notes(base, corrections, hasty))
     if edited:
         notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
     action = _action_to_write(armature, base, is_edited=edited)
@@ -166,7 +169,7 @@ def correct_take(
     play(armature, action, slot_in(action, armature))
     keep_corrections(action, kept, told)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
-    return (*notes, *waiting_notes(action, corrections))
+    return (*notes, *waiting_notes(action, corrections, hasty))
 
 
 def keep_corrections(action: "Action", kept: str, told: Told) -> None:

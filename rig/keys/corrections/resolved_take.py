@@ -16,7 +16,7 @@ from ....pipeline.take import Take
 from ..frame_times import LAST_FRAME
 from ..predicted_keys import mark_predicted
 from ..spliced_keys import Blend, splice_keys
-from ..take_report import SEEN_PROPERTY, report_in, store_report
+from ..take_report import REVIEW_PROPERTIES, report_in, store_report
 from ..take_scene import bound_hands, own_hands
 from .corrected_take import (
     SOLVED_WITH_PROPERTY,
@@ -122,11 +122,11 @@ def write_ranges(
         )
         report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
-            seen = action.get(SEEN_PROPERTY)
+            reviewed = {name: action[name] for name in REVIEW_PROPERTIES if name in action}
             store_report(action, report, take, frames)
-            if seen is not None:
-                # Problems elsewhere are the same, and so are their marks.
-                action[SEEN_PROPERTY] = seen
+            for name, kept in reviewed.items():
+                # Problems elsewhere are the same, and so are their marks and visits.
+                action[name] = kept
     return tuple(dict.fromkeys(notes))
 
 

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....pipeline.corrections.correction import Correction, PoseChange
+from ....pipeline.corrections.correction_json import to_list
 from ..take_report import report_in
 from .composing import moved_joints
 from .hand_of_take import HandOfTake
@@ -97,8 +98,25 @@ def _told(text: str) -> dict[str, str]:
     return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
 
 
-def waiting_notes(base: "Action", corrections: Sequence[Correction]) -> tuple[str, ...]:
-    """Return a sentence about each correction of a take that has no effect, or a range that is too short."""
+def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> list[dict[str, Any]]:
+    """Return what those of a take's corrections do that have a range that is too short, for `waiting_notes`."""
+    hurried = hurried_of(base)
+    return [_effect(one) for one in corrections if one.id in hurried]
+
+
+def waiting_notes(
+    base: "Action", corrections: Sequence[Correction], told: Sequence[Mapping[str, Any]] = ()
+) -> tuple[str, ...]:
+    """Return a sentence about each correction of a take that has no effect, or a range that is too short.
+
+    told: the `hurried_changes` of the take before, which are told once; the panel's list goes on to tell them.
+    """
     waiting, hurried = waiting_of(base), hurried_of(base)
     waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
-    return (*waits, *(f"correction '{one.name}': {hurried[one.id]}" for one in corrections if one.id in hurried))
+    new = [one for one in corrections if one.id in hurried and _effect(one) not in told]
+    return (*waits, *(f"correction '{one.name}': {hurried[one.id]}" for one in new))
+
+
+def _effect(correction: Correction) -> dict[str, Any]:
+    (told,) = to_list((correction,))
+    return {name: value for name, value in told.items() if name not in ("name", "locked")}

@@ -142,8 +142,10 @@ def hold(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walk.press("Hold Contacts")
     yield from walking.solved(screen, walk)
     contacts = hand_report(screen)["contacts"]
-    held = next(contact for contact in contacts if "off_mm" in contact)
-    screen.scene.frame_set(round((held["first"] + held["last"]) / 2))
+    held = next(one for one in contacts if one.get("off_mm", 9.0) <= 1.0 and one["other"] != "palm")
+    base = module("rig.keys.corrections.corrected_take").base_of(walking.armature(screen))
+    clock = module("rig.keys.corrections.take_clock").clock_of(base, screen.scene)
+    screen.scene.frame_set(round(float(clock.frames((held["start"] + held["end"]) / 2))))
     yield from to_hand(screen)
     walk.picture(*walking.area_box(screen))
     return walk.done(contacts=contacts)

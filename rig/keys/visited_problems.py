@@ -1,0 +1,118 @@
+"""The problems of a take that a review has gone to, in the order of visits, as the take's action keeps them.
+
+A mend ranks the problems anew. What is left of a visited one counts as visited, so the places of visits are kept, and
+not only what tells problems apart.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .take_problems import TakeProblem, problem_in
+from .take_report import VISITED_PROPERTY, action_with_report
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+MAX_VISITS = 2000
+"""Visits that are kept, the last ones: twice those of all problems of a report, and of what mends left of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """The places that a review has gone to; in each round it goes to every problem once."""
+
+    order: tuple[TakeProblem, ...] = ()
+    """As they were when they were visited."""
+    begun: int = 0
+    """How many of them are of the round before."""
+
+    def at(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> int | None:
+        """Return the index of the last visit of a problem of the take, None if it has none."""
+        if shown is None:
+            return None
+        keys = {problem.key for problem in problems}
+        for i, visit in reversed([*enumerate(self.order)]):
+            if visit.key == shown.key or (visit.key not in keys and _is_left_of(shown, visit)):
+                return i
+        return None
+
+    def unvisited(self, problems: Sequence[TakeProblem]) -> list[TakeProblem]:
+        """Return the problems of the take to which this round has not gone, the worst first."""
+        visited = {visit.key: visit for visit in self.order[self.begun :]}
+        gone = [visited[key] for key in visited.keys() - {problem.key for problem in problems}]
+        new = (problem for problem in problems if problem.key not in visited)
+        return [problem for problem in new if not any(_is_left_of(problem, visit) for visit in gone)]
+
+    def later(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
+        """Yield the problems of the take that were visited after the one that is shown: there is a way forth again."""
+        at = self.at(shown, problems)
+        return _listed(self.order[at + 1 :] if at is not None else (), problems)
+
+    def earlier(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
+        """Yield the problems of the take that were visited before the one that is shown, the last first.
+
+        Before the first visit is the last one.
+        """
+        at = self.at(shown, problems)
+        before = self.order if at is None else (*self.order[at:], *self.order[:at])
+        return _listed(reversed(before), problems)
+
+    def with_visit(self, problem: TakeProblem) -> "Visits":
+        """Return these visits and one more."""
+        dropped = max(len(self.order) + 1 - MAX_VISITS, 0)
+        return Visits((*self.order, problem)[dropped:], max(self.begun - dropped, 0))
+
+    def with_remains(self, shown: TakeProblem, remains: Sequence[TakeProblem]) -> "Visits":
+        """Return these visits where a mend has left other problems of the one that is shown: they are visited, too."""
+        at = next((i for i in reversed(range(len(self.order))) if self.order[i].key == shown.key), None)
+        if at is None:
+            return self
+        order = (*self.order[: at + 1], *remains, *self.order[at + 1 :])
+        return replace(self, order=order[-MAX_VISITS:], begun=self.begun + (len(remains) if at < self.begun else 0))
+
+    def next_round(self) -> "Visits":
+        """Return visits of which none is of this round; those of the round before it are forgotten."""
+        return Visits(self.order[self.begun :], len(self.order) - self.begun)
+
+
+def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
+    """Whether a problem lies by half or more in one that was visited, and of which it has a part."""
+    common = min(problem.last, visit.last) - max(problem.first, visit.first)
+    return problem.is_beside(visit) and 2 * common >= problem.last - problem.first
+
+
+def _listed(visits: Iterable[TakeProblem], problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
+    """Yield what the take has of visits, in their order: the problem itself, or else what is left of it."""
+    by_key = {problem.key: problem for problem in problems}
+    for visit in visits:
+        if visit.key in by_key:
+            yield by_key[visit.key]
+        else:
+            yield from (problem for problem in problems if _is_left_of(problem, visit))
+
+
+def visits_of(armature: "Object | None") -> Visits:
+    """Return the visits to problems of the take that an armature plays; none if they are damaged."""
+    action = action_with_report(armature)
+    text = None if action is None else action.get(VISITED_PROPERTY)
+    try:
+        kept: Any = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        kept = None
+    order, begun = (kept.get("order"), kept.get("begun")) if isinstance(kept, dict) else (None, None)
+    visits = [problem_in(told) for told in order[:MAX_VISITS]] if isinstance(order, list) else []
+    known = tuple(visit for visit in visits if visit is not None)
+    if len(known) < len(visits) or type(begun) is not int or not 0 <= begun <= len(known):
+        return Visits()
+    return Visits(known, begun)
+
+
+def keep_visits(armatures: "Iterable[Object]", visits: Visits) -> None:
+    """Keep visits in the actions of armatures that play a take; linked ones have them until the file is closed."""
+    text = json.dumps({"order": [visit.as_report() for visit in visits.order], "begun": visits.begun})
+    for armature in armatures:
+        action = action_with_report(armature)
+        if action is not None:
+            action[VISITED_PROPERTY] = text

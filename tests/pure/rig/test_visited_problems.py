@@ -1,0 +1,53 @@
+"""Visits to the problems of a take: what counts as visited after a mend, and the way back and forth."""
+
+from dataclasses import replace
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from knuckle.rig.keys.take_problems import TakeProblem
+from knuckle.rig.keys.visited_problems import MAX_VISITS, Visits
+
+THUMB = TakeProblem("right", ("thumb",), 10.0, 30.0, 20.0, 4.0, "thumb marker leapt", "marker_leap")
+PLACES = st.lists(st.tuples(st.sampled_from(["thumb", "palm"]), st.integers(0, 9)), unique=True, max_size=12)
+
+
+def problem(part: str, first: float, last: float) -> TakeProblem:
+    return replace(THUMB, parts=(part,), first=first, last=last, worst=(first + last) / 2)
+
+
+@given(PLACES)
+def test_a_round_goes_to_each_problem_once_in_its_rank_and_back_over_all(places: list[tuple[str, int]]) -> None:
+    problems = [problem(part, 10.0 * place, 10.0 * place + 8.0) for part, place in places]
+    visits = Visits()
+    for each in problems:
+        assert visits.unvisited(problems)[0] == each
+        visits = visits.with_visit(each)
+    assert visits.unvisited(problems) == []
+    again = visits.next_round()
+    assert again.unvisited(problems) == problems and again.order == tuple(problems)
+    assert again.next_round() == Visits(), "rounds before that are forgotten"
+    for number, each in enumerate(problems):
+        later, around = problems[number + 1 :], [*reversed(problems[:number]), *reversed(problems[number:])]
+        assert list(visits.later(each, problems)) == later
+        assert list(visits.earlier(each, problems)) == around
+
+
+def test_what_a_mend_leaves_of_a_place_is_visited_and_what_is_longer_or_elsewhere_is_not() -> None:
+    visits = Visits().with_visit(THUMB)
+    left = problem("thumb", 12.0, 18.0), replace(problem("thumb", 20.0, 40.0), parts=("palm", "thumb"))
+    other = problem("thumb", 21.0, 40.0), problem("palm", 12.0, 18.0), replace(left[0], hand="left")
+    assert visits.unvisited([*left, *other]) == list(other)
+    assert visits.unvisited([THUMB, *left, *other]) == [*left, *other], "beside the place itself they are others"
+    grown = problem("thumb", 2.0, 90.0)
+    assert visits.unvisited([grown]) == [grown]
+    mended = visits.with_remains(THUMB, [grown])
+    assert mended.unvisited([grown]) == []
+    assert list(mended.earlier(grown, [grown])) == [grown]
+
+
+def test_the_visits_that_are_kept_are_bounded() -> None:
+    visits = Visits()
+    for number in range(MAX_VISITS + 5):
+        visits = visits.with_visit(problem("thumb", number, number))
+    assert len(visits.order) == MAX_VISITS and visits.order[0].first == 5.0 and visits.begun == 0
