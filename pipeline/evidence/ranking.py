@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...capture.cleaning import MAD_TO_SIGMA, runs
 from ...hand.joints import Side
 from .evidence import PARTS, Evidence, HandEvidence
-from .reasons import CAUSES, limit_advice, reason
+from .reasons import limit_advice, reason
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -83,6 +83,8 @@ class Problem:
     """Its greatest value."""
     reason: str
     """In words."""
+    at_limit: tuple[str, ...] = ()
+    """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
 
 
 MAX_REPORTED = 500
@@ -114,8 +116,8 @@ def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, A
     """
     found: dict[Side, list[str]] = {}
     for problem in problems:
-        if problem.measure in ERRORS and problem.reason.endswith(CAUSES["at_limit"]):
-            found.setdefault(problem.side, []).append(problem.parts[0])
+        if problem.at_limit:
+            found.setdefault(problem.side, []).extend(problem.at_limit)
     return [
         limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
         for side, parts in found.items()
@@ -263,11 +265,21 @@ def _problem(
     held = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
     others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
     names = tuple(PARTS[part] for part in parts)
-    at_limit = bool(np.nanmax(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts[0]])) > 0)
-    others += ["at_limit"] if at_limit else []
+    limited = (np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0).any(axis=0)
+    others += ["at_limit"] if limited[0] else []
     told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = float(severity[worst, parts[0], column])
-    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told)
+    at_limit = limited & _errors_alone(severity[first : last + 1, parts])
+    explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
+    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told, explained)
+
+
+def _errors_alone(severity: Floats) -> Bools:
+    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure tells why."""
+    held = severity.max(axis=0) >= 1.0
+    errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
+    alone: Bools = held[:, errors].any(axis=1) & ~held[:, ~errors].any(axis=1)
+    return alone
 
 
 def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:

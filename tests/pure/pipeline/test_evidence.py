@@ -148,6 +148,23 @@ def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> N
     assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
 
 
+def test_all_parts_that_are_at_a_limit_are_named_where_they_are_one_problem() -> None:
+    solved = curling()
+    for joint in ("ring-finger-tip", "thumb-tip", "index-finger-tip"):
+        solved = moved(solved, joint, slice(80, 94), (0.0, 0.0, 0.018))
+    hand = measure_hand(solved)
+    values = hand.values.copy()
+    values[..., MEASURE_INDEX["marker_leap"]] = 0.0
+    for part in ("ring-finger", "thumb"):
+        values[79:95, PARTS.index(part), MEASURE_INDEX["at_limit"]] = 0.2
+    (problem,) = problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
+    assert set(problem.parts) == {"thumb", "index-finger", "ring-finger"}
+    assert limit_notes(problems, {"right": {}})[0].startswith("the right hand's thumb and ring finger are off")
+    values[85, PARTS.index("thumb"), MEASURE_INDEX["marker_leap"]] = 30.0
+    (told,) = limit_notes(rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),))), {"right": {}})
+    assert told.startswith("the right hand's ring finger is off"), "a leap explains the thumb"
+
+
 def test_the_worse_of_two_problems_comes_first() -> None:
     solved = moved(curling(), "ring-finger-tip", slice(30, 40), (0.0, 0.0, 0.015))
     solved = moved(solved, "thumb-tip", slice(130, 140), (0.0, 0.0, 0.040))
