@@ -53,7 +53,7 @@ LASTING = Threshold("", 10.0, 8.0)
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
 """s, how long an error exceeds that, at least; and how far apart two such spans of a part are that are one."""
 LASTING_SEVERITY = 1.0
-"""Of an error that lasts: what stands out of the take is worse."""
+"""Of an error that lasts: what stands out of the take is as bad at least."""
 JOIN_S = 0.1
 """s, problems of a part that are no farther apart are one."""
 ALIKE = 0.3
@@ -85,6 +85,8 @@ class Problem:
     """In words."""
     at_limit: tuple[str, ...] = ()
     """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
+    lasts: bool = False
+    """Whether it is an error that lasts and does not stand out of the take; it comes after all others."""
 
 
 MAX_REPORTED = 500
@@ -104,6 +106,7 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
             "measure": problem.measure,
             "value": problem.value,
             "reason": problem.reason,
+            "lasts": problem.lasts,
         }
         for problem in problems[:MAX_REPORTED]
     ]
@@ -131,8 +134,8 @@ def rank(evidence: Evidence) -> tuple[Problem, ...]:
 
 
 def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems by their severity, the worst first."""
-    return tuple(sorted(problems, key=lambda problem: (-problem.severity, problem.first, problem.side)))
+    """Return problems by their severity, the worst first, and after them the errors that last."""
+    return tuple(sorted(problems, key=lambda problem: (problem.lasts, -problem.severity, problem.first, problem.side)))
 
 
 def severities(hand: HandEvidence) -> Floats:
@@ -179,7 +182,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     spans = _spans_of_parts(bad, times, LASTING_JOIN_S)
     long = [step * bad[first : last + 1, part].sum() >= LASTING_S for part, first, last in spans]
     for problem in _problems(hand, lasting, spans[np.array(long, bool)], times, lasting=True):
-        yield replace(problem, severity=LASTING_SEVERITY)
+        yield replace(problem, severity=LASTING_SEVERITY, lasts=True)
 
 
 def _lasting_severities(hand: HandEvidence) -> Floats:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hand.joints import SIDES, Side
 from ...pipeline.evidence.evidence import PARTS
-from ...pipeline.evidence.ranking import LASTING_SEVERITY, MAX_REPORTED
+from ...pipeline.evidence.ranking import MAX_REPORTED
 from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_of
 
 if TYPE_CHECKING:
@@ -33,11 +33,8 @@ class TakeProblem:
     """The frame to look at."""
     severity: float
     reason: str
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it is an error that does not stand out of the take."""
-        return self.severity <= LASTING_SEVERITY
+    lasts: bool = False
+    """Whether it is an error that does not stand out of the take."""
 
     @property
     def key(self) -> str:
@@ -68,7 +65,8 @@ def _problem(told: Any) -> TakeProblem | None:
     first, last, worst, severity = map(float, numbers)
     if severity < 0 or not first <= worst <= last:
         return None
-    return TakeProblem(told["hand"], names, first, last, worst, severity, str(told.get("reason", ""))[:MAX_REASON])
+    reason, lasts = str(told.get("reason", ""))[:MAX_REASON], told.get("lasts") is True
+    return TakeProblem(told["hand"], names, first, last, worst, severity, reason, lasts)
 
 
 def is_number(value: Any) -> bool:

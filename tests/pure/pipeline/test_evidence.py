@@ -123,6 +123,14 @@ def test_what_stands_out_of_an_error_that_lasts_stays_apart_and_above_it() -> No
     assert found[-1].severity < min(each.severity for each in found[:-1])
 
 
+def test_a_slight_problem_comes_before_an_error_that_lasts_though_both_round_to_the_same_severity() -> None:
+    together = moved(wandering(), "thumb-tip", slice(185, 190), (0.0, 0.00803, 0.0))
+    slight, lasting = ranked(together)
+    assert slight.severity == lasting.severity == 1.0 and slight.first > lasting.first
+    assert slight.parts == ("thumb",) and not slight.lasts and lasting.lasts
+    assert [told["lasts"] for told in as_report((slight, lasting))] == [False, True]
+
+
 def test_a_short_error_below_the_takes_own_threshold_does_not_last() -> None:
     """A marker that wanders by 2 to 9 mm, and is 13 mm off for 0.4 s, or for 0.6 s."""
     solved, joint = curling(600), "index-finger-phalanx-intermediate"
