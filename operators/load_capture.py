@@ -63,7 +63,7 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
 
     Also a marker map in JSON, the guess from which Assign Markers begins.
     """
-    nothing = {"marker_set": "", "confidence": 0.0, "hands": "", "told": []}
+    nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "told": []}
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
         found = assigning.assign_hands(recipe, labels.markers)
