@@ -1,7 +1,7 @@
 """Marker labels: making them unique, quoting them in messages, and parsing them as joints of a hand or an elbow."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..hand.joints import JOINTS
 
@@ -59,6 +59,12 @@ def parse_joint(text: str) -> str | None:
         return None
     joint = f"{digit}-{segment}" if segment in {"metacarpal", "tip"} else f"{digit}-phalanx-{segment}"
     return joint if joint in JOINTS else None
+
+
+def wrist_and_elbow(labels: Iterable[str], names: Collection[str]) -> tuple[str, str] | None:
+    """Return the labels of wrist and elbow of a hand where both are among names, as devices with a body send them."""
+    pairs = ((label, elbow_beside(label)) for label in labels if label in names)
+    return next(((wrist, elbow) for wrist, elbow in pairs if elbow is not None and elbow in names), None)
 
 
 def elbow_beside(label: str) -> str | None:

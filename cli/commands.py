@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import api
+from ..capture.markers import Markers
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
 from ..files import FileError, expect_writable, make_folder, write_json
@@ -103,31 +104,42 @@ def _info(options: argparse.Namespace) -> None:
     expect_replaceable([options.save_markers], options.force)
     recipe = cli_options.recipe_of(options)
     markers = assigning.read(recipe, run_to_end(api.reader(recipe)(recipe)))
-    try:
-        labels = assigning.label_markers(recipe, markers)
-        worn, found = run_to_end(solvable_hands(recipe, labels.markers))
-    except KnuckleError as problem:
-        tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
-        if not tips and (recipe.labels != "auto" or options.save_markers is not None):
-            raise
-        facts = summary(markers) | {"markers": {"problem": str(problem), "tips": tip_facts(tips)}}
-        if options.save_markers is not None:
-            tip_names = {
-                hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()
-            }
-            write_json(options.save_markers, tip_names)
-    else:
-        counts = {str(side): len(spots) for side, spots in found.hands.items()}
-        doubts = [implausible_lengths(hand.proportions, markers.unit) for hand in worn.hands.values()]
-        about = {"set": found.set_name, "hands": counts, "notes": [*found.warnings, *filter(None, doubts)]}
-        facts = summary(markers) | {"markers": labels.facts | about}
-        if options.save_markers is not None:
-            write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
+    about, marker_map = _found_hands(options, recipe, markers)
+    facts = summary(markers) | {"markers": about}
+    if options.save_markers is not None:
+        write_json(options.save_markers, marker_map)
     if options.json:
         # ASCII alone: other characters may be a terminal's controls, or missing in the output's encoding.
         print(json.dumps(facts, indent=2))
     else:
         say(f"{as_text(facts)}\n{hands_text(facts)}")
+
+
+def _found_hands(
+    options: argparse.Namespace, recipe: Recipe, markers: Markers
+) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """Return what `info` prints of a capture's hands, and their marker map, both JSON-ready.
+
+    Raises KnuckleError if there is none, and a map or hands by their names were asked for.
+    """
+    try:
+        labels = assigning.label_markers(recipe, markers)
+        found = assigning.assign_hands(recipe, labels.markers)
+    except KnuckleError as problem:
+        tips = assigning.find_lone_fingertips(recipe, markers) if recipe.labels != "names" else {}
+        if not tips and (recipe.labels != "auto" or options.save_markers is not None):
+            raise
+        named = {hand: {label: tip for label, (tip, _) in hand_tips.items()} for hand, hand_tips in tips.items()}
+        return {"problem": str(problem), "tips": tip_facts(tips)}, named
+    marker_map = to_json({str(side): spots for side, spots in found.hands.items()})
+    try:
+        worn, found = run_to_end(solvable_hands(recipe, labels.markers))
+    except KnuckleError as problem:
+        return {"problem": str(problem), "tips": {}}, marker_map
+    counts = {str(side): len(spots) for side, spots in found.hands.items()}
+    doubts = [implausible_lengths(hand.proportions, markers.unit) for hand in worn.hands.values()]
+    notes = [*found.warnings, *filter(None, doubts)]
+    return labels.facts | {"set": found.set_name, "hands": counts, "notes": notes}, marker_map
 
 
 def _labels(options: argparse.Namespace) -> None:

@@ -141,10 +141,12 @@ class LiveRigs:
     def _start(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:
         self._edited.discard(displayed.name)
         self.problems.pop(displayed.name, None)
+        # Binding may change frames, after which hands are posed, but not this one.
+        self._posed[displayed.name] = None
         try:
             self._posed[displayed.name] = self._bind(displayed, hand, before)
         except KnuckleError as error:
-            self._posed[displayed.name], self.problems[displayed.name] = None, str(error)
+            self.problems[displayed.name] = str(error)
         return self._posed[displayed.name]
 
     def _bind(self, displayed: DisplayedHand, hand: FollowedHand, before: RigHand | None) -> RigHand | None:

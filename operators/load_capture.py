@@ -63,20 +63,25 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
 
     Also a marker map in JSON, the guess from which Assign Markers begins.
     """
+    nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "told": []}
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
+        found = assigning.assign_hands(recipe, labels.markers)
+    except KnuckleError as error:
+        return nothing | {"problem": str(error), "guess": json.dumps(_guess_fingertips(recipe, markers))}
+    named = source_map(labels) or {str(side): spots for side, spots in found.hands.items()}
+    guess = json.dumps(to_json(named))
+    try:
         _, found = yield from solvable_hands(recipe, labels.markers)
     except KnuckleError as error:
-        guess = json.dumps(_guess_fingertips(recipe, markers))
-        return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error), "guess": guess}
-    hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())
+        return nothing | {"problem": str(error), "guess": guess}
     return {
         "marker_set": found.set_name,
         "confidence": found.confidence,
-        "hands": hands,
+        "hands": ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items()),
         "told": describe_labels(labels.facts),
         "problem": "",
-        "guess": json.dumps(to_json(source_map(labels) or {str(side): spots for side, spots in found.hands.items()})),
+        "guess": guess,
     }
 
 

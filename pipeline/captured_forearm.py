@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..capture.cleaning import Cleaning, clean
-from ..capture.marker_labels import elbow_beside
+from ..capture.marker_labels import wrist_and_elbow
 from ..capture.markers import Markers
 from ..hand import mirror
 from ..hand import rotations as rot
@@ -77,10 +77,10 @@ def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats 
     forearm. None for others, and unless most frames tell it.
     """
     _, signs = recorded_as(recipe, hand)
-    elbow = own_elbow(markers, hand)
-    if markers.rotations is None or elbow is None:
+    joints = wrist_and_elbow(hand.labels, markers.names)
+    if markers.rotations is None or joints is None:
         return None
-    resting, moved = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in elbow)
+    moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)
     back = resting @ np.swapaxes(moved, -1, -2) @ (hand.pose.root[:, :3, 2] * signs)[..., None]
     local = np.einsum("fji,fj->fi", hand.pose.root[:, :3, :3], back[..., 0] * signs)
     return _between(local) if np.isfinite(local).all(axis=-1).mean() >= LEAST_SEEN else None
@@ -122,16 +122,10 @@ def recorded_as(recipe: Recipe, hand: SolvedHand) -> tuple[Side, Floats | float]
     return (mirror.other_side(hand.side), mirror.POINT_SIGNS) if recipe.mirror else (hand.side, 1.0)
 
 
-def own_elbow(markers: Markers, hand: SolvedHand) -> tuple[str, str] | None:
-    """Return the labels of elbow and wrist of a hand's performer where they are those of joints, as devices have."""
-    pairs = ((elbow_beside(label), label) for label in hand.labels)
-    return next(((elbow, wrist) for elbow, wrist in pairs if elbow is not None and elbow in markers.names), None)
-
-
 def elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
     """Return the columns of markers at an elbow of the hand's performer: not those of another subject."""
-    own = own_elbow(markers, hand)
-    return _columns(markers, hand, ELBOW_WORDS, side) if own is None else [markers.names.index(own[0])]
+    own = wrist_and_elbow(hand.labels, markers.names)
+    return _columns(markers, hand, ELBOW_WORDS, side) if own is None else [markers.names.index(own[1])]
 
 
 def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Side) -> list[int]:

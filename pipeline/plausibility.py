@@ -37,7 +37,9 @@ def implausible_lengths(hand: Proportions, unit: str) -> str:
 
 
 def length_text(length: float) -> str:
-    """Return a length in m as a person says it: in mm, from 1 m on in m."""
+    """Return a length in m as a person says it: in mm, from 1 m on in m, and of less than 10 mm two digits."""
+    if length < 0.01:
+        return f"{1000 * length:.2g} mm"
     return f"{1000 * length:.0f} mm" if length < 1.0 else f"{length:.3g} m"
 
 
@@ -47,10 +49,10 @@ def _in_other_units(size: float, unit: str) -> str:
     sizes = {other: size * METRES[other] / METRES[unit] for other in METRES if other != unit}
     fitting = [other for other, length in sizes.items() if low <= length <= high]
     if fitting:
-        told = " or ".join(f"{length_text(sizes[other])} in {other} (--unit {other})" for other in fitting)
+        told = " or ".join(f"{length_text(sizes[other])} in {other} (Unit, --unit {other})" for other in fitting)
         return f"its lengths were taken as {unit}, it would be {told}"
     told = ", ".join(f"{length_text(length)} in {other}" for other, length in sizes.items())
-    return f"its lengths were taken as {unit}, and no unit makes it a person's ({told}), --unit chooses another"
+    return f"its lengths were taken as {unit}, and no unit makes it a person's ({told}): are the labels right?"
 
 
 def _lengths(hand: Proportions) -> dict[str, float]:

@@ -54,7 +54,7 @@ def measure_proportions(
     if not MIN_SIZE < hand.size < MAX_SIZE:
         raise HandError(
             f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {MIN_SIZE} to {MAX_SIZE} m: "
-            "say in which unit the capture's lengths are (--unit)"
+            "say in which unit the capture's lengths are (Unit, --unit)"
         )
     for _ in range(3):
         spots = realign_palm_spots(hand, spots, to_wrist_frame(hand, spots, seen))

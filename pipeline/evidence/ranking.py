@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...capture.cleaning import MAD_TO_SIGMA, runs
 from ...hand.joints import Side
 from .evidence import PARTS, Evidence, HandEvidence
-from .reasons import CAUSES, limit_advice, reason
+from .reasons import limit_advice, reason
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -53,7 +53,7 @@ LASTING = Threshold("", 10.0, 8.0)
 LASTING_S, LASTING_JOIN_S = 0.5, 1.0
 """s, how long an error exceeds that, at least; and how far apart two such spans of a part are that are one."""
 LASTING_SEVERITY = 1.0
-"""Of an error that lasts: what stands out of the take is worse."""
+"""Of an error that lasts: what stands out of the take is as bad at least."""
 JOIN_S = 0.1
 """s, problems of a part that are no farther apart are one."""
 ALIKE = 0.3
@@ -83,6 +83,10 @@ class Problem:
     """Its greatest value."""
     reason: str
     """In words."""
+    at_limit: tuple[str, ...] = ()
+    """Those of its parts whose error nothing but a joint at its limit explains, the worst first."""
+    lasts: bool = False
+    """Whether it is an error that lasts and does not stand out of the take; it comes after all others."""
 
 
 MAX_REPORTED = 500
@@ -102,6 +106,7 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
             "measure": problem.measure,
             "value": problem.value,
             "reason": problem.reason,
+            "lasts": problem.lasts,
         }
         for problem in problems[:MAX_REPORTED]
     ]
@@ -114,8 +119,8 @@ def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, A
     """
     found: dict[Side, list[str]] = {}
     for problem in problems:
-        if problem.measure in ERRORS and problem.reason.endswith(CAUSES["at_limit"]):
-            found.setdefault(problem.side, []).append(problem.parts[0])
+        if problem.at_limit:
+            found.setdefault(problem.side, []).extend(problem.at_limit)
     return [
         limit_advice(side, sorted(set(parts), key=PARTS.index), limited_bones=bool(hands[side].get("limited_bones")))
         for side, parts in found.items()
@@ -129,8 +134,8 @@ def rank(evidence: Evidence) -> tuple[Problem, ...]:
 
 
 def worst_first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems by their severity, the worst first."""
-    return tuple(sorted(problems, key=lambda problem: (-problem.severity, problem.first, problem.side)))
+    """Return problems by their severity, the worst first, and after them the errors that last."""
+    return tuple(sorted(problems, key=lambda problem: (problem.lasts, -problem.severity, problem.first, problem.side)))
 
 
 def severities(hand: HandEvidence) -> Floats:
@@ -177,7 +182,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     spans = _spans_of_parts(bad, times, LASTING_JOIN_S)
     long = [step * bad[first : last + 1, part].sum() >= LASTING_S for part, first, last in spans]
     for problem in _problems(hand, lasting, spans[np.array(long, bool)], times, lasting=True):
-        yield replace(problem, severity=LASTING_SEVERITY)
+        yield replace(problem, severity=LASTING_SEVERITY, lasts=True)
 
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
@@ -263,11 +268,21 @@ def _problem(
     held = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
     others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
     names = tuple(PARTS[part] for part in parts)
-    at_limit = bool(np.nanmax(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts[0]])) > 0)
-    others += ["at_limit"] if at_limit else []
+    limited = (np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0).any(axis=0)
+    others += ["at_limit"] if limited[0] else []
     told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = float(severity[worst, parts[0], column])
-    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told)
+    at_limit = limited & _errors_alone(severity[first : last + 1, parts])
+    explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
+    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told, explained)
+
+
+def _errors_alone(severity: Floats) -> Bools:
+    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure tells why."""
+    held = severity.max(axis=0) >= 1.0
+    errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
+    alone: Bools = held[:, errors].any(axis=1) & ~held[:, ~errors].any(axis=1)
+    return alone
 
 
 def _spans(bad: Bools, times: Floats, join: float) -> list[tuple[int, int]]:

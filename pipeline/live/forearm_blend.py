@@ -18,7 +18,8 @@ class ForearmBlend:
     """The displayed forearm of one hand. It is seen from the wrist, so that a hand that is lost keeps its bend."""
 
     late: bool = True
-    """Whether the forearm is displayed one frame late, without spikes of one frame, as smoothed hands are."""
+    """Whether the forearm is displayed one frame late, without spikes of one frame, as hands that are smoothed with a
+    lag are."""
     _goal: WristForearm | None = None
     """The last one that was sent."""
     _window: deque[WristForearm] = field(default_factory=lambda: deque(maxlen=SPIKE_WINDOW))
@@ -43,7 +44,7 @@ class ForearmBlend:
         returned = self._missing_since is not None and now - self._missing_since > HOLD_SECONDS
         if away or returned or self._goal is None:
             self.begin_blend(now)
-        if self._missing_since is not None:
+        if away or returned:
             self._window.clear()
         self._window.append(sent)
         self._goal, self._missing_since = middle_one(self._window) if self.late else sent, None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.frame import NAMES_CACHE_SIZE, Frame
-from ...capture.marker_labels import elbow_beside
+from ...capture.marker_labels import elbow_beside, wrist_and_elbow
 from ...hand import joint_rotations
 from ...hand import rotations as rot
 from ...hand.forearm import WristForearm, seen_from_wrist
@@ -99,6 +99,5 @@ class LiveHand:
 @lru_cache(NAMES_CACHE_SIZE)
 def _arm_columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int] | None:
     """Return the columns of a hand's wrist and elbow among the names of a frame; None if one of them is not sent."""
-    pairs = ((label, elbow_beside(label)) for label in labels)
-    found = next((pair for pair in pairs if pair[0] in names and pair[1] in names), None)
-    return None if found is None else [names.index(label) for label in found if label is not None]
+    found = wrist_and_elbow(labels, names)
+    return None if found is None else [names.index(label) for label in found]

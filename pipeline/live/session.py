@@ -75,12 +75,12 @@ class Session:
         self._recipe, self._angles, self._rig = recipe, angles, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        self._is_smoothed = not isinstance(smoothing, NoSmoothing)
-        if self._is_smoothed:
+        self._is_late = False
+        """Whether hands are displayed one frame late."""
+        if not isinstance(smoothing, NoSmoothing):
             # Smoothing over whole takes needs frames that have not arrived yet.
-            self._solver = LiveSmoothedSolver(
-                self._solver, smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
-            )
+            live = smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
+            self._solver, self._is_late = LiveSmoothedSolver(self._solver, live), live.lag > 0
         self._hands: dict[str, _TrackedHand] = {}
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
@@ -186,7 +186,7 @@ class Session:
                 if len(self._hands) >= MAX_HANDS:
                     self._forget_one(set(followed))
                 self._hands[group] = _TrackedHand(
-                    labels, MeasuringBuffer(labels), forearm=ForearmBlend(late=self._is_smoothed)
+                    labels, MeasuringBuffer(labels), forearm=ForearmBlend(late=self._is_late)
                 )
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)

@@ -5,7 +5,7 @@ and in between in proportion to the distance (Kapandji, The Physiology of the Jo
 forearm does in the middle of the bone: a single one by half, two of the same length by a quarter and by three.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -128,13 +128,35 @@ def twist_forearm(
     return ForearmMotion(rotations, moved, beyond)
 
 
-def untwisted_wrist(armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats]) -> Floats:
-    """Return the wrist's rest transform as its forearm carries it without the twist of the bones that keys turn.
+def retwisted_wrist(
+    armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats], twists: Mapping[str, Floats]
+) -> Floats:
+    """Return the wrist's rest transform as its forearm carries it with these twists alone of the bones that keys turn.
+
+    carried: see twist_forearm. twists: see forearm_twists; bones that are not in it are not twisted.
+    """
+    rest = {name: np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
+    bases = _untwisted(forearm, rest, carried)
+    for name, angle in twists.items():
+        bases[name] = _with_rotation(
+            bases[name], rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), angle)
+        )
+    return _carried_by(forearm, rest, carried, bases)
+
+
+def forearm_twists(
+    armature: "Object", forearm: ForearmBones, bones: Collection[str], carried: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return bone -> the angle (...) rad by which it is twisted about its axis, of some of the chain that keys turn.
 
     carried: see twist_forearm.
     """
     rest = {name: np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
-    return _carried_by(forearm, rest, carried, _untwisted(forearm, rest, carried))
+    return {
+        name: _twist(_basis(rest, name, below, carried)[..., :3, :3], _axis(rest, name, forearm.chain[-1], name))
+        for name, below in pairwise(forearm.chain)
+        if name in forearm.shares and name in bones
+    }
 
 
 def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) -> dict[str, Floats]:
@@ -149,13 +171,19 @@ def _untwisted(forearm: ForearmBones, rest: Mapping[str, Floats], carried: Mappi
     """Return bone -> (..., 4, 4) its transform from rest, without the twist of bones that are turned."""
     bases = {}
     for name, below in pairwise(forearm.chain):
-        posed = carried[below] @ np.linalg.inv(rest[below]) @ rest[name]
-        basis: Floats = np.linalg.inv(carried[name]) @ posed
+        basis = _basis(rest, name, below, carried)
         if name in forearm.shares:
             axis = _axis(rest, name, forearm.chain[-1], name)
             basis = _with_rotation(basis, rot.from_axis_angle(axis, -_twist(basis[..., :3, :3], axis)))
         bases[name] = basis
     return bases
+
+
+def _basis(rest: Mapping[str, Floats], name: str, below: str, carried: Mapping[str, Floats]) -> Floats:
+    """Return the transform (..., 4, 4) from rest of a bone, by how it carries the one below it."""
+    posed = carried[below] @ np.linalg.inv(rest[below]) @ rest[name]
+    basis: Floats = np.linalg.inv(carried[name]) @ posed
+    return basis
 
 
 def _carried_by(

@@ -8,7 +8,7 @@ import bpy
 from .fcurves import curves_of
 
 if TYPE_CHECKING:
-    from bpy.types import FCurve, NlaStrip, Object
+    from bpy.types import Action, FCurve, NlaStrip, Object
 
 TAKE_PROPERTY = "knuckle_take"
 """Custom property of an action that is one of Knuckle's takes: the next take of the same bones replaces it."""
@@ -26,7 +26,7 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
     action, slot = animation.action, animation.action_slot
     curves = list(curves_of(action, slot))
     prefixes = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
-    if action.get(TAKE_PROPERTY) and all(curve.data_path.startswith(prefixes) for curve in curves):
+    if is_take(action) and all(curve.data_path.startswith(prefixes) for curve in curves):
         return None
     track = animation.nla_tracks.new()
     track.name = action.name
@@ -51,17 +51,30 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
     return strip
 
 
-def plays(armature: "Object", bones: Iterable[str]) -> bool:
-    """Whether an armature's NLA strips have keys of one of these bones."""
+def animated_bones(armature: "Object", bones: Iterable[str]) -> set[str]:
+    """Return those of some bones that an armature's own animation has keys of: its action and NLA strips.
+
+    Takes do not count: the next one has another motion of the same bones.
+    """
     animation = armature.animation_data
-    prefixes = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
-    strips = [strip for track in animation.nla_tracks if not track.mute for strip in track.strips] if animation else []
-    return any(
-        curve.data_path.startswith(prefixes)
-        for strip in strips
-        if strip.action is not None and not strip.mute
-        for curve in curves_of(strip.action, strip.action_slot)
-    )
+    if animation is None:
+        return set()
+    played = [(animation.action, animation.action_slot)]
+    for track in animation.nla_tracks:
+        played += [(strip.action, strip.action_slot) for strip in track.strips if not (track.mute or strip.mute)]
+    paths = {
+        curve.data_path
+        for action, slot in played
+        if action is not None and slot is not None and not is_take(action)
+        for curve in curves_of(action, slot)
+    }
+    prefixes = {bone: f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones}
+    return {bone for bone, prefix in prefixes.items() if any(path.startswith(prefix) for path in paths)}
+
+
+def is_take(action: "Action | None") -> bool:
+    """Whether an action is one of Knuckle's takes, which the next take of the same bones replaces."""
+    return action is not None and bool(action.get(TAKE_PROPERTY))
 
 
 def pull_up(armature: "Object", strip: "NlaStrip | None") -> None:

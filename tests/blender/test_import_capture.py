@@ -113,8 +113,11 @@ def test_markers_are_found_where_they_are_shown(extension, table: Path) -> None:
         np.testing.assert_allclose(found, balls.mean(axis=1), atol=1e-5)
 
 
-def test_import_leaves_a_guess_for_assigning(extension, table: Path) -> None:
-    bpy.ops.knuckle.import_capture(filepath=str(table))
+@pytest.mark.parametrize("unit", ["mm", "m"])
+def test_import_leaves_a_guess_for_assigning(extension, table: Path, unit: str) -> None:
+    """Also of a hand that cannot be measured, as in a wrong unit."""
+    bpy.ops.knuckle.import_capture(filepath=str(table), unit=unit)
+    assert bool(bpy.context.scene.knuckle.markers["knuckle_capture"]["problem"]) == (unit == "m")
     guess = from_json(json.loads(bpy.context.scene.knuckle.markers["knuckle_capture"]["guess"]), "guess")
     (spots,) = guess.values()
     assert spots["index_tip"].joint == "index-finger-tip" and len(spots) == 5

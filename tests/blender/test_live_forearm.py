@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Quaternion
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, header_bytes, packet_bytes
@@ -20,6 +21,7 @@ from knuckle.pipeline.live.session import Session
 from knuckle.pipeline.live.take_buffer import TakeBuffer
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.data_reference import DataReference
+from knuckle.rig.keys.nla_layers import is_take
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.live_take import LiveTake, key_live
 from knuckle.rig.rig_query import RigQuery
@@ -71,7 +73,17 @@ def follow(armature: Object, device: str, packets: list[bytes], then: Callable[[
     parser, recipe, scene = DEVICES[device].parser(), Recipe("live", drive="wrist", smoothing="off"), bpy.context.scene
     session = Session(recipe)
     rigs = LiveRigs(DataReference.of(scene), DataReference.of(armature), {}, recipe=recipe)
-    buffer = TakeBuffer({})
+    buffer, posing, deepest = TakeBuffer({}), 0, 0
+
+    def pose_after_frame(changed: bpy.types.Scene, *_: Any) -> None:
+        nonlocal posing, deepest
+        if changed == scene:
+            deepest = max(deepest, posing := posing + 1)
+            rigs.invalidate()
+            rigs.pose(session.displayed(number / RATE), session.hands(), {})
+            posing -= 1
+
+    bpy.app.handlers.frame_change_post.append(pose_after_frame)
     for number, packet in enumerate(packets):
         for frame in parser.feed(packet):
             session.feed([(frame, number / RATE)])
@@ -81,8 +93,20 @@ def follow(armature: Object, device: str, packets: list[bytes], then: Callable[[
         rigs.pose(session.displayed(number / RATE), session.hands(), {})
         bpy.context.view_layer.update()
         then()
+    bpy.app.handlers.frame_change_post.remove(pose_after_frame)
     assert not session.problems and not rigs.problems
+    assert deepest <= 2, "a hand whose binding changes frames is not bound by that again"
     return Followed(armature, rigs, buffer)
+
+
+def recorded(armature: Object, packets: list[bytes]) -> tuple[Floats, list[int]]:
+    """Follow packets of VMC and key what was recorded. Returns what the last one showed, and the frames with keys."""
+    followed = follow(armature, "vmc", packets)
+    shown, buffer = rotations(armature), followed.buffer
+    taken = LiveTake("Live", buffer.times, buffer.poses(), followed.rigs.posed(), forearms=buffer.forearms())
+    began = round(float(buffer.times[0]) * RATE)
+    run_to_end(key_live(taken, bpy.context.scene, began + 1))
+    return shown, list(range(began + 1, began + len(buffer) + 1))
 
 
 def wait_until_measured(session: Session) -> None:
@@ -148,13 +172,7 @@ def test_live_is_what_its_raw_take_and_a_bvh_of_the_motion_are_baked_to(tmp_path
     avatars = [performed(max(0, number - MEASURED) / FRAMES) for number in range(MEASURED + FRAMES)]
     packets = [bundled([*said(avatar), message("/VMC/Ext/T", number / RATE)]) for number, avatar in enumerate(avatars)]
     live, raw, file = performer, copy_of(performer), copy_of(performer)
-    followed = follow(live, "vmc", packets)
-    shown = rotations(live)
-    posed = followed.rigs.posed()
-    taken = LiveTake("Live", followed.buffer.times, followed.buffer.poses(), posed, forearms=followed.buffer.forearms())
-    began = round(float(followed.buffer.times[0]) * RATE)
-    run_to_end(key_live(taken, bpy.context.scene, began + 1))
-    frames = list(range(began + 1, began + len(followed.buffer) + 1))
+    shown, frames = recorded(live, packets)
     keyed = rotations(live, frames)
     assert apart(keyed[-1:], shown).max() < 0.1, "keys of what was seen"
     path = raw_take(tmp_path / "live.rawtake", "vmc", packets)
@@ -170,6 +188,29 @@ def test_live_is_what_its_raw_take_and_a_bvh_of_the_motion_are_baked_to(tmp_path
     of_file = apart(keyed, rotations(file, frames))
     # The protocols send no fingertips, which the file has.
     assert of_file[:, ARM].max() < 0.1 and of_file.max() < 8.0
+
+
+def test_what_the_character_twists_by_itself_is_shown_live_as_it_is_keyed() -> None:
+    armature, scene = character(), bpy.context.scene
+    scene.render.fps, scene.render.fps_base = int(RATE), 1.0
+    fore, bones = armature.pose.bones["lowerarm01.L"], armature.data.bones
+    along = bones["lowerarm01.L"].matrix_local.inverted() @ bones["wrist.L"].head_local
+    fore.rotation_mode = "QUATERNION"
+    fore.rotation_quaternion = Quaternion(along, 0.6)
+    fore.keyframe_insert("rotation_quaternion", frame=1)
+    avatars = [performed(max(0, number - MEASURED) / FRAMES) for number in range(MEASURED + FRAMES)]
+    packets = [bundled([*said(avatar), message("/VMC/Ext/T", number / RATE)]) for number, avatar in enumerate(avatars)]
+    shown, frames = recorded(armature, packets)
+    assert apart(rotations(armature, frames[-1:]), shown).max() < 0.1
+    assert armature.animation_data.nla_tracks and is_take(armature.animation_data.action)
+    again, frames = recorded(armature, packets)
+    assert apart(again, shown).max() < 0.1, "the action plays in the NLA now, below a take that does not count"
+    assert apart(rotations(armature, frames[-1:]), again).max() < 0.1
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        bone.matrix_basis.identity()
+    untwisted, _ = recorded(armature, packets)
+    assert apart(untwisted, shown).max() > 20.0, "the animation twists the hand"
 
 
 def test_a_forearm_that_is_no_longer_sent_eases_out_and_comes_back_without_a_jump() -> None:

@@ -109,7 +109,7 @@ def test_next_problem_comes_to_an_error_that_lasts_after_all_others(hand: bpy.ty
     action, review = hand.animation_data.action, bpy.context.scene.knuckle_review
     report = json.loads(action[REPORT_PROPERTY])
     listed = [report["problems"][0] | {"parts": [part], "severity": 2.0} for part in ("thumb", "palm", "ring-finger")]
-    lasting = listed[0] | {"parts": ["index-finger"], "severity": 1.0}
+    lasting = listed[0] | {"parts": ["index-finger"], "severity": 1.0, "lasts": True}
     action[REPORT_PROPERTY] = json.dumps(report | {"problems": [*listed, lasting]})
     bpy.ops.knuckle.next_problem()
     assert " thumb " in review.current

@@ -43,7 +43,10 @@ def test_info_counts_no_hand_that_solve_refuses(tmp_path, capsys):
 def test_info_tells_of_a_size_that_no_person_has(capsys):
     assert main(["info", str(DEMO_CAPTURE), "--unit", "dm"]) == 0
     told = capsys.readouterr().out
-    assert "no hand: right hand: 18.6 m long" in told and "say in which unit the capture's lengths are (--unit)" in told
+    assert (
+        "no hand: right hand: 18.6 m long" in told
+        and "say in which unit the capture's lengths are (Unit, --unit)" in told
+    )
 
 
 def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):

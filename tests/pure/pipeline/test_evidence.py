@@ -123,6 +123,14 @@ def test_what_stands_out_of_an_error_that_lasts_stays_apart_and_above_it() -> No
     assert found[-1].severity < min(each.severity for each in found[:-1])
 
 
+def test_a_slight_problem_comes_before_an_error_that_lasts_though_both_round_to_the_same_severity() -> None:
+    together = moved(wandering(), "thumb-tip", slice(185, 190), (0.0, 0.00803, 0.0))
+    slight, lasting = ranked(together)
+    assert slight.severity == lasting.severity == 1.0 and slight.first > lasting.first
+    assert slight.parts == ("thumb",) and not slight.lasts and lasting.lasts
+    assert [told["lasts"] for told in as_report((slight, lasting))] == [False, True]
+
+
 def test_a_short_error_below_the_takes_own_threshold_does_not_last() -> None:
     """A marker that wanders by 2 to 9 mm, and is 13 mm off for 0.4 s, or for 0.6 s."""
     solved, joint = curling(600), "index-finger-phalanx-intermediate"
@@ -146,6 +154,23 @@ def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> N
     assert "limits_deg in a performer's file" in told and "--no-rig-limits" not in told
     assert "--no-rig-limits" in limit_notes(problems, {"right": {"limited_bones": 3}})[0]
     assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
+
+
+def test_all_parts_that_are_at_a_limit_are_named_where_they_are_one_problem() -> None:
+    solved = curling()
+    for joint in ("ring-finger-tip", "thumb-tip", "index-finger-tip"):
+        solved = moved(solved, joint, slice(80, 94), (0.0, 0.0, 0.018))
+    hand = measure_hand(solved)
+    values = hand.values.copy()
+    values[..., MEASURE_INDEX["marker_leap"]] = 0.0
+    for part in ("ring-finger", "thumb"):
+        values[79:95, PARTS.index(part), MEASURE_INDEX["at_limit"]] = 0.2
+    (problem,) = problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
+    assert set(problem.parts) == {"thumb", "index-finger", "ring-finger"}
+    assert limit_notes(problems, {"right": {}})[0].startswith("the right hand's thumb and ring finger are off")
+    values[85, PARTS.index("thumb"), MEASURE_INDEX["marker_leap"]] = 30.0
+    (told,) = limit_notes(rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),))), {"right": {}})
+    assert told.startswith("the right hand's ring finger is off"), "a leap explains the thumb"
 
 
 def test_the_worse_of_two_problems_comes_first() -> None:

@@ -155,6 +155,16 @@ def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp
     assert len(assigning.assign_hands(recipe, labels.markers).hands["right"]) == 25
 
 
+def test_a_hand_in_a_wrong_unit_is_told_and_keeps_its_map(tmp_path, capsys):
+    maps = {}
+    for unit in ("mm", "m"):
+        saved = tmp_path / f"{unit}.json"
+        assert main(["info", str(DEMO_CAPTURE), "--unit", unit, "--save-markers", str(saved)]) == 0
+        maps[unit] = read_json(saved)
+    assert "no hand: right hand: " in capsys.readouterr().out
+    assert maps["m"] == maps["mm"] and len(maps["m"]["right"]) == 25
+
+
 def swapped(markers, one, other, rows):
     pair = [markers.names.index(one), markers.names.index(other)]
     positions = markers.positions.copy()

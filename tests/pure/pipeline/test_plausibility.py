@@ -23,13 +23,14 @@ def test_children_and_adults_are_plausible(side, length):
 
 def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_told_with_the_unit_that_makes_them_a_persons():
     told = implausible_lengths(adult("right", 0.0183), "mm")
-    assert "the right hand is 18 mm long" in told and "taken as mm, it would be 183 mm in cm (--unit cm)" in told
-    assert "it would be 188 mm in inch (--unit inch)" in implausible_lengths(adult("left", 0.074), "cm")
+    assert "the right hand is 18 mm long" in told and "taken as mm, it would be 183 mm in cm (Unit, --unit cm)" in told
+    assert "it would be 188 mm in inch (Unit, --unit inch)" in implausible_lengths(adult("left", 0.074), "cm")
 
 
 def test_where_no_unit_makes_a_persons_hand_the_size_in_each_is_told():
     told = implausible_lengths(adult("right", 0.279), "mm")
-    assert "279 m in m, 27.9 m in dm, 2.79 m in cm, 7.09 m in inch" in told and "--unit chooses another" in told
+    assert "279 m in m, 27.9 m in dm, 2.79 m in cm, 7.09 m in inch): are the labels right?" in told
+    assert "0.56 mm in cm, 0.056 mm in mm" in implausible_lengths(adult("right", 0.056), "m")
 
 
 def test_a_bone_of_another_finger_is_told():

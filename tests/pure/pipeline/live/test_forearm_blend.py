@@ -71,7 +71,7 @@ def test_nothing_changes_while_the_hand_is_away_and_it_goes_over_to_where_the_ha
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_a_leap_of_one_frame_shows_only_where_nothing_is_smoothed(late: bool) -> None:
+def test_a_leap_of_one_frame_shows_only_where_nothing_is_late(late: bool) -> None:
     blend, seen = ForearmBlend(late=late), []
     angles = np.linspace(0.0, 0.6, 30)
     leaping = angles.copy()
@@ -81,6 +81,14 @@ def test_a_leap_of_one_frame_shows_only_where_nothing_is_smoothed(late: bool) ->
         seen.append(angle_of(blend.at(number * STEP)))
     lag = np.array(seen)[1:] - angles[:-1] if late else np.array(seen) - angles
     assert (np.abs(lag).max() < 0.05) == late
+
+
+def test_a_leap_does_not_show_though_the_forearm_comes_with_every_second_frame_alone() -> None:
+    blend, seen = ForearmBlend(), []
+    for number in range(60):
+        blend.update(None if number % 2 else bent(2.5 if number == 30 else 0.3), number * STEP)
+        seen.append(angle_of(blend.at(number * STEP)))
+    assert seen == pytest.approx([0.3] * 60)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.frame import Frame, concatenate_frames, joint_names
+from knuckle.capture.frame import Frame, SentForearm, concatenate_frames, joint_names, with_forearms
 from knuckle.capture.network.sender import OutgoingFrame, UdpSender
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.vmc import VmcParser, VmcSender
@@ -20,7 +20,7 @@ from knuckle.hand.marker_sets import suggest
 from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
-from knuckle.hand.rotations import from_matrix
+from knuckle.hand.rotations import IDENTITY, angles_between, from_axis_angle, from_matrix, to_matrix
 from knuckle.pipeline import performer
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
 from knuckle.pipeline.live.live_hand import LiveHand
@@ -69,6 +69,23 @@ def wait(session: Session, one: Frame) -> None:
 
 def joints_of(pose: Pose) -> np.ndarray:
     return kinematics.joint_frames(pose.hand, pose)[0, :, :3, 3]
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_a_forearm_is_as_late_as_the_hand_is_smoothed(lag: int) -> None:
+    session = Session(Recipe("x", hand="right", smoothing="live", smoothing_settings={"lag": lag}))
+    bends = 0.02 * np.arange(60)
+    for number, (moment, bend) in enumerate(zip(moments(60), bends, strict=True)):
+        wrist = moment.hands["right"][0]
+        arm = wrist[:3, :3] @ to_matrix(from_axis_angle(np.array([1.0, 0.0, 0.0]), bend))
+        elbow = SentForearm("right", wrist[:3, 3] - 0.25 * arm[:, 1], from_matrix(arm))
+        sent = with_forearms(frame(moment, hands=("right",)), (elbow,))
+        session.feed([(sent, float(moment.time))])
+        if number == 31:
+            wait(session, sent)
+    (shown,) = session.displayed(float(moment.time))
+    assert shown.forearm is not None
+    assert angles_between(shown.forearm.rotation[0], IDENTITY) == pytest.approx(bends[-1 - lag], abs=8e-3)
 
 
 @pytest.mark.parametrize("angles", ["solved", "device"])
