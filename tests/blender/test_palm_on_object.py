@@ -194,3 +194,17 @@ def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy
     with pytest.raises(RuntimeError, match="does not move the right hand to its place, solve with Drive: Wrist"):
         hold(tips={"palm"})
     assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature: bpy.types.Object) -> None:
+    thing, before = table(armature), keys(armature)
+    thing.animation_data_clear()
+    place, up = thing.location.copy(), thing.rotation_euler.to_matrix() @ Vector((0.0, 0.0, 1.0))
+    for shift, tilt, sentence in ((-1.0, 0.0, "does not come to 'Table': it stays"), (-0.1, 55.0, "would turn by")):
+        thing.location = place + shift * up
+        turned = Quaternion(thing.rotation_euler.to_matrix().col[0], np.deg2rad(tilt))
+        thing.rotation_euler = (turned @ thing.rotation_euler.to_quaternion()).to_euler()
+        bpy.context.view_layer.update()
+        with pytest.raises(RuntimeError, match=sentence):
+            hold(tips={"palm"})
+    assert keys(armature) == before and corrections_of(armature) == ()

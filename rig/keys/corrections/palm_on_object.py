@@ -34,6 +34,8 @@ MOST_TURN = np.deg2rad(45.0)
 """rad by which a palm is turned at most, to lie flat."""
 MOST_SHORT = 1e-3
 """m by which an arm may be too short for it, or a hand may be off where its control has it."""
+MOST_APART = 1e-3
+"""m, how far from the object a palm at rest may be: one beside an edge does not rest, nor one too far to come to it."""
 LEAST_POINTS = 20
 """Points of the skin that a palm has at least."""
 MOST_BENT = np.deg2rad(5.0)
@@ -94,13 +96,14 @@ def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
 def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
-    Raises RigError if it faces away from the object.
+    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MOST_TURN.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)
     mean[:3, :3] = rot.nearest_rotation(frames[:, :3, :3].mean(axis=0))
     mean[:3, 3] = frames[:, :3, 3].mean(axis=0)
     rest = _rested(_palm(of, by, some_of(len(frames))), by, mean, name)
+    _check_turn(mean[None], rest, name)
     turn = by.motion.turn_on_object(rot.from_matrix(rest[:3, :3]))
     return PalmPlace(by.motion.on_object(rest[:3, 3]), turn)
 
@@ -158,12 +161,7 @@ def laid_palm(
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
     held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
     resting = slice(held.rows[0], held.rows[1] + 1)
-    turn = max(way_between(frame, rest)[0] for frame in by.beside.to_surface[resting])
-    if turn > MOST_TURN:
-        raise RigError(
-            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
-            f"{np.rad2deg(MOST_TURN):.0f}°"
-        )
+    _check_turn(by.beside.to_surface[resting], rest, name)
     goals = by.motion.in_world(held.to_surface)
     rotations, wrist_place = by.wrist.brought_to(goals)
     reached = by.wrist.keyed_otherwise(rotations, wrist_place)
@@ -189,10 +187,27 @@ def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tupl
 
 
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
+    """Return T_surface_wrist (4, 4) of a palm at rest; see rested.
+
+    Raises RigError if it faces away from the object, or does not come to it.
+    """
     rest = rested(palm, by.beside.surface, start)
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
+    apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
+    if apart > MOST_APART:
+        raise RigError(f"the palm of the hand does not come to '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest
+
+
+def _check_turn(frames: Floats, rest: Floats, name: str) -> None:
+    """Raise RigError if a palm would turn by more than MOST_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
+    turn = max(way_between(frame, rest)[0] for frame in frames)
+    if turn > MOST_TURN:
+        raise RigError(
+            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
+            f"{np.rad2deg(MOST_TURN):.0f}°"
+        )
 
 
 def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
