@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS
-from knuckle.pipeline.corrections.correction import HeldOnObject, is_palm
+from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange, is_palm
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
@@ -208,3 +208,22 @@ def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature:
         with pytest.raises(RuntimeError, match=sentence):
             hold(tips={"palm"})
     assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_wrist_that_not_only_keys_move_is_told_by_what(armature: bpy.types.Object) -> None:
+    table(armature)
+    before, wrist = keys(armature), armature.pose.bones["wrist"]
+    limit = wrist.constraints.new("LIMIT_LOCATION")
+    with pytest.raises(RuntimeError, match="constraint 'Limit Location' of 'wrist' may keep the palm from its place"):
+        hold(tips={"palm"})
+    limit.mute = True
+    wrist.driver_add("location", 2)
+    with pytest.raises(RuntimeError, match="driver moves 'wrist'"):
+        hold(tips={"palm"})
+    wrist.driver_remove("location", 2)
+    limit.mute = False
+    place = PalmPlace(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    start, end = shown().clock.times([FIRST, LAST])
+    one = Correction("c1", "Palm", "right", TimeRange(start, end), HeldOnObject("Table", (), place))
+    shown().write((one,))
+    assert "Limit Location" in waiting_of(shown().base)["c1"] and keys(armature) == before

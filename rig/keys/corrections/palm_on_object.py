@@ -17,6 +17,8 @@ from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
+from ...armature_data import is_in_use
+from ...limits.read_limits import with_driven_channel, with_driven_rotation
 from ..arm_keys import arm_of
 from .hand_by_object import HandByObject, turned_beyond
 from .hand_of_take import HandOfTake
@@ -40,6 +42,10 @@ LEAST_POINTS = 20
 """Points of the skin that a palm has at least."""
 MOST_BENT = np.deg2rad(5.0)
 """rad by which the wrist may bend farther beyond a person's range than in the take."""
+
+
+AS_PARENTS = ("CHILD_OF", "ARMATURE")
+"""Constraints that carry a bone and its keys along. Others, such as limits, may undo what is keyed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,12 +86,21 @@ def some_of(count: int) -> Ints:
 
 
 def check_placed(of: HandOfTake) -> None:
-    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs."""
-    if WRIST in of.bones and of.wrist.keyed:
-        return
+    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs, and only keys move that."""
     armature = bpy.data.objects[of.hand.binding.armature]
-    drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
-    raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+    if WRIST not in of.bones or not of.wrist.keyed:
+        drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
+        raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+    chain = (*of.wrist.arm_names, of.hand.bone(WRIST))
+    for name in chain:
+        for constraint in armature.pose.bones[name].constraints:
+            if is_in_use(constraint) and constraint.type not in AS_PARENTS:
+                raise RigError(
+                    f"the constraint '{constraint.name}' of '{name}' may keep the palm from its place, mute it"
+                )
+    driven = [*with_driven_rotation(armature, chain), *with_driven_channel(armature, chain[-1:], ".location")]
+    if driven:
+        raise RigError(f"a driver moves '{driven[0]}', so that keys do not bring the palm to its place, mute it")
 
 
 def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
