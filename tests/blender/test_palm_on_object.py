@@ -16,6 +16,7 @@ from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, Pa
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
+from knuckle.rig.keys.corrections import palm_on_object
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -109,7 +110,9 @@ def assert_others_stay(armature: bpy.types.Object, before: Any) -> None:
                 assert after[place][frame] == key, (place, frame)
 
 
-def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.types.Object) -> None:
+def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
+    armature: bpy.types.Object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     thing, before = table(armature), keys(armature)
     hold(tips={"palm", "index-finger"})
     (one,) = corrections_of(armature)
@@ -130,7 +133,12 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(armature: bpy.type
     assert_others_stay(armature, before)
 
     held = keys(armature)
-    shown().write((replace(one, factor=0.5),))
+    with monkeypatch.context() as without:
+        # A slider step rests no palm anew.
+        for search in ("rested", "_deepest_skin"):
+            without.setattr(palm_on_object, search, None)
+        shown().write((replace(one, factor=0.5),))
+    assert waiting_of(shown().base) == {}
     half = keys(armature)
     path = ('pose.bones["wrist"].location', 2)
     middle = float((FIRST + LAST) // 2)

@@ -1,7 +1,5 @@
 """Bones of a hand that a correction holds on an object of the scene, over the frames of its range."""
 
-from hashlib import blake2b
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,7 +109,7 @@ def _held(
     )
     of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
     return _found.get(
-        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
+        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), by.digest),
         lambda: hold_on_surface(
             by.pose,
             times,
@@ -138,14 +136,6 @@ def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurfa
     """Return keys of a hand with its joints turned as they hold."""
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
-
-
-def _digest(by: HandByObject) -> bytes:
-    """Return what tells the surface that a hand is beside, and the digits whose skin is, from others."""
-    solid, digest = by.motion.solid, blake2b()
-    for part in (solid.vertices, solid.triangles, by.outside, by.beside.skin.points):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.digest()
 
 
 def _check_places(solid: Solid, places: Floats, name: str) -> None:

@@ -24,6 +24,7 @@ from .hand_by_object import HandByObject, turned_beyond
 from .hand_of_take import HandOfTake
 from .hand_to_correct import WRIST
 from .keyed_wrist import HandKeys, WristPlace
+from .last_used import LastUsed, digest
 from .played_wrist import PlayedWrist
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,8 @@ MOST_BENT = np.deg2rad(5.0)
 """rad by which the wrist may bend farther beyond a person's range than in the take."""
 
 
+_rests, _deepest = LastUsed[Floats | None](64), LastUsed[tuple[float, Floats]](64)
+"""A slider step composes all contacts of a hand; factors change none of these."""
 AS_PARENTS = ("CHILD_OF", "ARMATURE")
 """Constraints that carry a bone and its keys along. Others, such as limits, may undo what is keyed."""
 
@@ -191,7 +194,14 @@ def laid_palm(
 def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
     rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
-    posed = Pose.at_origin(by.pose.hand, found.held.pose.angles[rows])
+    angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
+    key = of.hand, by.digest, digest(angles, to, by.beyond)
+    return _deepest.get(key, lambda: _deepest_skin(of, by, rows, angles))
+
+
+def _deepest_skin(of: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) -> tuple[float, Floats]:
+    """Return the same in some rows (N,) of the frames; angles: (N, D) rad of the hand as its digits hold."""
+    posed = Pose.at_origin(by.pose.hand, angles)
     points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
     placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
@@ -206,7 +216,8 @@ def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Float
 
     Raises RigError if it faces away from the object, or does not come to it.
     """
-    rest = rested(palm, by.beside.surface, start)
+    key = by.digest, digest(palm.points, palm.region, start)
+    rest = _rests.get(key, lambda: rested(palm, by.beside.surface, start))
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
     apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
