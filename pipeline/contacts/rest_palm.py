@@ -79,9 +79,10 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
     region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
     for each in range(REGIONS):
-        # +Z is out of the back.
-        own = region == each
-        region[own & (points[:, 2] > np.median(points[own, 2], axis=0) if own.any() else own)] = -1
+        # Its half on the inside bears it; +Z is out of the back.
+        own = np.flatnonzero(region == each)
+        if len(own):
+            region[own[points[own, 2] > np.median(points[own, 2])]] = -1
     return PalmSkin(points, region)
 
 

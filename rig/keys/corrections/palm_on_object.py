@@ -245,6 +245,7 @@ def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
 
 
 def _palm_points(of: HandOfTake, by: HandByObject) -> SkinPoints:
+    """Return all points of the palm's skin, relative to the wrist."""
     return turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
 
 
