@@ -92,7 +92,7 @@ def constraint_states(armature: "Object") -> tuple[tuple[str | int, ...], ...]:
         )
         for bone in armature.pose.bones
         for constraint in bone.constraints
-        if constraint.type in DECIDING and _is_in_use(constraint)
+        if constraint.type in DECIDING and is_in_use(constraint)
     )
 
 
@@ -104,10 +104,11 @@ def _to_world(world: Floats, point: object) -> Point:
 def _overrides(constraint: "Constraint") -> bool:
     # A constraint that adds to the bone's own rotation does not override its keys.
     replaces = getattr(constraint, "mix_mode", "REPLACE") == "REPLACE"
-    return _is_in_use(constraint) and constraint.type in OVERRIDING_CONSTRAINTS and replaces
+    return is_in_use(constraint) and constraint.type in OVERRIDING_CONSTRAINTS and replaces
 
 
-def _is_in_use(constraint: "Constraint") -> bool:
+def is_in_use(constraint: "Constraint") -> bool:
+    """Whether a constraint has an effect now."""
     return not constraint.mute and constraint.influence > LEAST_INFLUENCE
 
 
@@ -116,7 +117,7 @@ def _follows(armature: "Object", bone: "PoseBone") -> str | None:
     targets = [
         constraint.subtarget
         for constraint in bone.constraints
-        if constraint.type in COPYING_CONSTRAINTS and _is_in_use(constraint) and constraint.target == armature
+        if constraint.type in COPYING_CONSTRAINTS and is_in_use(constraint) and constraint.target == armature
     ]
     named = [target for target in targets if target]
     return named[-1] if named else bone.parent.name if bone.parent else None
@@ -127,7 +128,7 @@ def _bones_in_ik(armature: "Object") -> set[str]:
     names: set[str] = set()
     for bone in armature.pose.bones:
         for constraint in bone.constraints:
-            if constraint.type == "IK" and _is_in_use(constraint) and constraint.target:
+            if constraint.type == "IK" and is_in_use(constraint) and constraint.target:
                 chain = [bone, *bone.parent_recursive]
                 names |= {member.name for member in chain[: constraint.chain_count or len(chain)]}
     return names

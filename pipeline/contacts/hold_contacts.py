@@ -72,7 +72,7 @@ def hold_contacts(
     there = {tuple(pair) for pair in np.sort(flesh.pairs.T, axis=1).tolist()}
     possible = (each for each in contacts if tuple(sorted(each.capsules)) in there)
     met = [(each, meeting_points(pose, flesh, free, each)) for each in possible]
-    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times)
+    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times, blends)
     kept = [each for together in _at_once(met) for each in _holdable(tried, together)]
     return held_contacts(pose.hand, times, _in_order(kept), blends)
 
@@ -84,10 +84,12 @@ class _Tried:
     problem: FleshProblem
     pose: Pose
     times: Floats
+    blends: tuple[int, int] | None
+    """See hold_contacts."""
 
     def strains(self, met: Sequence[Met]) -> Floats:
         """Return the strain (C,) of each contact, all held together."""
-        held = held_contacts(self.pose.hand, self.times, met)
+        held = held_contacts(self.pose.hand, self.times, met, self.blends)
         return _strains(self.pose, replace(self.problem, held=held), held) if met else np.zeros(0)
 
     def holds(self, met: Sequence[Met]) -> bool:
@@ -96,7 +98,7 @@ class _Tried:
 
     def leaps(self, met: Sequence[Met]) -> bool:
         """Whether a joint turns more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts."""
-        around = window_frames(self.times, AROUND_SECONDS)
+        around = max(window_frames(self.times, AROUND_SECONDS), *(self.blends or (0, 0)))
         first = max(min(contact.first for contact, _ in met) - around, 0)
         part = slice(first, max(contact.last for contact, _ in met) + 1 + around)
         shifted = [
@@ -104,7 +106,7 @@ class _Tried:
             for contact, points in met
         ]
         before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
-        held = held_contacts(before.hand, self.times[part], shifted)
+        held = held_contacts(before.hand, self.times[part], shifted, self.blends)
         work = settle(before, self.times[part], self.problem.flesh, self.problem.free, held, everywhere=False)
         turns = [rot.angles_between(each[1:], each[:-1]) for each in (before.rotations, run_to_end(work).rotations)]
         return bool((turns[1] - LEAP_FACTOR * turns[0]).max(initial=0.0) > MOST_LEAP)

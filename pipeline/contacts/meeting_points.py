@@ -20,7 +20,7 @@ from ...solvers.pose_problem import (
 )
 from .find_contacts import Contact
 from .flesh_problem import MOST_DEPTH
-from .sliding_points import REACH, met_in, own_pairs, pairs_of, radius_at, sample_rows
+from .sliding_points import REACH, met_in, own_pairs, pairs_of, positions_of, radius_at, sample_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,9 +51,8 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
 
 def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:
     """Return the offsets (F, 3) m from the second point to the first."""
-    frames = joint_frames(pose.hand, pose)
-    first, second = (frames[:, at.joint, :3, :3] @ np.array(at.offset) + frames[:, at.joint, :3, 3] for at in points)
-    return np.asarray(first - second)
+    positions = positions_of(points, pose.hand, joint_frames(pose.hand, pose))
+    return np.asarray(positions[:, 0] - positions[:, 1])
 
 
 def _axis_point(hand: HandModel, flesh: Flesh, capsule: int, share: float) -> Floats:

@@ -79,9 +79,10 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     to_little = (points - middle) @ (knuckles[-1] - knuckles[0])
     region = np.select([along < HEEL, along < PADS, to_little < 0.0], [0, -1, 1], 2)
     for each in range(REGIONS):
-        # +Z is out of the back.
-        own = region == each
-        region[own & (points[:, 2] > np.median(points[own, 2], axis=0) if own.any() else own)] = -1
+        # Its half on the inside bears it; +Z is out of the back.
+        own = np.flatnonzero(region == each)
+        if len(own):
+            region[own[points[own, 2] > np.median(points[own, 2])]] = -1
     return PalmSkin(points, region)
 
 
@@ -131,6 +132,9 @@ def _twist(points: Floats, region: Ints, outwards: Floats, far: Floats, *, back:
     points (N, 3), the directions (N, 3) out of the surface there, and distances (N,) m from it; back: (3,) where the
     back of the hand points.
     """
+    # What is farther off, or deeper, than a round moves it comes nearer with all of the palm: along the surface's
+    # direction, while bounds on the twist would bring it along the axes of the world.
+    far = far - max(far.min() - STEP / 2, 0.0) - min(far.min() + STEP / 2, 0.0)
     away = points - points.mean(axis=0)
     radius = float(np.sqrt((away**2).sum(axis=1).mean()))
     rows = np.concatenate([outwards, np.cross(away, outwards) / radius], axis=1)

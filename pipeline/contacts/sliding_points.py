@@ -8,7 +8,7 @@ pose and from an open thumb, which a take may have in the other digits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...hand.flesh import PALM, STARTS, Flesh, touches
 from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
-from ...hand.kinematics import Pose, joint_frames
-from ...hand.model import Site
+from ...hand.kinematics import Pose, joint_frames, site_positions
+from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import Objective, PoseProblem, Preferences, Separation, Solution, relative_size, solve
 from .find_contacts import PAD, Contact
 from .flesh_problem import HOLD_POSTURE, MOST_DEPTH
@@ -40,7 +40,7 @@ SLIDES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Met:
+class Meeting:
     """Where the skins of a contact are nearest to each other in some frames."""
 
     points: Points
@@ -102,9 +102,14 @@ def slid_by(pose: Pose, contact: Contact, one: Points, other: Points) -> float:
     pose: F frames, of which the contact's middle one counts.
     """
     middle = (contact.first + contact.last) // 2
-    frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))[0]
-    places = [frames[at.joint, :3, :3] @ np.array(at.offset) + frames[at.joint, :3, 3] for at in (*one, *other)]
-    return float(max(np.linalg.norm(places[k] - places[k + 2]) for k in range(2)))
+    frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))
+    places = positions_of((*one, *other), pose.hand, frames)[0]
+    return float(np.linalg.norm(places[:2] - places[2:], axis=1).max())
+
+
+def positions_of(points: tuple[Site, ...], hand: HandModel, frames: Floats) -> Floats:
+    """Return the positions (F, P, 3) m of points of a hand whose joints are at frames (F, J, 4, 4)."""
+    return site_positions(replace(hand, sites=points), frames)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +164,7 @@ class _Closing:
         return solution
 
 
-def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Met:
+def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
     """Return where the skins of a contact are nearest to each other in frames (F, J, 4, 4)."""
     pair = nearest_pair(flesh, frames, contact)
     found = touches(flesh, frames[..., :3, 3], np.arange(len(frames)), np.full(len(frames), pair))
@@ -177,7 +182,7 @@ def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Met:
         # A bone's +Z is out of the back of the hand.
         pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
     on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
-    return Met((sites[0], sites[1]), float(np.median(np.abs(found.depths))), on_pad)
+    return Meeting((sites[0], sites[1]), float(np.median(np.abs(found.depths))), on_pad)
 
 
 def radius_at(flesh: Flesh, capsule: int, share: float | Floats) -> Floats:

@@ -60,9 +60,14 @@ def limited_in_other_space(armature: "Object", bones: Iterable[str]) -> list[str
 
 def with_driven_rotation(armature: "Object", bones: Iterable[str]) -> list[str]:
     """Return the bones whose rotation is driven: drivers override keys."""
+    return with_driven_channel(armature, bones, ".rotation_")
+
+
+def with_driven_channel(armature: "Object", bones: Iterable[str], channel: str) -> list[str]:
+    """Return the bones of which a driver drives what has `channel` in its data path."""
     animation = armature.animation_data
-    paths = {driver.data_path for driver in animation.drivers} if animation else set()
-    bone_paths = {path.rsplit(".", 1)[0] for path in paths if ".rotation_" in path}
+    paths = {driver.data_path for driver in animation.drivers if not driver.mute} if animation else set()
+    bone_paths = {path.rsplit(".", 1)[0] for path in paths if channel in path}
     return [name for name in bones if armature.pose.bones[name].path_from_id() in bone_paths]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS
-from knuckle.pipeline.corrections.correction import HeldOnObject, is_palm
+from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange, is_palm
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
@@ -135,10 +135,12 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
     assert_others_stay(armature, before)
 
     held = keys(armature)
-    with monkeypatch.context() as patched:
-        # A factor changes not where it rests, so that a slider can be dragged.
-        patched.setattr(palm_on_object, "rested", None)
+    with monkeypatch.context() as without:
+        # A slider step rests no palm anew.
+        for search in ("rested", "_deepest_skin"):
+            without.setattr(palm_on_object, search, None)
         shown().write((replace(one, factor=0.5),))
+    assert waiting_of(shown().base) == {}
     half = keys(armature)
     path = ('pose.bones["wrist"].location', 2)
     middle = float((FIRST + LAST) // 2)
@@ -223,3 +225,36 @@ def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy
     with pytest.raises(RuntimeError, match="does not move the right hand to its place, solve with Drive: Wrist"):
         hold(tips={"palm"})
     assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature: bpy.types.Object) -> None:
+    thing, before = table(armature), keys(armature)
+    thing.animation_data_clear()
+    place, up = thing.location.copy(), thing.rotation_euler.to_matrix() @ Vector((0.0, 0.0, 1.0))
+    for shift, tilt, sentence in ((-1.0, 0.0, "does not come to 'Table': it stays"), (-0.1, 55.0, "would turn by")):
+        thing.location = place + shift * up
+        turned = Quaternion(thing.rotation_euler.to_matrix().col[0], np.deg2rad(tilt))
+        thing.rotation_euler = (turned @ thing.rotation_euler.to_quaternion()).to_euler()
+        bpy.context.view_layer.update()
+        with pytest.raises(RuntimeError, match=sentence):
+            hold(tips={"palm"})
+    assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_wrist_that_not_only_keys_move_is_told_by_what(armature: bpy.types.Object) -> None:
+    table(armature)
+    before, wrist = keys(armature), armature.pose.bones["wrist"]
+    limit = wrist.constraints.new("LIMIT_LOCATION")
+    with pytest.raises(RuntimeError, match="constraint 'Limit Location' of 'wrist' may keep the palm from its place"):
+        hold(tips={"palm"})
+    limit.mute = True
+    wrist.driver_add("location", 2)
+    with pytest.raises(RuntimeError, match="driver moves 'wrist'"):
+        hold(tips={"palm"})
+    wrist.driver_remove("location", 2)
+    limit.mute = False
+    place = PalmPlace(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    start, end = shown().clock.times([FIRST, LAST])
+    one = Correction("c1", "Palm", "right", TimeRange(start, end), HeldOnObject("Table", (), place))
+    shown().write((one,))
+    assert "Limit Location" in waiting_of(shown().base)["c1"] and keys(armature) == before

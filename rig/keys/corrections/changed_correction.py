@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from ....pipeline.corrections.correction import ContactChange, Correction
 from ....pipeline.corrections.correction_json import encode
 from ..played_action import played_action
+from .armature_slot import channelbag_of
 from .composed_keys import keys_id, write_hand
 from .composing import compose, moved_joints, of_hand
 from .corrected_take import (
     COMPOSED_ID_PROPERTY,
-    channelbag_of,
     check_correctable,
     composed_of,
     decoded,

@@ -1,4 +1,5 @@
-"""The rotations of a hand's bones in a take with corrections on it, on the frames that they change."""
+"""What is keyed of a hand in a take with corrections on it, on the frames that they change: the rotations of its bones,
+and, where a palm is moved, what puts its wrist in its place."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-TOO_SHORT = "its {} frames are too short for the way there and back, where joints turn fast: give it {}"
+TOO_SHORT = "its {} too short for the way there and back: give it {}"
 PLACE = len(JOINTS)
 """The column of the wrist's place beside those of the bones."""
 UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
@@ -67,7 +68,7 @@ class Composed:
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     hurried: Mapping[str, str]
-    """Id -> that its range is too short for the way, of contacts in which joints turn fast."""
+    """Id -> that its range is too short for the way there and back, of contacts."""
 
     def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield what is keyed of a hand as corrections make it."""
@@ -94,7 +95,7 @@ class Composed:
 
 
 def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
-    """Return the rotations of a hand's bones with corrections of it on them, each on what those before it left.
+    """Return what is keyed of a hand with corrections of it on it, each on what those before it left.
 
     only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
     """
@@ -121,7 +122,9 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
                 continue
             target = held.keys
             if held.frames_needed:
-                hurried[correction.id] = TOO_SHORT.format(int(at.sum()), held.frames_needed)
+                count = int(at.sum())
+                own = f"{count} frames are" if count > 1 else "1 frame is"
+                hurried[correction.id] = TOO_SHORT.format(own, held.frames_needed)
         else:
             weights, now = correction.weights(times), keys.rotations[at]
             target = HandKeys(_target(of.hand, correction, now, moved, times))

@@ -20,6 +20,7 @@ from ..keyframes import check_changeable
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
+from .armature_slot import channelbag_of, slot_in
 from .composed_keys import copy_keys, keys_id, write_hand
 from .composing import compose, of_hand
 from .edited_keys import ComposedAction
@@ -184,23 +185,6 @@ def played_name(armature: "Object") -> str:
     return action.name if action is not None else ""
 
 
-def slot_in(action: "Action", armature: "Object") -> Any:
-    """Return the slot of an armature in another action than it plays, which was copied from it, or it from that.
-
-    Raises RigError if it is gone.
-    """
-    slot = armature.animation_data.action_slot
-    found = next((one for one in action.slots if slot is not None and one.identifier == slot.identifier), None)
-    if found is None:
-        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve anew")
-    return found
-
-
-def channelbag_of(action: "Action", armature: "Object") -> Any:
-    """Return the channelbag of an armature's curves."""
-    return action.layers[0].strips[0].channelbag(slot_in(action, armature), ensure=True)
-
-
 def _is_edited(
     armature: "Object",
     every: Sequence[HandOfTake],
@@ -217,7 +201,7 @@ def _is_edited(
         return False
     corrections = corrections_of(armature)
     before = [of.moved_by(corrections) for of in every]
-    known = ComposedAction(composed, lambda action: channelbag_of(action, armature), before, hands)
+    known = ComposedAction(composed, armature, before, hands)
     if known.is_moved:
         return True
     if composed.get(COMPOSED_ID_PROPERTY) == known.keys_id:

@@ -1,21 +1,22 @@
 """Keys of a corrected action that a person has changed since it was composed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
 
 from ....pipeline.corrections.correction import Correction
 from ..fcurves import SAME_FRAME
+from .armature_slot import channelbag_of
 from .composed_keys import copy_keys, edited_frames, has_other_keys, keys_id, write_hand
 from .composing import compose, of_hand
 from .hand_of_take import HandOfTake
 from .take_clock import TakeClock
 
 if TYPE_CHECKING:
-    from bpy.types import Action
+    from bpy.types import Action, Object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +24,7 @@ class ComposedAction:
     """A corrected action, and the hands whose keys were composed, and are to be."""
 
     action: "Action"
-    channelbag: "Callable[[Action], Any]"
-    """Returns that of the armature in an action."""
+    armature: "Object"
     before: Sequence[HandOfTake]
     """As they were composed."""
     hands: Sequence[HandOfTake]
@@ -33,12 +33,12 @@ class ComposedAction:
     @property
     def keys_id(self) -> str:
         """See composed_keys."""
-        return keys_id(self.channelbag(self.action), self.before)
+        return keys_id(channelbag_of(self.action, self.armature), self.before)
 
     @property
     def is_moved(self) -> bool:
         """Whether keys that put hands in their places were changed, and are now to be composed for the first time."""
-        bag = self.channelbag(self.action)
+        bag = channelbag_of(self.action, self.armature)
         both = zip(self.before, self.hands, strict=True)
         return any(has_other_keys(bag, now.wrist) for was, now in both if now.wrist.keyed and not was.wrist.keyed)
 
@@ -49,11 +49,11 @@ class ComposedAction:
         """
         expected = self.action.copy()
         try:
-            as_composed = self.channelbag(expected)
+            as_composed = channelbag_of(expected, self.armature)
             for of in self.before:
                 copy_keys(as_composed, of)
                 write_hand(as_composed, of, compose(of, of_hand(corrections, of), clock))
-            frames = edited_frames(self.channelbag(self.action), as_composed, self.before)
+            frames = edited_frames(channelbag_of(self.action, self.armature), as_composed, self.before)
         finally:
             bpy.data.actions.remove(expected)
         return bool((np.abs(frames - posed_at) > SAME_FRAME).any())

@@ -14,6 +14,7 @@ from ....posing.grasping.skin_samples import SkinPoints
 from ...solid_mesh import Solid
 from .hand_of_take import HandOfTake
 from .keyed_wrist import HandKeys
+from .last_used import digest
 from .object_motion import ObjectMotion, object_motion
 from .played_wrist import PlayedWrist
 
@@ -52,6 +53,11 @@ class HandByObject:
     beside: SkinBySurface
     locals: Floats
     """(V, 3) m, the points of the skin in the frames of the bones that move them most."""
+
+    @property
+    def digest(self) -> bytes:
+        """What tells the surface that it is beside, and the digits whose skin is, from others."""
+        return digest(self.motion.solid.vertices, self.motion.solid.triangles, self.outside, self.beside.skin.points)
 
 
 def hand_by_object(

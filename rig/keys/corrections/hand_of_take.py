@@ -1,4 +1,4 @@
-"""A hand of an armature and what an action keys of its rotations."""
+"""A hand of an armature, and what an action keys of its rotations and of its place."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

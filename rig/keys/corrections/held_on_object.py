@@ -1,16 +1,11 @@
 """Bones of a hand that a correction holds on an object of the scene, over the frames of its range."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from hashlib import blake2b
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import RigError
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import DIGITS, digit_label
-from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, HeldBySurface, hold_on_surface, touching_point
 from ....pipeline.corrections.correction import Correction, HeldOnObject
 from ....posing.grasping.skin_samples import SkinPoints
@@ -21,7 +16,7 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import LaidPalm, check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
+from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -32,18 +27,8 @@ MOST_AWAY = 1e-3
 """m, how far its place may be from the surface."""
 FURTHER = 3
 """How often a palm is laid anew, by what its digits do."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RestingHand:
-    """A hand whose palm rests on an object, and whose digits stay out of it."""
-
-    laid: LaidPalm
-    found: HeldBySurface
-
-
-_found, _resting = LastUsed[HeldBySurface](64), LastUsed[RestingHand](16)
-"""A slider step composes all contacts of a hand, each of which takes seconds to solve. Factors change none."""
+_found = LastUsed[HeldBySurface](64)
+"""A slider step composes all contacts of a hand, each of which takes a second to solve. Factors change none."""
 
 
 def held_on_object(
@@ -81,27 +66,6 @@ def held_on_object(
     check_placed(of)
     by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of), palm=True), [*moved]
     fingers.remove(WRIST)
-    resting = _resting.get(
-        (of.hand, tuple(fingers), ends, *_beside(by), hashable_content((change, times, full))),
-        lambda: _resting_hand(of, by, change, times, fingers=fingers, full=full, ends=ends),
-    )
-    laid, found = resting.laid, resting.found
-    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
-
-
-def _resting_hand(
-    of: HandOfTake,
-    by: HandByObject,
-    change: HeldOnObject,
-    times: Floats,
-    *,
-    fingers: list[int],
-    full: Bools,
-    ends: tuple[bool, bool],
-) -> RestingHand:
-    """Return a hand whose palm and digits rest on an object. Raises RigError if they cannot."""
-    assert change.palm is not None
     laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
     found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
     depth, skin = deepest_skin(of, laid.by, found)
@@ -119,7 +83,8 @@ def _resting_hand(
     _check_held(found, change.object)
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
-    return RestingHand(laid, found)
+    turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
+    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
 
 
 def _held(
@@ -144,7 +109,7 @@ def _held(
     )
     of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
     return _found.get(
-        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), _digest(by)),
+        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), by.digest),
         lambda: hold_on_surface(
             by.pose,
             times,
@@ -171,21 +136,6 @@ def _turned(of: HandOfTake, by: HandByObject, keys: HandKeys, found: HeldBySurfa
     """Return keys of a hand with its joints turned as they hold."""
     turns = turned(by.pose, found.held.pose, by.beyond)
     return HandKeys(of.hand.with_turns(keys.rotations, turns, moved), keys.place)
-
-
-def _beside(by: HandByObject) -> tuple[Hashable, ...]:
-    """Return what tells a hand beside an object, over the frames of a range, from others."""
-    motion = by.motion
-    moving = by.pose.angles, by.beyond, by.beside.to_surface, motion.object_world, motion.played, by.wrist
-    return motion.carried, hashable_content(moving), _digest(by)
-
-
-def _digest(by: HandByObject) -> bytes:
-    """Return what tells the surface that a hand is beside, and the digits whose skin is, from others."""
-    solid, digest = by.motion.solid, blake2b()
-    for part in (solid.vertices, solid.triangles, by.outside, by.beside.skin.points):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.digest()
 
 
 def _check_places(solid: Solid, places: Floats, name: str) -> None:

@@ -80,6 +80,10 @@ def keyed_location(armature: "Object", name: str, curves: Curves) -> KeyedLocati
 def _keyed(
     armature: "Object", name: str, channel: str, count: int, curves: Curves
 ) -> "tuple[str, list[FCurve]] | None":
+    """Return the data path of a bone's channel and its curves, one of each of its numbers; None if it is not keyed.
+
+    Raises RigError for keys that are no numbers.
+    """
     path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channel}'
     of_path = curves.get(path, {})
     if set(of_path) != set(range(count)) or not all(len(curve.keyframe_points) for curve in of_path.values()):

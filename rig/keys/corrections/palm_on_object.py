@@ -17,11 +17,14 @@ from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
+from ...armature_data import is_in_use
+from ...limits.read_limits import with_driven_channel, with_driven_rotation
 from ..arm_keys import arm_of
 from .hand_by_object import HandByObject, turned_beyond
 from .hand_of_take import HandOfTake
 from .hand_to_correct import WRIST
 from .keyed_wrist import HandKeys, WristPlace
+from .last_used import LastUsed, digest
 from .played_wrist import PlayedWrist
 
 Floats = NDArray[np.float64]
@@ -34,10 +37,18 @@ MOST_TURN = np.deg2rad(45.0)
 """rad by which a palm is turned at most, to lie flat."""
 MOST_SHORT = 1e-3
 """m by which an arm may be too short for it, or a hand may be off where its control has it."""
+MOST_APART = 1e-3
+"""m, how far from the object a palm at rest may be: one beside an edge does not rest, nor one too far to come to it."""
 LEAST_POINTS = 20
 """Points of the skin that a palm has at least."""
 MOST_BENT = np.deg2rad(5.0)
 """rad by which the wrist may bend farther beyond a person's range than in the take."""
+
+
+_rests, _deepest = LastUsed[Floats | None](64), LastUsed[tuple[float, Floats]](64)
+"""A slider step composes all contacts of a hand; factors change none of these."""
+AS_PARENTS = ("CHILD_OF", "ARMATURE")
+"""Constraints that carry a bone and its keys along. Others, such as limits, may undo what is keyed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +89,21 @@ def some_of(count: int) -> Ints:
 
 
 def check_placed(of: HandOfTake) -> None:
-    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs."""
-    if WRIST in of.bones and of.wrist.keyed:
-        return
+    """Raise RigError unless a take keys what puts a hand in its place, which a palm needs, and only keys move that."""
     armature = bpy.data.objects[of.hand.binding.armature]
-    drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
-    raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+    if WRIST not in of.bones or not of.wrist.keyed:
+        drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
+        raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+    chain = (*of.wrist.arm_names, of.hand.bone(WRIST))
+    for name in chain:
+        for constraint in armature.pose.bones[name].constraints:
+            if is_in_use(constraint) and constraint.type not in AS_PARENTS:
+                raise RigError(
+                    f"the constraint '{constraint.name}' of '{name}' may keep the palm from its place, mute it"
+                )
+    driven = [*with_driven_rotation(armature, chain), *with_driven_channel(armature, chain[-1:], ".location")]
+    if driven:
+        raise RigError(f"a driver moves '{driven[0]}', so that keys do not bring the palm to its place, mute it")
 
 
 def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
@@ -94,13 +114,14 @@ def digits_with_skin(of: HandOfTake) -> tuple[str, ...]:
 def chosen_palm(of: HandOfTake, by: HandByObject, name: str) -> PalmPlace:
     """Return where the palm of a hand rests on an object: about where it is in the mean of F frames.
 
-    Raises RigError if it faces away from the object.
+    Raises RigError if it faces away from the object, does not come to it, or would turn by more than MOST_TURN.
     """
     frames = by.beside.to_surface
     mean = np.eye(4)
     mean[:3, :3] = rot.nearest_rotation(frames[:, :3, :3].mean(axis=0))
     mean[:3, 3] = frames[:, :3, 3].mean(axis=0)
     rest = _rested(_palm(of, by, some_of(len(frames))), by, mean, name)
+    _check_turn(mean[None], rest, name)
     turn = by.motion.turn_on_object(rot.from_matrix(rest[:3, :3]))
     return PalmPlace(by.motion.on_object(rest[:3, 3]), turn)
 
@@ -158,12 +179,7 @@ def laid_palm(
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
     held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
     resting = slice(held.rows[0], held.rows[1] + 1)
-    turn = max(way_between(frame, rest)[0] for frame in by.beside.to_surface[resting])
-    if turn > MOST_TURN:
-        raise RigError(
-            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
-            f"{np.rad2deg(MOST_TURN):.0f}°"
-        )
+    _check_turn(by.beside.to_surface[resting], rest, name)
     goals = by.motion.in_world(held.to_surface)
     rotations, wrist_place = by.wrist.brought_to(goals)
     reached = by.wrist.keyed_otherwise(rotations, wrist_place)
@@ -178,7 +194,14 @@ def laid_palm(
 def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
     rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
-    posed = Pose.at_origin(by.pose.hand, found.held.pose.angles[rows])
+    angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
+    key = of.hand, by.digest, digest(angles, to, by.beyond)
+    return _deepest.get(key, lambda: _deepest_skin(of, by, rows, angles))
+
+
+def _deepest_skin(of: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) -> tuple[float, Floats]:
+    """Return the same in some rows (N,) of the frames; angles: (N, D) rad of the hand as its digits hold."""
+    posed = Pose.at_origin(by.pose.hand, angles)
     points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
     placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
@@ -189,10 +212,28 @@ def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tupl
 
 
 def _rested(palm: PalmSkin, by: HandByObject, start: Floats, name: str) -> Floats:
-    rest = rested(palm, by.beside.surface, start)
+    """Return T_surface_wrist (4, 4) of a palm at rest; see rested.
+
+    Raises RigError if it faces away from the object, or does not come to it.
+    """
+    key = by.digest, digest(palm.points, palm.region, start)
+    rest = _rests.get(key, lambda: rested(palm, by.beside.surface, start))
     if rest is None:
         raise RigError(f"the palm of the hand faces away from '{name}'")
+    apart = float(by.beside.surface.nearest(palm.placed(rest))[2].min())
+    if apart > MOST_APART:
+        raise RigError(f"the palm of the hand does not come to '{name}': it stays {1e3 * apart:.0f} mm away")
     return rest
+
+
+def _check_turn(frames: Floats, rest: Floats, name: str) -> None:
+    """Raise RigError if a palm would turn by more than MOST_TURN from T_surface_wrist (F, 4, 4) to its rest (4, 4)."""
+    turn = max(way_between(frame, rest)[0] for frame in frames)
+    if turn > MOST_TURN:
+        raise RigError(
+            f"its palm would turn by {np.rad2deg(turn):.0f}° to lie on '{name}', expected at most "
+            f"{np.rad2deg(MOST_TURN):.0f}°"
+        )
 
 
 def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
@@ -204,6 +245,7 @@ def _palm(of: HandOfTake, by: HandByObject, rows: Ints) -> PalmSkin:
 
 
 def _palm_points(of: HandOfTake, by: HandByObject) -> SkinPoints:
+    """Return all points of the palm's skin, relative to the wrist."""
     return turned_beyond(of.hand.skin.subset(np.flatnonzero(of.hand.skin.digit < 0)), by.beyond)
 
 

@@ -48,7 +48,7 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 
 
 def hurried_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> that its range is too short for the way, of the contacts of a take in which joints turn fast."""
+    """Return id -> that its range is too short for the way there and back, of the contacts of a take."""
     return _told(_text(base, HURRIED_PROPERTY))
 
 

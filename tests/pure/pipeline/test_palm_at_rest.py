@@ -99,6 +99,19 @@ def test_it_rests_in_the_same_way_wherever_the_surface_is(palm: PalmSkin) -> Non
     assert turn < np.deg2rad(0.3) and shift < 0.3e-3
 
 
+@pytest.mark.parametrize("height", [-0.08, -0.05, 0.06, 0.15, 0.3])
+def test_it_does_not_slide_on_a_table_that_is_far_or_that_it_is_deep_in(palm: PalmSkin, height: float) -> None:
+    """Tilted by 8 degrees against the palm, and both against the axes of the world."""
+    world = frame((0.5, -0.4, 1.1), (0.0, 0.0, 0.0))
+    table = world @ frame((np.deg2rad(8.0), 0.0, 0.0), (0.0, 0.0, 0.0))
+    start = world @ frame((0.0, 0.0, 0.0), (0.0, 0.0, height))
+    at = rested(palm, Slab(1.0, table), start)
+    assert at is not None
+    assert abs(Slab(1.0, table).nearest(palm.placed(at))[2].min()) < 0.2e-3, "it touches"
+    moved = palm.placed(at).mean(axis=0) - palm.placed(start).mean(axis=0)
+    assert np.linalg.norm((moved @ table[:3, :3])[:2]) < 4e-3, "and went along the table's normal"
+
+
 def test_it_touches_a_ball_and_is_not_in_it(palm: PalmSkin) -> None:
     for radius in (0.06, 0.2):
         ball = Ball(np.array([0.0, 0.05, -radius - 0.05]), radius)
