@@ -174,8 +174,8 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
         """Draw the choices, and why it does not help where markers were not seen."""
         if is_unseen_here(context):
             column = self.layout.column(align=True)
-            for row, icon in zip(UNSEEN, ("INFO", "BLANK1", "BLANK1"), strict=True):
-                column.label(text=row, icon=icon)
+            for number, row in enumerate(UNSEEN):
+                column.label(text=row, icon="BLANK1" if number else "INFO")
         self.layout.prop(self, "marker")
         self.draw_range(self.layout)
 

@@ -268,7 +268,7 @@ def _problem(
     held = severity[first : last + 1, parts[0]].max(axis=0) >= 1.0
     others = [threshold.measure for threshold, there in zip(THRESHOLDS, held, strict=True) if there]
     names = tuple(PARTS[part] for part in parts)
-    limited = (np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0).any(axis=0)
+    limited: Bools = np.any(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0, axis=0)
     others += ["at_limit"] if limited[0] else []
     told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = float(severity[worst, parts[0], column])

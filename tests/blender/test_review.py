@@ -131,7 +131,7 @@ def ten_faults(folder: Any) -> str:
     return str(folder / "spoilt_tap.json")
 
 
-def mend(kind: str, armature: bpy.types.Object, part: str) -> set[str]:
+def mend(kind: str, armature: bpy.types.Object, part: str) -> Any:
     """Mend the problem that is shown, of which a part is the worst."""
     if kind == "pose":
         for name in selected(armature):
@@ -153,7 +153,8 @@ def test_ten_presses_with_mends_between_visit_ten_places_the_worst_first(tmp_pat
     scene.render.fps = 60
     bpy.ops.knuckle.import_capture(filepath=ten_faults(tmp_path))
     assert bpy.ops.knuckle.solve() == {"FINISHED"}
-    hand, visited = scene.knuckle.result, []
+    hand = scene.knuckle.result
+    visited: list[TakeProblem] = []
     for kind in MENDS:
         before = problems_of(hand)
         assert bpy.ops.knuckle.next_problem() == {"FINISHED"}

@@ -122,7 +122,7 @@ def write_ranges(
         )
         report = take.report | {"corrections": corrections_report(armatures, scene)}
         for action in filter(None, (base, composed_of(armature))):
-            reviewed = {name: action[name] for name in REVIEW_PROPERTIES if name in action}
+            reviewed = {name: kept for name in REVIEW_PROPERTIES if (kept := action.get(name)) is not None}
             store_report(action, report, take, frames)
             for name, kept in reviewed.items():
                 # Problems elsewhere are the same, and so are their marks and visits.
