@@ -31,7 +31,7 @@ COLD = 300.0
 NAMED = (
     (
         "solvers/tree/tree_solver.py",
-        "best = best.replace_rows(distant, _passes(plan, rows.select(distant), settings))",
+        "best = best.replace_rows(distant, iterated)",
         "pass",
     ),
     (
