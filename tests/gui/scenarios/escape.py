@@ -34,10 +34,10 @@ def play(screen: "Screen") -> "Steps":
             screen.picture("escape_running")
             screen.key("Escape")
 
-    texts = screen.told(press_half_way)
     yield from screen.show_sidebar("Knuckle")
     yield from screen.drop(LONG, *screen.view_middle())
     yield from screen.wait_until(lambda: screen.scene.knuckle.markers, 120)
+    texts = screen.told(press_half_way)  # an import has progress, too
     screen.frame_selected()
     yield 1.0
     place = yield from screen.button("knuckle.solve")
