@@ -147,6 +147,11 @@ def frame_from_yz(y: Floats, z: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
+def orthonormal(axes: Floats) -> Floats:
+    """Rotation matrices (..., 3, 3) of axes (..., 3, 3) that may be scaled, sheared or mirrored; see frame_from_yz."""
+    return frame_from_yz(axes[..., :, 1], axes[..., :, 2])
+
+
 def cross(a: Floats, b: Floats) -> Floats:
     """Cross product (..., 3); for small arrays faster than NumPy's."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
@@ -186,7 +191,7 @@ def transformed(linear: Floats, rotations: Floats) -> Floats:
     The maps may scale and mirror; y keeps its direction exactly.
     """
     moved = linear @ rotations
-    return frame_from_yz(moved[..., :, 1], moved[..., :, 2])
+    return orthonormal(moved)
 
 
 def nearest_rotation(products: Floats) -> Floats:

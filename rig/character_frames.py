@@ -97,7 +97,7 @@ def _posed(armature: "Object", binding: RigBinding) -> Floats:
     # The carrier has the wrist's motion from rest, but axes of its own.
     rest = np.array(armature.data.bones[binding.carrier or str(binding.bones[0])].matrix_local)
     moved: Floats = frame @ np.linalg.inv(rest) @ binding.rest[0]
-    moved[:3, :3] = rot.frame_from_yz(moved[:3, 1], moved[:3, 2])
+    moved[:3, :3] = rot.orthonormal(moved[:3, :3])
     return moved
 
 

@@ -53,5 +53,5 @@ def rest_in_world(binding: RigBinding, world: Floats) -> Floats:
     world: (4, 4) T_world_armature.
     """
     rest = world @ binding.rest
-    rest[:, :3, :3] = rot.frame_from_yz(rest[:, :3, 1], rest[:, :3, 2])
+    rest[:, :3, :3] = rot.orthonormal(rest[:, :3, :3])
     return rest

@@ -100,4 +100,4 @@ def _with_palm(hand: HandModel, rotations: Floats, joints: Collection[int]) -> H
 def _rest_rotations(armature: "Object", frames: Floats) -> Floats:
     """Return rotations (J, 3, 3) in the world of frames (J, 4, 4) in armature space, which may be mirrored."""
     axes = np.array(armature.matrix_world)[:3, :3] @ frames[:, :3, :3]
-    return rot.frame_from_yz(axes[..., :, 1], axes[..., :, 2])
+    return rot.orthonormal(axes)

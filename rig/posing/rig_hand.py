@@ -131,7 +131,7 @@ class RigHand:
         frames: Floats = np.array(evaluated.matrix_world) @ posed_frames(evaluated, self.binding)
         known = np.isfinite(frames).all(axis=(1, 2))
         # A stretched or mirrored armature has the frames of the hand that is seen.
-        frames[known, :3, :3] = rot.frame_from_yz(frames[known, :3, 1], frames[known, :3, 2])
+        frames[known, :3, :3] = rot.orthonormal(frames[known, :3, :3])
         return frames
 
     def beyond(self, pose: Pose) -> dict[int, tuple[Floats, Floats]]:

@@ -141,7 +141,7 @@ def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
     """
     axes = np.concatenate([_axes(source) for source in sources])
     poses = poses[..., :3, :3] @ axes
-    rotations = rot.from_matrix(rot.frame_from_yz(poses[..., 1], poses[..., 2]))
+    rotations = rot.from_matrix(rot.orthonormal(poses))
     unknown = [
         any(joint.offset) or (joint.joint == ELBOW and not rests)
         for source, rests in ((source, arms_rest(source.find(), source.hands)) for source in sources)

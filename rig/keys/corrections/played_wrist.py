@@ -106,7 +106,7 @@ class PlayedWrist:
 def orthonormal(frames: Floats) -> Floats:
     """Return frames (F, 4, 4) without their scale."""
     result = frames.copy()
-    result[:, :3, :3] = rot.frame_from_yz(frames[:, :3, 1], frames[:, :3, 2])
+    result[:, :3, :3] = rot.orthonormal(frames[:, :3, :3])
     return result
 
 
