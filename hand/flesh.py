@@ -183,13 +183,15 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
     ends = first[one], last[one], first[other], last[other]
     s, t = nearest_on_segments(*ends)
     points = np.stack([ends[0] + s[:, None] * (ends[1] - ends[0]), ends[2] + t[:, None] * (ends[3] - ends[2])])
-    radius = _between(flesh.radii[one[1]], s) + _between(flesh.radii[other[1]], t)
+    radius = radius_at(flesh, one[1], s) + radius_at(flesh, other[1], t)
     depth = radius - flesh.overlaps[pair] - np.linalg.norm(points[0] - points[1], axis=1)
     return Touches(depth, points, np.stack([s, t]))
 
 
-def _between(ends: Floats, share: NDArray[np.floating]) -> Floats:
-    found: Floats = ends[:, 0] + share * (ends[:, 1] - ends[:, 0])
+def radius_at(flesh: Flesh, capsules: int | Ints, shares: float | NDArray[np.floating]) -> Floats:
+    """Return the radii (N,) m of capsules (N,), or of one, at shares (N,) of their axes."""
+    ends = flesh.radii[capsules]
+    found: Floats = ends[..., 0] + shares * (ends[..., 1] - ends[..., 0])
     return found
 
 

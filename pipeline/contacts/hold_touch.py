@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import HandError
-from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh
+from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh, radius_at
 from ...hand.generators import run_to_end
 from ...hand.joints import DIGITS, JOINTS
 from ...hand.kinematics import Pose, joint_frames
@@ -89,8 +89,8 @@ def _pad_on_pad(pose: Pose, flesh: Flesh, nearest: Contact, digits: Sequence[str
 
 def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
     """Return the pad of a bone: on its palm's side, nearer to its end."""
-    radii, along = flesh.radii[capsule], np.array(hand.rest[ENDS[capsule], :3, 3])
-    x, y, z = (PAD_SHARE * along + (radii[0] + PAD_SHARE * (radii[1] - radii[0])) * PALM_SIDE).tolist()
+    along = np.array(hand.rest[ENDS[capsule], :3, 3])
+    x, y, z = (PAD_SHARE * along + radius_at(flesh, capsule, PAD_SHARE) * PALM_SIDE).tolist()
     return Site(f"pad {capsule}", int(STARTS[capsule]), (x, y, z))
 
 

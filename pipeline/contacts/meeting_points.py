@@ -8,7 +8,7 @@ a pose problem on a few of the contact's frames. There the nearest points of bot
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, STARTS, Flesh
+from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, STARTS, Flesh, radius_at
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...solvers.pose_problem import (
@@ -20,7 +20,7 @@ from ...solvers.pose_problem import (
 )
 from .find_contacts import Contact
 from .flesh_problem import MOST_DEPTH
-from .sliding_points import REACH, met_in, own_pairs, pairs_of, positions_of, radius_at, sample_rows
+from .sliding_points import REACH, met_in, own_pairs, pairs_of, positions_of, sample_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.flesh import PALM, STARTS, Flesh, touches
+from ...hand.flesh import PALM, STARTS, Flesh, radius_at, touches
 from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose, joint_frames, site_positions
@@ -183,9 +183,3 @@ def met_in(flesh: Flesh, frames: Floats, contact: Contact) -> Meeting:
         pads.append(-sign * np.einsum("fi,fi->f", away, bone[:, :3, 2]))
     on_pad = bool(np.median(np.max(pads, axis=0)) > PAD)
     return Meeting((sites[0], sites[1]), float(np.median(np.abs(found.depths))), on_pad)
-
-
-def radius_at(flesh: Flesh, capsule: int, share: float | Floats) -> Floats:
-    """Return the radius m of a capsule at a share of its axis."""
-    begin, end = flesh.radii[capsule]
-    return np.asarray(begin + share * (end - begin))
