@@ -6,7 +6,7 @@ lasts raises that threshold, so it is also judged by one that noise alone raises
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -181,8 +181,7 @@ def _problems_of_hand(hand: HandEvidence, times: Floats) -> Iterator[Problem]:
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     spans = _spans_of_parts(bad, times, LASTING_JOIN_S)
     long = [step * bad[first : last + 1, part].sum() >= LASTING_S for part, first, last in spans]
-    for problem in _problems(hand, lasting, spans[np.array(long, bool)], times, lasting=True):
-        yield replace(problem, severity=LASTING_SEVERITY, lasts=True)
+    yield from _problems(hand, lasting, spans[np.array(long, bool)], times, lasting=True)
 
 
 def _lasting_severities(hand: HandEvidence) -> Floats:
@@ -271,10 +270,10 @@ def _problem(
     limited: Bools = np.any(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0, axis=0)
     others += ["at_limit"] if limited[0] else []
     told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
-    height = float(severity[worst, parts[0], column])
+    height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
     at_limit = limited & _errors_alone(severity[first : last + 1, parts])
     explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
-    return Problem(hand.side, names, first, last, worst, round(height, 2), measure, round(value, 2), told, explained)
+    return Problem(hand.side, names, first, last, worst, height, measure, round(value, 2), told, explained, lasting)
 
 
 def _errors_alone(severity: Floats) -> Bools:
