@@ -16,6 +16,7 @@ from ..armature_hands import FoundHand
 from ..binding import joint_points
 from . import parent_motion
 from .arm_keys import arm_of
+from .bone_paths import bone_path, bones_with_paths
 from .fcurves import SAME_FRAME, curves_of, key_enum, key_settings, key_values
 from .nla_layers import TAKE_PROPERTY
 from .predicted_keys import MARKER_SUFFIX
@@ -105,17 +106,13 @@ def _curves(action: "Action", slot: object) -> Curves:
     return found
 
 
-def _prefix(bone: str) -> str:
-    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].'
-
-
 def _bones_of(armature: "Object", found: FoundHand, others: Iterable[FoundHand], curves: Curves) -> list[str]:
     """Return the bones of a hand, parents first, and those above it and beside its arm that a take's curves key."""
     bones, own, above = armature.data.bones, set(found.bones.values()), _bones_above(armature, found)
     if curves:
         arm = arm_of(armature, found)
         on_arm = above[: above.index(arm.upper) + 1] if arm and arm.upper in above else []
-        keyed = {bone.name for bone in bones if any(path.startswith(_prefix(bone.name)) for path in curves)}
+        keyed = bones_with_paths((bone.name for bone in bones), curves)
         mine = {name for name in keyed if name in above or (bones[name].parent and bones[name].parent.name in on_arm)}
         own |= mine.difference(*({*other.bones.values(), *_bones_above(armature, other)} for other in others))
     depth = {name: len(bones[name].parent_recursive) for name in own}
@@ -133,7 +130,7 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
     mode = armature.pose.bones[name].rotation_mode
     chosen, notes = list[str](), list[str]()
     for channel in (rotation_channels.channel(mode), "location"):
-        path = _prefix(name) + channel
+        path = bone_path(name, channel)
         of_path = curves.get(path, {})
         if not of_path or max(len(curve.keyframe_points) for curve in of_path.values()) < 2:
             continue

@@ -14,6 +14,7 @@ from .. import rotation_channels
 from ..binding import is_armature
 from ..data_reference import DataReference
 from . import parent_motion
+from .bone_paths import bone_path
 from .fcurves import key_enum
 from .hand_motion import FRAMES_PER_PIECE, BoneValues, KeyedHand, joined, motion_of_hands, still_there
 from .played_action import empty_action, play
@@ -81,7 +82,7 @@ def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Actio
 
 def _curves(bone: "PoseBone", values: BoneValues, frames: Floats) -> Iterator[BoneCurves]:
     """Yield the curves of a bone. A bone that does not move gets a single key."""
-    path, mode = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].', bone.rotation_mode
+    path, mode = bone_path(bone.name), bone.rotation_mode
     frames = frames[: len(values.rotations)]
     if values.locations is not None:
         yield BoneCurves(bone.name, path + "location", frames, values.locations)

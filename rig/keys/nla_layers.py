@@ -1,14 +1,13 @@
 """Layering a take over an armature's action: the action is pushed down to the NLA and plays on below the take."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import bpy
-
+from .bone_paths import bone_path, bones_with_paths
 from .fcurves import curves_of
 
 if TYPE_CHECKING:
-    from bpy.types import Action, FCurve, NlaStrip, Object
+    from bpy.types import Action, AnimData, FCurve, NlaStrip, Object
 
 TAKE_PROPERTY = "knuckle_take"
 """Custom property of an action that is one of Knuckle's takes: the next take of the same bones replaces it."""
@@ -25,7 +24,7 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
         return None
     action, slot = animation.action, animation.action_slot
     curves = list(curves_of(action, slot))
-    prefixes = tuple(f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones)
+    prefixes = tuple(bone_path(bone) for bone in bones)
     if is_take(action) and all(curve.data_path.startswith(prefixes) for curve in curves):
         return None
     track = animation.nla_tracks.new()
@@ -59,17 +58,22 @@ def animated_bones(armature: "Object", bones: Iterable[str]) -> set[str]:
     animation = armature.animation_data
     if animation is None:
         return set()
-    played = [(animation.action, animation.action_slot)]
-    for track in animation.nla_tracks:
-        played += [(strip.action, strip.action_slot) for strip in track.strips if not (track.mute or strip.mute)]
+    strips = ((strip.action, strip.action_slot) for strip in playing_strips(animation))
+    played = ((animation.action, animation.action_slot), *strips)
     paths = {
         curve.data_path
         for action, slot in played
         if action is not None and slot is not None and not is_take(action)
         for curve in curves_of(action, slot)
     }
-    prefixes = {bone: f'pose.bones["{bpy.utils.escape_identifier(bone)}"].' for bone in bones}
-    return {bone for bone, prefix in prefixes.items() if any(path.startswith(prefix) for path in paths)}
+    return bones_with_paths(bones, paths)
+
+
+def playing_strips(animation: "AnimData") -> "Iterator[NlaStrip]":
+    """Yield the NLA strips that play, from the lowest: of the solo track, or of those that are not muted."""
+    tracks = [track for track in animation.nla_tracks if not track.mute] if animation.use_nla else []
+    solo = [track for track in tracks if track.is_solo]
+    yield from (strip for track in solo or tracks for strip in track.strips if not strip.mute)
 
 
 def is_take(action: "Action | None") -> bool:

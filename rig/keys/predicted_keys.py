@@ -7,11 +7,11 @@ Markers* in the Action Editor, and go where it goes; those of the scene are the 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ...capture.cleaning import runs
+from .bone_paths import bone_and_channel
 from .fcurves import key_enum, key_settings, key_values
 from .hand_motion import KeyedHand
 
@@ -50,9 +50,9 @@ def _curves_by_bone(action: "Action") -> dict[str, "list[FCurve]"]:
     """Return bone -> its curves in an action."""
     found: dict[str, list[Any]] = {}
     for curve in _curves(action):
-        if curve.data_path.startswith('pose.bones["'):
-            name = bpy.utils.unescape_identifier(curve.data_path[len('pose.bones["') : curve.data_path.rindex('"]')])
-            found.setdefault(name, []).append(curve)
+        bone, _ = bone_and_channel(curve.data_path)
+        if bone:
+            found.setdefault(bone, []).append(curve)
     return found
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +11,7 @@ from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .. import rotation_channels
+from .bone_paths import bone_path
 from .fcurves import SAME_FRAME, key_enum, key_values
 from .hand_motion import BoneValues, KeyedHand, joined, motion_of_hands
 from .keyframes import BoneCurves, write_curves
@@ -88,7 +88,7 @@ def splice_keys(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, 
 
 def _splice_bone(armature: "Object", bag: Any, values: BoneValues, frames: Floats, blend: Blend) -> None:
     bone = armature.pose.bones[values.bone]
-    path, mode = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].', bone.rotation_mode
+    path, mode = bone_path(bone.name), bone.rotation_mode
     channel = path + rotation_channels.channel(mode)
     curves = _curves(bag, channel, 3 if "euler" in channel else 4)
     if curves is None:

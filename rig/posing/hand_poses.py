@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +10,7 @@ from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from .. import rotation_channels
+from ..keys.bone_paths import bone_path
 from ..keys.keyframes import BoneCurves
 from ..pose_transfer import transfer
 from .rig_hand import RigHand
@@ -56,16 +56,16 @@ def pose_curves(armature: "Object", rig_hand: RigHand, name: str | poses.NamedPo
     world = np.array(armature.matrix_world)
     seen = world[:3, :3] @ binding.rest[0, :3, :3]
     root = np.eye(4)
-    root[:3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
+    root[:3, :3] = rot.orthonormal(seen)
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(rig_hand.hand, root[None], poses.angles(rig_hand.hand, name)[None])
     motion = transfer(binding, rig_hand.hand, pose, world, {}, hierarchy=rig_hand.wiring)
     curves = []
     for joint in posed_joints(rig_hand):
         bone = armature.pose.bones[str(binding.bones[joint])]
-        path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].'
         if binding.location_keyed[joint]:
-            curves.append(BoneCurves(bone.name, f"{path}location", FRAME, motion.locations[:, joint]))
+            curves.append(BoneCurves(bone.name, bone_path(bone.name, "location"), FRAME, motion.locations[:, joint]))
         values = rotation_channels.channel_values(motion.rotations[:, joint], bone.rotation_mode)
-        curves.append(BoneCurves(bone.name, path + rotation_channels.channel(bone.rotation_mode), FRAME, values))
+        path = bone_path(bone.name, rotation_channels.channel(bone.rotation_mode))
+        curves.append(BoneCurves(bone.name, path, FRAME, values))
     return curves

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import CaptureError
 from ..keys.fcurves import curves_of, key_values
+from ..keys.nla_layers import playing_strips
 
 if TYPE_CHECKING:
     from bpy.types import ID, Constraint, Object, Scene
@@ -129,14 +130,8 @@ def _animations(block: "ID") -> Iterator[_Animation]:
             yield _Animation(action.name, action.frame_start, action.frame_end, keys)
         elif len(keys):
             yield _Animation(action.name, float(keys[0]), float(keys[-1]), keys)
-    tracks = [track for track in animation.nla_tracks if not track.mute] if animation.use_nla else []
-    solo = [track for track in tracks if track.is_solo]
-    for track in solo or tracks:
-        for strip in track.strips:
-            if not strip.mute:
-                yield _Animation(
-                    getattr(strip.action, "name", ""), strip.frame_start, strip.frame_end, _strip_keys(strip)
-                )
+    for strip in playing_strips(animation):
+        yield _Animation(getattr(strip.action, "name", ""), strip.frame_start, strip.frame_end, _strip_keys(strip))
 
 
 def _strip_keys(strip: Any) -> Floats:

@@ -29,6 +29,7 @@ from ...modelled_skin import modelled_skin
 from ...pose_transfer import resting_wrist, rig_hierarchy, transfer
 from ...rig_hand_model import rig_hand_model
 from ...skin_bones import skin_radii, skins
+from ..bone_paths import bone_path
 from .last_used import LastUsed
 
 if TYPE_CHECKING:
@@ -204,12 +205,8 @@ def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCor
     Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
     further out.
     """
-    keyed = {path.rpartition(".")[0] for path in paths}
-    found = [
-        hand
-        for hand in find_hands(armature, ())
-        if any(f'pose.bones["{bpy.utils.escape_identifier(bone)}"]' in keyed for bone in hand.bones.values())
-    ]
+    keyed = {f"{path.rpartition('.')[0]}." for path in paths}
+    found = [hand for hand in find_hands(armature, ()) if any(bone_path(bone) in keyed for bone in hand.bones.values())]
     if not found:
         raise RigError(f"the take of armature '{armature.name}' keys no hand, expected one to correct")
     return [_hand(armature, hand) for hand in found]

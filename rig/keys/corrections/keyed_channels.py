@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import rotation_channels
+from ..bone_paths import bone_path
 from ..hand_curves import check_finite
 from ..spliced_keys import evaluated_channels, near_channels
 
@@ -84,7 +84,7 @@ def _keyed(
 
     Raises RigError for keys that are no numbers.
     """
-    path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channel}'
+    path = bone_path(name, channel)
     of_path = curves.get(path, {})
     if set(of_path) != set(range(count)) or not all(len(curve.keyframe_points) for curve in of_path.values()):
         return None

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import bpy
+from ..bone_paths import bone_and_channel, bone_path
 
 if TYPE_CHECKING:
     from bpy.types import FCurve, Object
-
-_PREFIX, _END = 'pose.bones["', '"].'
 
 
 def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Iterable[FCurve]") -> dict[str, str]:
@@ -30,7 +28,7 @@ def with_new_names(curves: "Iterable[FCurve]", renamed: Mapping[str, str]) -> "I
     for curve in curves:
         bone, channel = bone_and_channel(curve.data_path)
         if bone in renamed:
-            yield f"{_PREFIX}{bpy.utils.escape_identifier(renamed[bone])}{_END}{channel}", curve
+            yield bone_path(renamed[bone], channel), curve
         else:
             yield curve.data_path, curve
 
@@ -43,11 +41,3 @@ def _channels(curves: "Iterable[FCurve]") -> dict[str, set[tuple[str, int]]]:
         if bone:
             found.setdefault(bone, set()).add((channel, curve.array_index))
     return found
-
-
-def bone_and_channel(path: str) -> tuple[str, str]:
-    """Return the bone of a data path and its channel; an empty name for other paths."""
-    end = path.rfind(_END)
-    if not path.startswith(_PREFIX) or end < 0:
-        return "", path
-    return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]), path[end + len(_END) :]

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..bone_paths import bone_and_channel
 from ..fcurves import curves_of
-from .renamed_bones import bone_and_channel
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object
