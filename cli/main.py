@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from .terminal import exit_status, holding_interrupts
+from .terminal import exit_at_once, exit_status, holding_interrupts
 
 if TYPE_CHECKING:
     from ..capture.network.transport import Address
@@ -34,5 +34,13 @@ def main(
         return int(stop.code or 0)
 
 
+def run_and_exit() -> NoReturn:
+    """Run the process's command line and end the process with its exit status."""
+    status = main()
+    if "bpy" in sys.modules:
+        exit_at_once(status)
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run_and_exit()

@@ -1,5 +1,6 @@
 """What the shell command prints and asks."""
 
+import atexit
 import os
 import signal
 import sys
@@ -7,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from ..errors import KnuckleError, printable
 from ..files import FileError
@@ -110,6 +112,17 @@ def exit_status(run: Callable[[], None]) -> int:
         _discard_unwritten()
     print(printable(f"knuckle: {sentence}"), file=sys.stderr)
     return 1
+
+
+def exit_at_once(status: int) -> NoReturn:
+    """End the process without Blender's own end: 4.5 may wait there forever for a thread that closes sound devices.
+
+    What Python does at its end, such as deleting temporary folders, is done.
+    """
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _open_closed_streams() -> None:

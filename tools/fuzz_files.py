@@ -21,10 +21,11 @@ from pathlib import Path
 import numpy as np
 
 from knuckle.cli.main import main as knuckle
+from knuckle.cli.terminal import exit_at_once
 from knuckle.hand.joints import JOINTS
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.files import samples
-from knuckle.tools.fuzzing import Fuzzing, Result, exit_at_once, main
+from knuckle.tools.fuzzing import Fuzzing, Result, main
 from knuckle.tools.mutations import mutated
 
 COUNTS = [1, 1, 2, 4, 16]

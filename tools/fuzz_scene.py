@@ -25,11 +25,12 @@ from typing import Any
 import bpy
 
 import knuckle
+from knuckle.cli.terminal import exit_at_once
 from knuckle.hand.joints import SIDES
 from knuckle.registration import defined
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.rigs import RIGS
-from knuckle.tools.fuzzing import Fuzzing, Result, exit_at_once, main
+from knuckle.tools.fuzzing import Fuzzing, Result, main
 from knuckle.tools.panel_drawing import draw_panels
 from knuckle.tools.scene_edits import EDITS, activate, capture, value_of
 

@@ -19,7 +19,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import TextIO
+
+from knuckle.cli.terminal import exit_at_once
 
 FOUND = Path(__file__).resolve().parents[1] / "build" / "fuzz"
 """Where the files of runs that found something are kept."""
@@ -93,13 +95,6 @@ def main(tool: str, about: str, fuzzing: Fuzzing) -> int:
         print("fuzz: the last batch was interrupted")
     print(tally.summary(fuzzing.runs, chosen.seed))
     return 1 if tally.found else 0
-
-
-def exit_at_once(status: int) -> NoReturn:
-    """End the process without Blender's own end: 4.5 may wait there for ever for a thread that closes sound devices."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
 
 
 def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:

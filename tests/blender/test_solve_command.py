@@ -1,6 +1,9 @@
 """`knuckle solve`, measured in the file that it saves: the armature as Blender evaluates it against the recording."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -242,3 +245,16 @@ def test_evidence_is_kept_in_the_file_with_the_take(tmp_path):
     assert np.array_equal(kept.times, written["times"])
     assert np.allclose(kept.hands[0].values, written["right_evidence"], rtol=1e-3, atol=1e-3, equal_nan=True)
     assert unpack(b"damaged") is None
+
+
+def test_the_installed_command_ends_when_it_has_keyed(tmp_path):
+    """Blender 4.5 waits forever for a thread of its own where Python ends as usual."""
+    out = tmp_path / "take.blend"
+    command = Path(sys.executable).with_name("knuckle")
+    words = [command, "solve", DEMO_CAPTURE, "--end", "2", "--out", out]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert out.exists()
+    words[-1] = tmp_path / "folder" / "take.blend"
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr

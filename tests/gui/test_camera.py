@@ -235,14 +235,7 @@ def test_a_video_dropped_on_the_page_is_saved_and_sent(
     page, receiver = page_and_receiver
     drop(page, file_of(rendered[0]))
     page.wait_for_text("said", "a hand in")
-    captures = list[tuple[str, bytes]]()
-
-    def has_come() -> bool:
-        captures.extend(receiver.take_captures())
-        return bool(captures)
-
-    wait_for(has_come)  # the page has sent it by then, and the receiver reads it meanwhile
-    ((name, content),) = captures
+    ((name, content),) = captures_sent_to(receiver)
     page.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     page.evaluate("document.getElementById('download').click()")
     wait_for((tmp_path / "tap.json").exists)
@@ -281,8 +274,20 @@ def test_of_two_browsers_one_is_followed_and_the_other_told(
         drop(page, file_of(rendered[0]))
         other.wait_for_text("said", "Another page of Knuckle was started")
         page.wait_for_text("said", "a hand in")
-        assert [json.loads(content)["source"] for _, content in receiver.take_captures()] == ["tap.mp4"]
+        assert [json.loads(content)["source"] for _, content in captures_sent_to(receiver)] == ["tap.mp4"]
         wait_for(lambda: receiver.state().startswith("No camera was found"))
+
+
+def captures_sent_to(receiver: Receiver) -> list[tuple[str, bytes]]:
+    """The captures that a page said it had sent, once the receiver has read them."""
+    captures = list[tuple[str, bytes]]()
+
+    def has_come() -> bool:
+        captures.extend(receiver.take_captures())
+        return bool(captures)
+
+    wait_for(has_come)
+    return captures
 
 
 def drop(page: Page, file: str) -> None:

@@ -89,7 +89,7 @@ TAP = str(ROOT / "data" / "leap_finger_tap.json")
 def command(folder, *arguments):
     """The command in a process of its own, and its environment."""
     (folder / "knuckle").symlink_to(ROOT)
-    code = "import sys; from knuckle.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    code = "from knuckle.cli.main import run_and_exit; run_and_exit()"
     return [sys.executable, "-c", code, *arguments], {**os.environ, "PYTHONPATH": str(folder)}
 
 
