@@ -87,20 +87,20 @@ def channels_before(rig_hand: RigHand) -> dict[str, Channels]:
 
 
 def finish_posing(
-    context: "Context", rig_hand: RigHand, before: Mapping[str, Channels], *, led: str | None = None
+    context: "Context", rig_hand: RigHand, before: Mapping[str, Channels], *, moved: str | None = None
 ) -> bool:
     """Finish posing a hand regardless of its pins: move the pins of the digits that moved, and auto-key the bones.
 
     Args:
         context: Blender's context.
-        held: the hand.
+        rig_hand: the hand.
         before: the channels of its bones before, from channels_before.
-        led: a digit whose tip was brought somewhere, maybe by the arm alone; its pin moves too.
+        moved: a digit whose tip has moved with the arm alone; its pin moves, too.
 
     Returns whether bones were keyed. Raises RigError where the hand is gone.
     """
     armature, binding = rig_hand.armature_object(), rig_hand.binding
     bones, placed = moved_since(armature, before)
     joints = [rig_hand.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
-    update_pins(rig_hand, {led, *map(digit_of, joints)} - {None})
+    update_pins(rig_hand, {moved, *map(digit_of, joints)} - {None})
     return key_posed(context, armature, bones, placed, scaled_since(armature, before))

@@ -141,7 +141,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         armature = hand_arm.rig_hand.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
         pose(hand_arm, followed)
-        finish_posing(context, hand_arm.rig_hand, before, led=digit_of(chosen.end))
+        finish_posing(context, hand_arm.rig_hand, before, moved=digit_of(chosen.end))
         return followed.course
 
 

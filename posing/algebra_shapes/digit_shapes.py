@@ -223,9 +223,9 @@ def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -
     shapes = []
     for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):
         frame, now = frames[joint], float(solved.angles[0, dof])
-        ways = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC_POINTS) - now
+        rotations = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC_POINTS) - now
         # Flexion is about -X: from +Y to -Z.
-        directions = np.stack([np.zeros(ARC_POINTS), np.cos(ways), -np.sin(ways)], axis=-1) @ frame[:3, :3].T
+        directions = np.stack([np.zeros(ARC_POINTS), np.cos(rotations), -np.sin(rotations)], axis=-1) @ frame[:3, :3].T
         size = 0.5 * float(digit.lengths[number])
         name = f"{math.degrees(now):.0f}°"
         shapes.append(arc(name, 5, frame[:3, 3], frame[:3, 3] + size * directions, frame[:3, 0]))

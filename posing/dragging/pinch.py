@@ -35,7 +35,7 @@ def gap(skin: Floats, other: Floats, normals: Floats) -> float:
 def distance_to_contact(skin: Floats, other: Floats, normals: Floats, direction: Floats, size: float) -> float | None:
     """Return how far in m skin moves along a unit direction until it touches another one.
 
-    It is led there from far before, so it may be negative. None if it passes beside the other one.
+    The search begins far before the contact, so the distance may be negative. None if it passes beside the other one.
     """
     moved = float((other @ direction).min() - (skin @ direction).max()) - START_DISTANCE * size
     end = float((other @ direction).max() - (skin @ direction).min())

@@ -155,13 +155,13 @@ class Ball:
 
 def ball_through(points: Floats) -> Ball:
     """Return the sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 through points (4, 3) m. Raises SolverError for coplanar points."""
-    near, ways = points[0], points[1:] - points[0]
+    origin, edges = points[0], points[1:] - points[0]
     # Coordinates of Blender's meshes have 24 bits, so that points in a plane span a little.
-    if not abs(np.linalg.det(ways)) > FLAT_VOLUME * np.abs(ways).max() ** 3:
+    if not abs(np.linalg.det(edges)) > FLAT_VOLUME * np.abs(edges).max() ** 3:
         raise SolverError("the four points of a sphere are in a plane, expected points that are not")
-    a, b, c, d = (g.up(point_of(point - near)) for point in points)
+    a, b, c, d = (g.up(point_of(point - origin)) for point in points)
     sphere = sphere_of(g.join_sphere(a, b, c, d))
-    x, y, z = near + np.array(sphere[:3])
+    x, y, z = origin + np.array(sphere[:3])
     return Ball((float(x), float(y), float(z)), float(np.sqrt(g.square_sphere(sphere))))
 
 

@@ -91,12 +91,12 @@ class Shape:
         """Return the least thickness (m) across one of the axes, at `along` m from the centre on it."""
         return float(np.delete(self.extents, axis).min()) if self.kind == "block" else self.thickness(along)
 
-    def extents_along(self, ways: Floats) -> Floats:
+    def extents_along(self, directions: Floats) -> Floats:
         """Return the extents (N,) m of a block along directions (N, 3); of other shapes, the thickness."""
         if self.kind == "block":
-            far: Floats = np.abs(ways @ self.axes.T) @ self.extents
-            return far
-        return np.full(len(ways), self.thickness())
+            extents: Floats = np.abs(directions @ self.axes.T) @ self.extents
+            return extents
+        return np.full(len(directions), self.thickness())
 
 
 def surface_of(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-AROUND = 0.9
-"""Hand lengths around the object's nearest point, at which the rig's elbow is sampled."""
-REACHED = 0.35, 0.95
-"""Arm lengths from the shoulder between which the wrist is sampled; a stretched arm has no elbow side."""
+SAMPLE_DISTANCE = 0.9
+"""Hand lengths from the object's nearest point to the wrists with which the rig's elbow is sampled."""
+SAMPLE_REACH = 0.35, 0.95
+"""Arm lengths from the shoulder between which these wrists are; a stretched arm bends to no side."""
 
 
 def carrier(hand_arm: HandArm, found: FoundHand, near: Floats) -> CarryingArm | None:
@@ -35,8 +35,8 @@ def carrier(hand_arm: HandArm, found: FoundHand, near: Floats) -> CarryingArm | 
     around this point to sample it, and back. Raises RigError where the hand is gone.
     """
     if hand_arm.arm is None:
-        led = arm_following(hand_arm.rig_hand.armature_object(), found)
-        return _sampled(hand_arm, led, near) if led else None
+        bones = arm_following(hand_arm.rig_hand.armature_object(), found)
+        return _sampled(hand_arm, bones, near) if bones else None
     shoulder = following.shoulder(hand_arm, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
@@ -51,25 +51,26 @@ def _sampled(hand_arm: HandArm, bones: ArmBones, near: Floats) -> CarryingArm | 
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
     base = _heads(armature, bones)[0]
-    far = (near - base + AROUND * hand_length(hand_arm.rig_hand.hand) * _directions()).reshape(-1, 3)
-    size = np.maximum(np.linalg.norm(far, axis=1, keepdims=True), 1e-9)
-    ways = far / size
-    wrists = base + ways * np.clip(size, *((upper + fore) * np.array(REACHED)))
-    out = _seen_elbows(hand_arm, bones, wrists) - base
+    around = near + SAMPLE_DISTANCE * hand_length(hand_arm.rig_hand.hand) * _directions()
+    from_shoulder = (around - base).reshape(-1, 3)
+    distances = np.maximum(np.linalg.norm(from_shoulder, axis=1, keepdims=True), 1e-9)
+    directions = from_shoulder / distances
+    wrists = base + directions * np.clip(distances, *((upper + fore) * np.array(SAMPLE_REACH)))
+    to_elbows = _evaluated_elbows(hand_arm, bones, wrists) - base
     # Only the direction of each elbow: its distance follows from that of the wrist.
-    sides = base + out - (out * ways).sum(axis=1, keepdims=True) * ways
+    sides = base + to_elbows - (to_elbows * directions).sum(axis=1, keepdims=True) * directions
     return CarryingArm(base, float(upper), float(fore), sides, hand_arm.rig_hand.hand.side, wrists, NO_SWIVEL)
 
 
-def _seen_elbows(hand_arm: HandArm, bones: ArmBones, wrists: Floats) -> Floats:
+def _evaluated_elbows(hand_arm: HandArm, bones: ArmBones, wrists: Floats) -> Floats:
     """Return the rig's elbow (K, 3) m for wrist positions (K, 3). The hand's pose is restored."""
     armature, state = hand_arm.rig_hand.armature_object(), hand_arm.rig_hand.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(hand_arm)])
     elbows, wrist = np.empty_like(wrists), hand_arm.rig_hand.only([0])
     try:
-        for row, place in enumerate(wrists):
+        for row, position in enumerate(wrists):
             root = state.pose.root.copy()
-            root[0, :3, 3] = place
+            root[0, :3, 3] = position
             wrist.write(HandState(Pose(hand_arm.rig_hand.hand, root, state.pose.angles), state.beyond))
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
@@ -81,8 +82,9 @@ def _seen_elbows(hand_arm: HandArm, bones: ArmBones, wrists: Floats) -> Floats:
 
 def _heads(armature: "Object", bones: ArmBones) -> Floats:
     """Return the evaluated shoulder and elbow (2, 3) m in the world."""
-    seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    return np.array([seen.matrix_world @ seen.pose.bones[name].head for name in (bones.upper, bones.fore)])
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    bone_heads = (evaluated.pose.bones[name].head for name in (bones.upper, bones.fore))
+    return np.array([evaluated.matrix_world @ head for head in bone_heads])
 
 
 def _directions() -> Floats:
