@@ -17,6 +17,8 @@ MOST_LENGTH = 1.0
 """m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
 LEAST_TILT = 0.1
 """Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
+ALONG = np.array([0.0, 1.0, 0.0])
+"""Where the forearm points in the frame of the wrist of a hand that rests on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +76,19 @@ class WristForearm:
     def select(self, rows: "slice | NDArray[np.intp]") -> "WristForearm":
         """Return some of its frames."""
         return WristForearm(self.rotation[rows], self.length[rows], self.weight[rows])
+
+
+def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = ALONG) -> Floats:
+    """Return the rotations (..., 4) wxyz of a hand at rest on a forearm that is not turned about itself.
+
+    Skeletons turn the forearm's bone, the wrist's, or both, where a person pronates: how the elbow bends does not tell
+    them apart. So the forearm only swings from where it is at rest against the upper arm to where it points.
+
+    on_upper_arm, on_forearm: (..., 4) of a frame that either bone carries, and in which both are at rest alike.
+    along: (3,) the forearm's direction at rest in that frame.
+    """
+    swing = rot.shortest_rotation(rot.rotate(on_upper_arm, along), rot.rotate(on_forearm, along))
+    return rot.multiply(swing, on_upper_arm)
 
 
 def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:

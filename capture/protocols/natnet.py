@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
+from ...hand.forearm import unpronated
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from ..conventions import MAX_COORDINATE_M
 from ..frame import Frame, SentForearm, hand_name, intern_names, joint_names, with_forearms
@@ -61,7 +62,10 @@ BONES: dict[str, tuple[Side, str]] = {
     )
 }
 """Motive's bones of a hand -> side and joint: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
-FOREARMS: dict[str, Side] = {f"{side[0].upper()}FArm": side for side in SIDES}
+ARMS: dict[str, tuple[Side, str]] = {
+    f"{side[0].upper()}{name}": (side, name) for side in SIDES for name in ("UArm", "FArm")
+}
+"""Motive's bones of upper arms and forearms -> side and the name without it."""
 BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
@@ -144,11 +148,12 @@ class NatnetParser(Parser):
         for skeleton, bodies in skeletons.items():
             performer, bones = self._descriptions.skeletons.get(skeleton, ("", {}))
             hands: dict[Side, dict[str, _Body]] = {}
-            arms: dict[Side, _Body] = {}
+            arms: dict[Side, dict[str, _Body]] = {side: {} for side in SIDES}
             for body in bodies:
                 bone = bones.get(body.id & 0xFFFF, "")
-                if bone in FOREARMS and body.seen:
-                    arms[FOREARMS[bone]] = body
+                if bone in ARMS and body.seen:
+                    side, name = ARMS[bone]
+                    arms[side][name] = body
                 if bone in BONES and body.seen:
                     side, joint = BONES[bone]
                     hands.setdefault(side, {})[joint] = body
@@ -159,7 +164,8 @@ class NatnetParser(Parser):
                     positions.append(_to_array({joint: body.position for joint, body in joints.items()}, 3))
                     bones_xyzw = _to_array({joint: body.rotation for joint, body in joints.items()}, 4)
                     rotations.append(rot.multiply(y_up_rotations(bones_xyzw), BONE_FROM_JOINT[side]))
-                    forearms += [_forearm(hand_name(side, owner), side, arms[side])] if side in arms else []
+                    if "FArm" in arms[side]:
+                        forearms.append(_forearm(hand_name(side, owner), side, arms[side]))
         if not names:
             return ((), np.zeros((0, 3)), None), ()
         return (tuple(names), np.concatenate(positions), np.concatenate(rotations)), tuple(forearms)
@@ -201,10 +207,11 @@ def _body(reader: PacketReader) -> _Body:
     return _Body(body_id, values[:3], values[3:7] / (length if seen else 1.0), seen)
 
 
-def _forearm(hand: str, side: Side, body: _Body) -> SentForearm:
-    """The forearm of a bone. In the T-pose it is rotated as the hand that rests on it."""
-    rotation = rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side])
-    return SentForearm(hand, y_up_points(body.position), rotation)
+def _forearm(hand: str, side: Side, arm: dict[str, _Body]) -> SentForearm:
+    """The forearm of an arm's bones. In the T-pose they are rotated as the hand that rests on them."""
+    resting = {name: rot.multiply(y_up_rotations(body.rotation), BONE_FROM_JOINT[side]) for name, body in arm.items()}
+    rotation = unpronated(resting.get("UArm", resting["FArm"]), resting["FArm"])
+    return SentForearm(hand, y_up_points(arm["FArm"].position), rotation)
 
 
 def _to_array(joints: dict[str, Floats], width: int) -> Floats:
@@ -330,7 +337,10 @@ def _sent_bones(outgoing: OutgoingFrame) -> Iterator[tuple[str, Side, Floats]]:
     for name, (side, joint) in BONES.items():
         if side in outgoing.hands:
             yield name, side, outgoing.hands[side][JOINT_INDEX[joint]]
-    yield from ((name, side, outgoing.forearms[side]) for name, side in FOREARMS.items() if side in outgoing.forearms)
+    for name, (side, _) in ARMS.items():
+        if side in outgoing.forearms:
+            # Straight arms: the upper arm is rotated as the forearm, so that it says the same of the hand at rest.
+            yield name, side, outgoing.forearms[side]
 
 
 def _pose_numbers(side: Side, joint: Floats) -> list[float]:

@@ -11,6 +11,7 @@ back of the hand, the thumb's as well, according to the reference rotations in R
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
+from ...hand.forearm import unpronated
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, hand_name, safe_label, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -132,12 +134,19 @@ def _forearm(actor: dict[str, Any], performer: str, side: Side) -> SentForearm |
     bone = body.get(f"{side}LowerArm")
     try:
         (xyz,) = valid_positions(_numbers(bone, "position", "xyz"), "a forearm")
-        (xyzw,) = unit_quaternions(_numbers(bone, "rotation", "xyzw"), "a forearm")
+        rotation = _resting(bone)
     except PacketError:
         return None
-    # In the T-pose forearms are rotated as the hands that rest on them.
-    rotation = rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
+    with suppress(PacketError):
+        rotation = unpronated(_resting(body.get(f"{side}UpperArm")), rotation)
     return SentForearm(hand_name(side, performer), unity_points(xyz), rotation)
+
+
+def _resting(bone: Any) -> Floats:
+    """The rotation (4,) wxyz of the wrist of a hand at rest on a bone of the arm. Raises PacketError."""
+    (xyzw,) = unit_quaternions(_numbers(bone, "rotation", "xyzw"), "an arm's bone")
+    # In the T-pose the arm's bones are rotated as the hands that rest on them.
+    return rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
 
 
 def _numbers(bone: Any, what: str, axes: str) -> list[float]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
+from ...hand.forearm import unpronated
 from ...hand.joints import SIDES, Side
 from ..frame import Frame, SentForearm, hand_joint_names, unseen_hand, with_forearms
 from ..network.sender import OutgoingFrame, UdpSender
@@ -115,12 +116,15 @@ class VmcParser(Parser):
 
     def _forearm(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> SentForearm | None:
         """The forearm of a hand in the frame, None if it is not sent or its bone has axes of its own."""
-        fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-2:])
+        upper, fore, hand = (f"{side.capitalize()}{part}" for part in ARM[-3:])
         if fore not in local or hand not in local:
             return None
         resting = vrm_t_pose.resting_wrist(side, self._bone_from_joint[side][0], local[hand][0])
-        elbow, rotation = (np.array(each) for each in world[fore])
-        return None if resting is None else SentForearm(side, elbow, rot.multiply(rotation, resting))
+        if resting is None:
+            return None
+        carrier = upper if upper in local else fore
+        on_upper_arm, rotation = (rot.multiply(np.array(world[bone][1]), resting) for bone in (carrier, fore))
+        return SentForearm(side, np.array(world[fore][0]), unpronated(on_upper_arm, rotation))
 
     def _cached_bone_from_joint(self, side: Side, bones: list[str], local: dict[str, Transform]) -> Floats:
         """vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""

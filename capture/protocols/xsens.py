@@ -11,6 +11,7 @@ MVN real-time network streaming protocol, which says cm where the manual says m,
 
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import kinematics, proportions
 from ...hand import rotations as rot
+from ...hand.forearm import unpronated
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
 from ..frame import Frame, SentForearm, concatenate_frames, hand_name, joint_names, unseen_hand, with_forearms
@@ -34,8 +36,8 @@ HEADER = struct.Struct(">6sIBBIBBBB2xH")
 ITEM = np.dtype([("id", ">i4"), ("position", ">f4", 3), ("rotation", ">f4", 4)])
 LAST_DATAGRAM = 0x80
 BODY_SEGMENTS, FINGER_SEGMENTS = 23, 40
-FOREARMS: dict[Side, int] = {"left": 13, "right": 9}
-"""Side -> the forearm among the 23 segments of a body."""
+ARMS: dict[Side, tuple[int, int]] = {"left": (12, 13), "right": (8, 9)}
+"""Side -> the upper arm and the forearm among the 23 segments of a body."""
 MAX_SEGMENTS = 255
 SEGMENTS_PER_DATAGRAM = 62
 """Segments in a datagram, which then has at most 2040 bytes."""
@@ -98,7 +100,7 @@ class XsensParser(Parser):
                 f"a sample of {len(items_bytes) // ITEM.itemsize} segments, its header says {body + props + fingers}"
             )
         segments = np.frombuffer(items_bytes, ITEM)
-        arms = {side: segments[row] for side, row in FOREARMS.items()} if body == BODY_SEGMENTS else {}
+        arms = {side: segments[list(rows)] for side, rows in ARMS.items()} if body == BODY_SEGMENTS else {}
         return self._frames(segments[body + props :], arms, character, number, ms / 1000)
 
     def _complete_items(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
@@ -116,7 +118,7 @@ class XsensParser(Parser):
         return b"".join(sample.parts[index] for index in range(sample.last + 1))
 
     def _frames(
-        self, hands: Segments, arms: dict[Side, np.void], character: int, number: int, time: float
+        self, hands: Segments, arms: dict[Side, Segments], character: int, number: int, time: float
     ) -> list[Frame]:
         # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
         with np.errstate(invalid="ignore"):
@@ -135,28 +137,38 @@ class XsensParser(Parser):
             positions[JOINT_INDICES] = points[rows]
             rotations[JOINT_INDICES] = rot.multiply(quaternions[rows], SEGMENT_FROM_JOINT[side])
             parts.append(Frame(joint_names(side, performer), positions, rotations, time, number))
-        forearms = [_forearm(hand_name(side, performer), side, segment, scale) for side, segment in arms.items()]
+        forearms = [_forearm(hand_name(side, performer), side, arm, scale) for side, arm in arms.items()]
         frame = with_forearms(concatenate_frames(tuple(parts)), tuple(one for one in forearms if one is not None))
         return self._assembler.add(str(character), frame)
 
 
-def _forearm(hand: str, side: Side, segment: np.void, scale: float) -> SentForearm | None:
-    """The forearm of a segment whose unit is `scale` m; None if its numbers are damaged."""
-    with np.errstate(invalid="ignore"):
-        xyz, wxyz = (segment[name].astype(np.float64).tolist() for name in ("position", "rotation"))
+def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm | None:
+    """The forearm of an arm's two segments, whose unit is `scale` m; None if its numbers are damaged."""
     try:
-        (place,), (rotation,) = valid_positions(xyz, "a segment"), unit_quaternions(wxyz, "a segment")
+        place, rotation = _resting(side, arm[1])
     except PacketError:
         return None
-    # In the T-pose hands rest on their forearms.
-    rotation = rot.multiply(rot.multiply(AXES_ROTATION, rotation), SEGMENT_FROM_JOINT[side])
+    with suppress(PacketError):
+        rotation = unpronated(_resting(side, arm[0])[1], rotation)
     return SentForearm(hand, scale * AXES @ place, rotation)
+
+
+def _resting(side: Side, segment: np.void) -> tuple[Floats, Floats]:
+    """Where (3,) a segment of the arm is, in its unit and axes, and the rotation (4,) wxyz of a hand at rest on it.
+
+    Raises PacketError if its numbers are damaged.
+    """
+    with np.errstate(invalid="ignore"):
+        xyz, wxyz = (segment[name].astype(np.float64).tolist() for name in ("position", "rotation"))
+    (place,), (rotation,) = valid_positions(xyz, "a segment"), unit_quaternions(wxyz, "a segment")
+    # In the T-pose hands rest on their arms.
+    return place, rot.multiply(rot.multiply(AXES_ROTATION, rotation), SEGMENT_FROM_JOINT[side])
 
 
 class XsensSender(UdpSender):
     """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body.
 
-    A forearm that is not known has no rotation.
+    Arms are straight. One that is not known has no rotation.
     """
 
     def packets(self, outgoing: OutgoingFrame) -> Iterator[bytes]:
@@ -164,12 +176,12 @@ class XsensSender(UdpSender):
         body = np.zeros(BODY_SEGMENTS, ITEM)
         body["position"], body["rotation"] = [0.0, 0.0, 1.0], rot.IDENTITY
         parts = [body]
-        for side, row in FOREARMS.items():
+        for side, (upper, fore) in ARMS.items():
             forearm = outgoing.forearms.get(side)
-            body["rotation"][row] = 0.0
+            body["rotation"][[upper, fore]] = 0.0
             if forearm is not None:
-                body["position"][row] = AXES.T @ forearm[:3, 3]
-                body["rotation"][row] = _segment_rotation(side, rot.from_matrix(forearm[:3, :3]))
+                body["position"][fore] = AXES.T @ forearm[:3, 3]
+                body["rotation"][[upper, fore]] = _segment_rotation(side, rot.from_matrix(forearm[:3, :3]))
         for side in SIDES:
             joints = outgoing.hands.get(side)
             joints = _resting_frames(side) if joints is None else joints

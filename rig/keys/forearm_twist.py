@@ -5,7 +5,7 @@ and in between in proportion to the distance (Kapandji, The Physiology of the Jo
 forearm does in the middle of the bone: a single one by half, two of the same length by a quarter and by three.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -128,35 +128,13 @@ def twist_forearm(
     return ForearmMotion(rotations, moved, beyond)
 
 
-def retwisted_wrist(
-    armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats], twists: Mapping[str, Floats]
-) -> Floats:
-    """Return the wrist's rest transform as its forearm carries it with these twists alone of the bones that keys turn.
-
-    carried: see twist_forearm. twists: see forearm_twists; bones that are not in it are not twisted.
-    """
-    rest = {name: np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
-    bases = _untwisted(forearm, rest, carried)
-    for name, angle in twists.items():
-        bases[name] = _with_rotation(
-            bases[name], rot.from_axis_angle(_axis(rest, name, forearm.chain[-1], name), angle)
-        )
-    return _carried_by(forearm, rest, carried, bases)
-
-
-def forearm_twists(
-    armature: "Object", forearm: ForearmBones, bones: Collection[str], carried: Mapping[str, Floats]
-) -> dict[str, Floats]:
-    """Return bone -> the angle (...) rad by which it is twisted about its axis, of some of the chain that keys turn.
+def untwisted_wrist(armature: "Object", forearm: ForearmBones, carried: Mapping[str, Floats]) -> Floats:
+    """Return the wrist's rest transform as its forearm carries it without any twist of the bones that keys turn.
 
     carried: see twist_forearm.
     """
     rest = {name: np.array(armature.data.bones[name].matrix_local) for name in forearm.chain}
-    return {
-        name: _twist(_basis(rest, name, below, carried)[..., :3, :3], _axis(rest, name, forearm.chain[-1], name))
-        for name, below in pairwise(forearm.chain)
-        if name in forearm.shares and name in bones
-    }
+    return _carried_by(forearm, rest, carried, _untwisted(forearm, rest, carried))
 
 
 def carried_by_arm(armature: "Object", forearm: ForearmBones, arm: ArmMotion) -> dict[str, Floats]:

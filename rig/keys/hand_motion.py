@@ -20,8 +20,7 @@ from ..pose_transfer import BoneMotion, resting_wrist, rig_hierarchy, transfer
 from . import parent_motion
 from .arm_keys import ArmBones, ArmMotion, move_arm
 from .forearm_bend import against_forearms, carried_forearm
-from .forearm_twist import ForearmBones, carried_by_arm, forearm_twists, retwisted_wrist, twist_forearm
-from .nla_layers import animated_bones
+from .forearm_twist import ForearmBones, carried_by_arm, twist_forearm, untwisted_wrist
 from .played_action import playing_no_action
 from .wrist_strain import ArmAbove, CarriedWrist, WristStrain, wrist_strain
 
@@ -120,16 +119,11 @@ def motion_of_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floa
             world, rests = parent_motion.standing(armature, bones, frames[:FRAMES_PER_PIECE])
         else:
             world, rests = parent_motion.parents_on_current_frame(armature, bones)
-        twisted = [
-            animated_bones(armature, mover.keyed.forearm.shares if mover.keyed.forearm else ()) for mover in movers
-        ]
     for start in range(0, len(frames), FRAMES_PER_PIECE):
         rows, present = slice(start, start + FRAMES_PER_PIECE), still_there(reference)
         if start and moving:
             with playing_no_action(present):
                 world, rests = parent_motion.standing(present, bones, frames[rows])
-        for mover, animated in zip(movers, twisted, strict=True):
-            mover.find_own_twists(present, animated, rests)
         poses = poses_on_forearms(present, movers, rows, world, rests)
         piece = [
             values
@@ -210,8 +204,6 @@ class HandMover:
         self.keyed = replace(keyed, binding=replace(binding, location_keyed=location_keyed, limits=limits))
         self._hierarchy = rig_hierarchy(self.keyed.binding, keyed.hand)
         self._arm_motion: ArmMotion | None = None
-        self.own_twists: Mapping[str, Floats] = {}
-        """Bone of the forearm -> rad by which the character's own animation twists it, (F,) or in all frames alike."""
         self.strain: WristStrain | None = None
         """How the wrist and the arm are posed in the frames that were computed last; None if they are not keyed."""
 
@@ -244,11 +236,6 @@ class HandMover:
         assert self.keyed.captured is not None, "bends_with_forearm has seen it"
         return self.keyed.captured.select(rows)
 
-    def find_own_twists(self, armature: "Object", animated: Collection[str], rests: Mapping[str, Floats]) -> None:
-        """Take the twists of bones that the character's own animation moves from how the forearm is carried."""
-        forearm = self.keyed.forearm
-        self.own_twists = forearm_twists(armature, forearm, animated, rests) if forearm and animated else {}
-
     def carried_forearm(self, armature: "Object", world: Floats, rests: Mapping[str, Floats]) -> Forearm:
         """Return the character's forearm, before keys move its arm; of a single frame if nothing moves it."""
         above, forearm = self.keyed.above, self.keyed.forearm
@@ -256,7 +243,7 @@ class HandMover:
         bone = above.wrist if above.follows else self._outside[WRIST]
         wrist, shoulder = (rests[name].reshape(-1, 4, 4) for name in (bone, above.bones.upper))
         if forearm is not None:
-            wrist = retwisted_wrist(armature, forearm, rests, self.own_twists).reshape(-1, 4, 4)
+            wrist = untwisted_wrist(armature, forearm, rests).reshape(-1, 4, 4)
         return carried_forearm(above, self._back, world.reshape(-1, 4, 4), wrist, shoulder)
 
     def values(

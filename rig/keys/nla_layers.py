@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from .bone_paths import bone_path, bones_with_paths
+from .bone_paths import bone_path
 from .fcurves import curves_of
 
 if TYPE_CHECKING:
@@ -48,25 +48,6 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
         strip.fcurves.find("influence").keyframe_points.insert(first, animation.action_influence)
     animation.action = None
     return strip
-
-
-def animated_bones(armature: "Object", bones: Iterable[str]) -> set[str]:
-    """Return those of some bones that an armature's own animation has keys of: its action and NLA strips.
-
-    Takes do not count: the next one has another motion of the same bones.
-    """
-    animation = armature.animation_data
-    if animation is None:
-        return set()
-    strips = ((strip.action, strip.action_slot) for strip in playing_strips(animation))
-    played = ((animation.action, animation.action_slot), *strips)
-    paths = {
-        curve.data_path
-        for action, slot in played
-        if action is not None and slot is not None and not is_take(action)
-        for curve in curves_of(action, slot)
-    }
-    return bones_with_paths(bones, paths)
 
 
 def playing_strips(animation: "AnimData") -> "Iterator[NlaStrip]":

@@ -21,7 +21,6 @@ from ..intermediate_bones import bones_between
 from ..keys import parent_motion
 from ..keys.drive import driven
 from ..keys.hand_motion import BoneValues, HandMover, KeyedHand, bones_with_outside_parents, poses_on_forearms
-from ..keys.own_twist import own_twists
 from ..pose_transfer import rig_hierarchy
 from .rig_hand import RigHand, write_basis
 
@@ -49,9 +48,7 @@ def begin(
     keyed = driven(armature, found, keyed, drive, digits)
     begun = begin_bound(armature, keyed.binding, hand)
     arm = {name: armature.pose.bones[name].matrix_basis.copy() for name in keyed.arm_bones}
-    mover = HandMover(armature, keyed)
-    mover.own_twists = own_twists(armature, keyed.forearm) if keyed.forearm else {}
-    return replace(begun, before=begun.before | arm, mover=mover)
+    return replace(begun, before=begun.before | arm, mover=HandMover(armature, keyed))
 
 
 def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits: tuple[str, ...] = DIGITS) -> RigHand:

@@ -18,15 +18,16 @@ from ...capture.marker_labels import ELBOW
 from ...capture.recording import Recording
 from ...errors import CaptureError
 from ...hand import rotations as rot
+from ...hand.forearm import unpronated
 from ...hand.generators import Progress, Steps
 from ..keys.frame_times import scene_rate
 from ..linked import ObjectName
 from .arms_at_rest import arms_rest
 from .frame_span import animated_span
-from .source_hands import SourceHand
+from .source_hands import SourceHand, SourceJoint
 
 if TYPE_CHECKING:
-    from bpy.types import Depsgraph, Object, Scene
+    from bpy.types import Armature, Depsgraph, Object, Scene
 
 Floats = NDArray[np.float64]
 
@@ -106,10 +107,24 @@ def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
     evaluated = armature.evaluated_get(depsgraph)
     joints = [joint for hand in source.hands for joint in hand.joints]
     bones = evaluated.pose.bones
-    poses: Floats = np.array(evaluated.matrix_world) @ np.array([bones[joint.bone].matrix for joint in joints])
+    local = np.array([bones[joint.bone].matrix for joint in joints])
+    for row, joint in enumerate(joints):
+        if joint.upper:
+            upper = np.array(bones[joint.upper].matrix)
+            local[row, :3, :3] = _unpronated(armature.data, joint, upper[:3, :3], local[row, :3, :3])
+    poses: Floats = np.array(evaluated.matrix_world) @ local
     offsets = np.array([joint.offset for joint in joints])
     poses[:, :3, 3] += (poses[:, :3, :3] @ offsets[..., None])[..., 0]
     return poses
+
+
+def _unpronated(armature: "Armature", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
+    """Return the pose (3, 3) of a forearm's bone without what it is turned about itself, of the poses of an arm."""
+    rests = [np.array(armature.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)]
+    moved = (rot.orthonormal(pose) @ rest[:3, :3].T for pose, rest in zip((upper, fore), rests, strict=False))
+    along = rests[2][:3, 3] - rests[1][:3, 3]
+    turned: Floats = rot.to_matrix(unpronated(*map(rot.from_matrix, moved), along)) @ rests[1][:3, :3]
+    return turned
 
 
 def _recording(sources: Sequence[Source], poses: Floats, times: Floats, rate: float, format_name: str) -> Recording:

@@ -44,6 +44,8 @@ class SourceJoint:
     axes: str = ""
     """Bone whose axes at rest the joint's rotation is of; empty for its own bone's. The elbow's is that of a hand that
     rests on the forearm."""
+    upper: str = ""
+    """The upper arm's bone at an elbow, see `unpronated`; empty for other joints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,8 @@ def _joints(
             yield SourceJoint(tip, chain[-1].name, (x, y, z))
     arm = arm_ending_at(armature, hand.bones, bones[hand.carrier or hand.bones["wrist"]])
     if arm is not None:
-        yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"])
+        upper = bones[arm.fore].parent
+        yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"], upper=upper.name)
 
 
 def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.rig.keys.fcurves import curves_of
-from knuckle.rig.keys.nla_layers import TAKE_PROPERTY, animated_bones, pull_up, push_down
+from knuckle.rig.keys.nla_layers import TAKE_PROPERTY, pull_up, push_down
 from knuckle.tests.blender.making import rig
 
 SPAN = (-50.0, 200.0)
@@ -124,22 +124,3 @@ def test_a_take_is_replaced_by_one_of_its_bones_and_lies_below_one_of_others() -
     assert armature.animation_data.action == take
     strip = push_down(armature, {"fore", "wrist"}, SPAN)
     assert strip is not None and strip.action == take and armature.animation_data.action is None
-
-
-def test_bones_are_animated_by_the_action_and_by_strips_that_play_but_not_by_takes() -> None:
-    armature = animated("upper", "fore")
-    animation, bones = armature.animation_data, ("upper", "fore", "wrist")
-    assert animated_bones(armature, bones) == {"upper", "fore"}
-    assert animated_bones(armature, ("wrist",)) == set()
-    strip = push_down(armature, (), SPAN)
-    assert strip is not None and animated_bones(armature, bones) == {"upper", "fore"}
-    track, other = animation.nla_tracks[0], animation.nla_tracks.new()
-    for owner, name, value in ((track, "mute", True), (strip, "mute", True), (animation, "use_nla", False)):
-        setattr(owner, name, value)
-        assert animated_bones(armature, bones) == set(), name
-        setattr(owner, name, not value)
-    other.is_solo = True
-    assert animated_bones(armature, bones) == set()
-    other.is_solo = False
-    strip.action[TAKE_PROPERTY] = True
-    assert animated_bones(armature, bones) == set()

@@ -45,7 +45,7 @@ def performed(share: float) -> Avatar:
     turns = {"Hips": turn((0, 1, 0), 40.0)}
     for side, sign in (("Left", 1), ("Right", -1)):
         turns[f"{side}UpperArm"] = turn((0, 0, sign), 50 + 20 * share)
-        turns[f"{side}LowerArm"] = turn((0, sign, 0), 90 * share) @ turn((1, 0, 0), 40 * share)
+        turns[f"{side}LowerArm"] = turn((0, sign, 0), 90 * share) @ turn((1, 0, 0), 70 * share)
         turns[f"{side}Hand"] = turn((0, 0, sign), 50 * share - 20) @ turn((1, 0, 0), 30 - 60 * share)
         turns |= fist(side, tuple(np.multiply(share, (60, 70, 40))))
     return Avatar(turns)
@@ -190,7 +190,7 @@ def test_live_is_what_its_raw_take_and_a_bvh_of_the_motion_are_baked_to(tmp_path
     assert of_file[:, ARM].max() < 0.1 and of_file.max() < 8.0
 
 
-def test_what_the_character_twists_by_itself_is_shown_live_as_it_is_keyed() -> None:
+def test_a_hand_is_shown_live_and_keyed_alike_however_the_character_twists_its_forearm_by_itself() -> None:
     armature, scene = character(), bpy.context.scene
     scene.render.fps, scene.render.fps_base = int(RATE), 1.0
     fore, bones = armature.pose.bones["lowerarm01.L"], armature.data.bones
@@ -210,7 +210,7 @@ def test_what_the_character_twists_by_itself_is_shown_live_as_it_is_keyed() -> N
     for bone in armature.pose.bones:
         bone.matrix_basis.identity()
     untwisted, _ = recorded(armature, packets)
-    assert apart(untwisted, shown).max() > 20.0, "the animation twists the hand"
+    assert apart(untwisted, shown).max() < 0.1, "the captured pronation is the hand's, whatever twist it replaces"
 
 
 def test_a_forearm_that_is_no_longer_sent_eases_out_and_comes_back_without_a_jump() -> None:
@@ -225,7 +225,7 @@ def test_a_forearm_that_is_no_longer_sent_eases_out_and_comes_back_without_a_jum
     follow(armature, "rokoko", packets, then=lambda: shown.append(rotations(armature)))
     steps = [apart(one, other).max() for one, other in pairwise(shown[MEASURED:])]
     turned = apart(shown[MEASURED], shown[round(2.9 * RATE) - 1]).max()
-    assert turned > 60.0, "as captured, since the character's arms are not where the performer's are"
+    assert turned > 45.0, "as captured, since the character's arms are not where the performer's are"
     # 1.5 is the steepest slope of the smooth step by which it goes.
     assert max(steps) < 1.6 * turned / RATE / RETURN_SECONDS
     held = round((seconds["whole"] + HOLD_SECONDS) * RATE)

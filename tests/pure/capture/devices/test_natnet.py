@@ -72,6 +72,26 @@ def test_in_motives_t_pose_the_backs_of_the_hands_look_up():
         assert turned[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-6), side
 
 
+def test_what_a_forearm_is_turned_about_itself_is_the_hands():
+    """Motive's arms are along its X in the T-pose."""
+    from knuckle.hand.rotations import from_axis_angle, multiply
+
+    info, descriptions, frame = NatnetSender(Address()).packets(moments(1, arms=True)[0])
+    turned = bytearray(frame)
+    # The bones of the arms follow those of the hands, the left forearm second.
+    place = frame.index(struct.pack("<i", 1 << 16 | 1)) + 38 * (len(BONES) + 1) + 16
+    x, y, z, w = struct.unpack_from("<4f", frame, place)
+    w, x, y, z = multiply(np.array([w, x, y, z]), from_axis_angle(np.array([1.0, 0.0, 0.0]), 1.4))
+    struct.pack_into("<4f", turned, place, x, y, z, w)
+    elbows = []
+    for sent in (frame, bytes(turned)):
+        parser = NatnetParser()
+        *_, got = (each for packet in (info, descriptions, sent) for each in parser.feed(packet))
+        assert got.rotations is not None
+        elbows.append(got.rotations[got.names.index("left:elbow")])
+    assert bytes(turned) != frame and abs(elbows[0] @ elbows[1]) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_markers_come_by_their_names_where_no_skeleton_has_fingers():
     moment = marked(moments(1)[0])
     parser = NatnetParser()

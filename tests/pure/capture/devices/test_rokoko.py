@@ -44,7 +44,7 @@ def body(avatar: Avatar, sides=("left", "right"), arms: bool = True) -> dict[str
     bones: dict[str, object] = {"hip": {"position": dict.fromkeys("xyz", 0), "rotation": dict.fromkeys("xyzw", 0)}}
     for side in sides:
         title = side.capitalize()
-        for name in (*([f"{title}LowerArm"] if arms else []), *HAND_BONES[title]):
+        for name in (*([f"{title}UpperArm", f"{title}LowerArm"] if arms else []), *HAND_BONES[title]):
             bone = name[len(side) :].replace("Intermediate", "Medial")
             turned = Rotation.from_matrix(avatar.turns[name] @ reference(side, bone)).as_quat()
             bones[side + bone] = {
@@ -228,6 +228,18 @@ def test_a_forearm_is_where_it_is_and_turned_as_a_hand_that_rests_on_it(side: Si
     elbow, wrist = frame.names.index(f"{side}:elbow"), of_hand.names.index(f"{side}:wrist")
     assert frame.positions[elbow] == pytest.approx(blender(Avatar(BODY).places[f"{title}LowerArm"]), abs=1e-6)
     assert abs(frame.rotations[elbow] @ of_hand.rotations[wrist]) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_what_a_forearm_is_turned_about_itself_is_the_hands(side: Side) -> None:
+    fore = f"{side.capitalize()}LowerArm"
+    turned = Avatar(BODY | {fore: BODY.get(fore, np.eye(3)) @ turn((1, 0, 0), 80.0)})
+    one, other = (seen(version_3(actor("", body(avatar)))) for avatar in (Avatar(BODY), turned))
+    assert one.rotations is not None and other.rotations is not None
+    for joint, degrees in (("elbow", 0.0), ("wrist", 80.0)):
+        row = one.names.index(f"{side}:{joint}")
+        alike = abs(one.rotations[row] @ other.rotations[row])
+        assert alike == pytest.approx(np.cos(np.deg2rad(degrees / 2)), abs=1e-6), joint
 
 
 @pytest.mark.parametrize("bad", [float("nan"), 0.0, 1e30, "x", None])

@@ -187,6 +187,18 @@ def test_bones_with_axes_of_their_own_are_where_they_are_all_the_same(seed: int)
         assert np.isnan(frame.rotations[[row(frame, bone) for bone in HAND_BONES[side][1:]]]).all()
 
 
+@pytest.mark.parametrize("side", ["Left", "Right"])
+def test_what_a_forearm_is_turned_about_itself_is_the_hands(side: str) -> None:
+    fore = f"{side}LowerArm"
+    turned = Avatar(BODY | {fore: BODY.get(fore, np.eye(3)) @ turn((1, 0, 0), 80.0)})
+    one, other = (seen(avatar) for avatar in (Avatar(BODY), turned))
+    assert one.rotations is not None and other.rotations is not None
+    elbow = one.names.index(f"{side.lower()}:elbow")
+    assert abs(one.rotations[elbow] @ other.rotations[elbow]) == pytest.approx(1.0, abs=1e-5)
+    relative = axes(one, f"{side}Hand").T @ axes(other, f"{side}Hand")
+    assert np.trace(relative) == pytest.approx(1 + 2 * np.cos(np.deg2rad(80.0)), abs=1e-5)
+
+
 def test_turns_without_places_move_the_hands_of_an_adult() -> None:
     """Some senders set every bone's place to zero."""
     avatar = Avatar(BODY | fist("Left"))

@@ -10,7 +10,7 @@ from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.xsens import XsensParser, XsensSender
 from knuckle.errors import PacketError
 from knuckle.hand.joints import JOINT_INDEX
-from knuckle.hand.rotations import to_matrix
+from knuckle.hand.rotations import from_axis_angle, multiply, to_matrix
 from knuckle.tests.pure.capture.devices.moments import moments
 
 
@@ -99,6 +99,19 @@ def test_a_damaged_forearm_or_another_body_leaves_the_hands_as_they_are():
         (frame,) = parsed(XsensParser(), [bytes(damaged), *others])
         assert frame.names == hands.names
         assert np.array_equal(frame.positions, hands.positions, equal_nan=True)
+
+
+def test_what_a_forearm_is_turned_about_itself_is_the_hands():
+    """MVN's left forearm points along its own +Y."""
+    first, *others = XsensSender(Address()).packets(moments(1, arms=True)[0])
+    turned, place = bytearray(first), 24 + 13 * 32 + 16
+    sent = np.array(struct.unpack_from(">4f", first, place))
+    about_itself = multiply(sent, from_axis_angle(np.array([0.0, 1.0, 0.0]), 1.4))
+    struct.pack_into(">4f", turned, place, *about_itself)
+    whole, other = (parsed(XsensParser(), [bytes(packet), *others])[0] for packet in (first, turned))
+    elbow = whole.names.index("left:elbow")
+    assert np.abs(sent @ about_itself) < 0.8 and whole.rotations is not None and other.rotations is not None
+    assert abs(whole.rotations[elbow] @ other.rotations[elbow]) == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(
