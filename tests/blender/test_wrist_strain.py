@@ -129,6 +129,22 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
     assert short.startswith("the left arm is up to ") and "cm too short for the captured wrist, in 7 of 7" in short
 
 
+@pytest.mark.parametrize(
+    ("beyond", "turned", "sentence"),
+    [
+        (4.0, 0.0, "the left hand bends up to 95° at the wrist, more than a person's does: stop"),
+        (0.0, 7.0, "the left hand turns farther about the forearm than a person's does: stop"),
+        (
+            *(4.0, 7.0),
+            "the left hand bends up to 95° at the wrist and turns farther about the forearm than a person's does: stop",
+        ),
+    ],
+)
+def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned: float, sentence: str) -> None:
+    angles = (np.deg2rad([each]) for each in (95.0, beyond, turned))
+    assert strain_notes("left", [WristStrain(*angles, np.zeros(1))], "stop") == (sentence,)
+
+
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     armature = rig_with_arms("MakeHuman")
     hand = proportions.build(proportions.adult("left"))
