@@ -61,7 +61,7 @@ enter() {
   mount --options remount,bind,ro "$ROOT/tmp/knuckle"
   mount --bind "$out" "$ROOT/tmp/out"
   exec chroot "$ROOT" env -i PATH=/usr/bin:/bin HOME=/tmp/home LANG=C.UTF-8 LIBGL_ALWAYS_SOFTWARE=1 \
-    MESA_SHADER_CACHE_DIR=/tmp/out/shaders bash /tmp/knuckle/tools/real_blender.sh "inside-$1" "${@:4}"
+    MESA_SHADER_CACHE_DIR=/tmp/out/shaders CI="${CI:-}" bash /tmp/knuckle/tools/real_blender.sh "inside-$1" "${@:4}"
 }
 
 # The home that holds the installed zip is kept beside OUT's other files for the next time.
