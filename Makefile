@@ -61,9 +61,11 @@ rigs: setup # the rigs that tests pose, once for each Blender; a test that finds
 	  $$env/bin/python tools/make_test_rigs.py >build/rigs.log || echo "rigs: some are missing; their tests will be skipped" >&2; \
 	done
 
+# Where nobody looks at the pictures of build/gui, two windows at once: one waits while the other works.
+LANES = $(if $(CI),-n 2 --dist loadfile)
 test-gui: package ## test the extension's zip in a real Blender on a virtual screen (Linux, root)
 	@tools/real_blender.sh setup
-	$(NEWEST)/python -m pytest tests/gui $(ARGS)
+	$(NEWEST)/python -m pytest tests/gui $(LANES) $(ARGS)
 
 check: ## lint, format, types and the import border
 	@tools/setup.sh check

@@ -113,7 +113,7 @@ def remap_paths(scenes: "Iterable[Scene]", old_folder: str, new_folder: str) -> 
         if path.startswith("//"):
             there = bpy.path.abspath(path, start=old_folder)
             same_drive = Path(there).anchor == Path(new_folder).anchor
-            scene.knuckle.capture = bpy.path.relpath(there, start=new_folder) if same_drive else there
+            scene.knuckle.capture = _relative_to(new_folder, there) if same_drive else there
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
@@ -134,8 +134,15 @@ def relative_path(path: str) -> str:
     """Return a path relative to the .blend file, if Blender's preferences say so and the file is saved."""
     prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
-        return bpy.path.relpath(path)
+        return _relative_to(str(Path(bpy.data.filepath).parent), path)
     return path
+
+
+def _relative_to(folder: str, path: str) -> str:
+    """Return a path relative to a folder, unchanged where `..` leads elsewhere, as from a folder behind a link."""
+    relative: str = bpy.path.relpath(path, start=folder)
+    leads_there = Path(bpy.path.abspath(relative, start=folder)).resolve() == Path(path).resolve()
+    return relative if leads_there else path
 
 
 HANDLERS = (

@@ -1,7 +1,7 @@
 """Tries mutants in forks of a process that has collected the tests: each runs the tests that reach its lines.
 
-A break that is in force only while modules are imported needs a process that imports them anew, and so does one of a
-module that needs Blender.
+A break that is in force only while modules are imported needs a process that imports them anew. Blender's module is
+imported with the tests, too: nothing is computed by it before the forks, which have none of its threads.
 """
 
 import gc
@@ -29,6 +29,7 @@ SILENT = 900.0
 OPTIONS = (
     *("-q", "-s", "--no-header", "--no-summary", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"),
     *("--tb=native", "--assert=plain", "--hypothesis-profile", "mutants"),
+    *("-W", "ignore:.*multi-threaded, use of fork:DeprecationWarning"),
 )
 ENDLESS = "does not end"
 PASSED = 0, 5

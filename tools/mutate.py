@@ -62,25 +62,25 @@ NAMED = (
 )
 """Breaks that no test noticed in the past: the passes of FABRIK, and the joint between two known joints."""
 
-MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/keyframes.py")
+MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
 """Left out: a test compares every byte of it with what its generator writes."""
-TESTS = ("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing")
-IN_BLENDER = {
-    "rig/binding.py": (
-        "tests/blender/test_binding.py",
-        "tests/blender/test_carriers.py tests/blender/test_rig_limits.py",
-    ),
-    "rig/keys/keyframes.py": ("tests/blender/test_keyframes.py", "tests/blender/test_arm.py"),
-}
-"""Tests of the modules that need Blender, in stages."""
+TESTS = {"rig": ("tests/blender",)}
+"""Room -> the tests that try its modules."""
+PURE = ("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing")
+"""Those of all other rooms."""
+
+
+def tests_of(module: str) -> tuple[str, ...]:
+    """The folders of tests that try a module."""
+    return TESTS.get(module.partition("/")[0], PURE)
 
 
 def importers(module: str) -> tuple[str, ...]:
     """The tests that import a module, separated by blanks."""
     name = Path(module).stem
     imports = re.compile(rf"^from \S+\.{name} import|^from \S+ import .*\b{name}\b", re.MULTILINE)
-    paths = [path for folder in TESTS for path in sorted((ROOT / folder).rglob("test_*.py"))]
+    paths = [path for folder in tests_of(module) for path in sorted((ROOT / folder).rglob("test_*.py"))]
     found = [str(path.relative_to(ROOT)) for path in paths if imports.search(path.read_text())]
     return (" ".join(found),) if found else ()
 
@@ -115,18 +115,16 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
             print(f"survived {verdict.tests} tests: {mutant}", flush=True)
         print(f"\rmutate: {counts[0]} tried, {counts[1]} survived", end="", file=sys.stderr, flush=True)
 
-    warm = [mutant for mutant in mutants if mutant.module not in IN_BLENDER]
-    results = list(zip(warm, try_warm(warm, TESTS, end, each, report), strict=False))
+    results, left = list[tuple[Mutant, Verdict]](), len(mutants)
+    for tests in dict.fromkeys(tests_of(mutant.module) for mutant in mutants):
+        some, now = [mutant for mutant in mutants if tests_of(mutant.module) == tests], time.monotonic()
+        results += zip(some, try_warm(some, tests, now + (end - now) * len(some) / left, each, report), strict=False)
+        left -= len(some)
     for number, (mutant, verdict) in enumerate(results):
         if verdict.noticed is None and verdict.early:
             cold = Verdict(try_cold(mutant, importers(mutant.module), COLD), verdict.tests, early=False)
             report(mutant, cold)
             results[number] = mutant, cold
-    for mutant in mutants:
-        if mutant.module in IN_BLENDER and time.monotonic() < end:
-            cold = Verdict(try_cold(mutant, IN_BLENDER[mutant.module], COLD), 0, early=False)
-            report(mutant, cold)
-            results.append((mutant, cold))
     return results
 
 

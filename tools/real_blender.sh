@@ -6,7 +6,7 @@
 #   tools/real_blender.sh command ZIP OUT SECONDS ARGUMENTS...   the same without a window: blender --command ARGUMENTS
 # Inside, the sources are /tmp/knuckle and OUT is /tmp/out.
 # Linux and root only. Mounts and processes live in namespaces of their own and end with this script, however it ends;
-# the folder itself is only read: home and /tmp are new every time.
+# the folder itself is only read: home and /tmp are new every time. Compiled shaders stay in OUT: a start takes a third.
 set -euo pipefail
 
 ROOT=${KNUCKLE_BLENDER:-${XDG_CACHE_HOME:-$HOME/.cache}/knuckle-blender}
@@ -61,7 +61,7 @@ enter() {
   mount --options remount,bind,ro "$ROOT/tmp/knuckle"
   mount --bind "$out" "$ROOT/tmp/out"
   exec chroot "$ROOT" env -i PATH=/usr/bin:/bin HOME=/tmp/home LANG=C.UTF-8 LIBGL_ALWAYS_SOFTWARE=1 \
-    bash /tmp/knuckle/tools/real_blender.sh "inside-$1" "${@:4}"
+    MESA_SHADER_CACHE_DIR=/tmp/out/shaders CI="${CI:-}" bash /tmp/knuckle/tools/real_blender.sh "inside-$1" "${@:4}"
 }
 
 # The home that holds the installed zip is kept beside OUT's other files for the next time.

@@ -214,7 +214,7 @@ class HandMover:
         arm, forearm = self.keyed.arm, self.keyed.forearm
         above = (arm.upper,) if arm else forearm.chain if forearm else ()
         followed = self.keyed.above.evaluated_bones if self.keyed.above and self.keyed.wrist else ()
-        trunk = (self.keyed.above.bones.upper,) if self.keyed.above and self.keyed.bends_with_forearm else ()
+        trunk = (self.keyed.above.bones.upper,) if self.keyed.bends_with_forearm else ()
         return [*self._outside.values(), *between, *above, *followed, *trunk]
 
     @property

@@ -3,6 +3,7 @@
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
@@ -74,6 +75,7 @@ def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> No
             == known.mapped_parents.tolist()
             == default_binding(armature, hand).mapped_parents.tolist()
         )
+        assert found.location_keyed.tolist() == default_binding(armature, hand).location_keyed.tolist()
 
 
 def renamed(armature: bpy.types.Object, family: BoneNaming, side: Side, prefix: str = "") -> dict[str, str]:
@@ -247,4 +249,5 @@ def test_a_wrist_stays_on_an_arm_that_ends_near_it_measured_by_the_hand(gap: flo
     bpy.ops.object.mode_set(mode="EDIT")
     armature.data.edit_bones["fore"].tail.y -= gap * float(np.ptp(heads, axis=0).max())
     bpy.ops.object.mode_set(mode="OBJECT")
+    armature.data.transform(Matrix.Translation((0.3 * metre, -0.2 * metre, 1.3 * metre)))
     assert bound(armature).location_keyed[0] == placed

@@ -13,7 +13,7 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.hand_motion import KeyedHand
 from knuckle.rig.keys.keyframes import check_keyable, key_hands
-from knuckle.rig.keys.parent_motion import carriers_move
+from knuckle.rig.keys.parent_motion import carriers_move, check_depth
 from knuckle.tests.blender.making import evaluated, everything, motion, rig, worst_direction
 
 FRAMES = 12
@@ -200,6 +200,13 @@ def test_an_armature_without_depth_is_refused_and_keeps_what_it_plays() -> None:
     with pytest.raises(RigError, match="scaled to nothing"):
         keyed(armature)
     assert armature.animation_data is None
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_how_flat_an_armature_is_does_not_depend_on_its_size(size: float) -> None:
+    check_depth("Rig", size * np.diag([1.0, 1e-5, 1.0, 1.0 / size]))
+    with pytest.raises(RigError, match="scaled to nothing"):
+        check_depth("Rig", size * np.diag([1.0, 1e-7, 1.0, 1.0 / size]))
 
 
 def test_a_forearm_that_is_scaled_to_nothing_is_told_and_nothing_is_keyed() -> None:

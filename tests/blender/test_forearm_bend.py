@@ -12,7 +12,7 @@ from knuckle.hand.forearm import Forearm
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import Side
 from knuckle.pipeline.job import SolveJob
-from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.recipe import DriveChoice, Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig import character_frames
 from knuckle.rig.keys.hand_motion import motion_of_hands
@@ -98,6 +98,13 @@ def test_each_wrist_bends_against_the_characters_forearm_as_against_the_performe
         assert np.arccos(np.clip((captured * seen).sum(axis=-1), -1.0, 1.0)).max() < EXACT, hand.side
         # The backs of the hands, above on the performer, are above on arms that are held to the sides as well.
         assert wrists[0, 2, 2] > 0.9, hand.side
+
+
+@pytest.mark.parametrize(("drive", "bends"), [("wrist", True), ("arm", False), ("fingers", False)])
+def test_a_wrist_bends_against_the_forearm_only_where_nothing_else_turns_it(drive: DriveChoice, bends: bool) -> None:
+    armature, made = rig_with_arms("MakeHuman"), typed()
+    hands = bind_hands(armature, replace(made, recipe=replace(made.recipe, drive=drive)))
+    assert [hand.bends_with_forearm for hand in hands] == [bends] * 2
 
 
 def test_some_frames_are_keyed_as_in_the_whole() -> None:

@@ -96,6 +96,17 @@ def test_save_as_in_another_folder_remaps_the_path(extension, table: Path, tmp_p
         assert Path(bpy.path.abspath(bpy.context.scene.knuckle.capture)).resolve() == table
 
 
+def test_a_file_in_a_folder_behind_a_link_imports_what_is_outside_of_it(extension, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk" / "shots").mkdir(parents=True)
+    (tmp_path / "project").symlink_to(tmp_path / "disk" / "shots", target_is_directory=True)
+    inside = tmp_path / "project" / table.name
+    inside.write_text(table.read_text())
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "project" / "shot.blend"))
+    for path, kept in ((table, str(table)), (inside, f"//{table.name}")):
+        assert bpy.ops.knuckle.import_capture(filepath=str(path)) == {"FINISHED"}
+        assert bpy.context.scene.knuckle.capture == kept
+
+
 def test_markers_are_found_where_they_are_shown(extension, table: Path) -> None:
     """Against Blender's evaluation of the node group: an instance for each marker."""
     scene = bpy.context.scene

@@ -66,6 +66,15 @@ def test_a_capture_at_the_scenes_rate_is_keyed_on_whole_frames() -> None:
     assert (frames == np.arange(1, 20_001)).all()
 
 
+def test_frames_that_blender_does_not_have_are_told_with_those_that_it_has() -> None:
+    frame = bpy.types.Scene.bl_rna.properties["frame_current"]
+    first, last = int(frame.hard_min), int(frame.hard_max)
+    assert scene_frames([0.0], 0.0, last, 24.0)[0] == last
+    for start in (first - 1, last + 1):
+        with pytest.raises(RigError, match=f"on frames {start} to {start}, Blender's are {first} to {last}"):
+            scene_frames([0.0], 0.0, start, 24.0)
+
+
 def test_a_part_of_a_capture_lies_on_the_part_of_the_markers_that_it_was_made_from() -> None:
     scene = bpy.context.scene
     scene.render.fps = 60

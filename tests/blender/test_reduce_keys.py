@@ -167,6 +167,23 @@ def test_two_arms_that_hang_on_one_bone_are_each_reduced_with_their_own_hand():
         assert all(len(curve.keyframe_points) < 45 for curve in curves_of_bone(armature, name)), name
 
 
+def test_keys_of_bones_beside_hands_and_arms_stay():
+    armature = two_armed()
+    bpy.ops.object.mode_set(mode="EDIT")
+    neck = armature.data.edit_bones.new("neck")
+    neck.head, neck.tail, neck.parent = (0, -0.6, 0.1), (0, -0.6, 0.3), armature.data.edit_bones["spine"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    write_take(waving_take(), armature, bpy.context.scene, bpy.context.collection, TakeTiming())
+    for name in ("neck", "spine"):
+        for frame in range(1, 91):
+            armature.pose.bones[name].rotation_quaternion = (1.0, 0.002 * frame, 0.0, 0.0)
+            armature.pose.bones[name].keyframe_insert("rotation_quaternion", frame=frame)
+    reduce_keys(armature, Reduction())
+    for name in ("neck", "spine"):
+        assert [len(curve.keyframe_points) for curve in curves_of_bone(armature, name)] == [90] * 4, name
+    assert all(len(curve.keyframe_points) < 45 for curve in curves_of_bone(armature, "upper_arm.L"))
+
+
 def test_frames_between_keys_of_a_faster_take_are_measured_too():
     """Keys at 240 Hz in a scene of 24: ten for each frame."""
     bpy.context.scene.render.fps = 24

@@ -5,7 +5,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix, Vector
+from mathutils import Matrix
 from numpy.typing import NDArray
 
 from knuckle.hand import proportions
@@ -92,6 +92,9 @@ def test_the_bend_is_that_of_the_bones_and_more_than_a_persons_is_marked(name: s
 @pytest.mark.parametrize("name", RIGS)
 def test_an_arm_that_does_not_reach_is_told_by_how_much(name: str) -> None:
     armature = rig_with_arms(name)
+    if name.endswith("IK"):
+        armature.pose.bones["chest"].matrix_basis @= Matrix.Rotation(0.4, 4, "X")
+        bpy.context.view_layer.update()
     made = placed(armature, "arm", away=np.array([0.5, 0.0, 0.1]))
     strain = strain_of(armature, made)
     _, wrists = seen(armature)
@@ -101,7 +104,10 @@ def test_an_arm_that_does_not_reach_is_told_by_how_much(name: str) -> None:
         above = arm_above_hand(armature, find_hand(armature, "left"))
         assert above is not None
         length = np.linalg.norm(np.diff(above.joints, axis=0), axis=1).sum()
-        short = np.linalg.norm(goals - np.array(armature.matrix_world @ Vector(above.joints[0])), axis=1) - length
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        shoulder = np.array(armature.matrix_world @ posed.pose.bones[above.bones.upper].head)
+        assert np.linalg.norm(shoulder - above.joints[0]) > 0.02, "the chest leans"
+        short = np.linalg.norm(goals - shoulder, axis=1) - length
     assert strain.shortfall == pytest.approx(short, abs=2e-3)
     assert short.min() > 0.1
 
@@ -127,6 +133,22 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
     assert told(armature, placed(armature, "fingers")) == []
     _, short = told(armature, placed(armature, "arm", away=np.array([0.5, 0.0, 0.0])))
     assert short.startswith("the left arm is up to ") and "cm too short for the captured wrist, in 7 of 7" in short
+
+
+@pytest.mark.parametrize(
+    ("beyond", "turned", "sentence"),
+    [
+        (4.0, 0.0, "the left hand bends up to 95° at the wrist, more than a person's does: stop"),
+        (0.0, 7.0, "the left hand turns farther about the forearm than a person's does: stop"),
+        (
+            *(4.0, 7.0),
+            "the left hand bends up to 95° at the wrist and turns farther about the forearm than a person's does: stop",
+        ),
+    ],
+)
+def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned: float, sentence: str) -> None:
+    angles = (np.deg2rad([each]) for each in (95.0, beyond, turned))
+    assert strain_notes("left", [WristStrain(*angles, np.zeros(1))], "stop") == (sentence,)
 
 
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:

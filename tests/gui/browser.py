@@ -1,8 +1,10 @@
 """A page in Chromium without a window, driven by its DevTools protocol."""
 
 import base64
+import fcntl
 import json
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -26,7 +28,9 @@ def bring_browser() -> Path:
     try:
         return find_browser()
     except StreamError:
-        subprocess.run([ROOT / "tools" / "setup.sh", "chromium"], check=True)
+        with Path(tempfile.gettempdir(), "knuckle-chromium.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # of several windows at once one installs it
+            subprocess.run([ROOT / "tools" / "setup.sh", "chromium"], check=True)
         return find_browser()
 
 

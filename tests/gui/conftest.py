@@ -1,6 +1,7 @@
 """Gives tests the fixture `play`: a scenario played in a real Blender that has the built zip installed."""
 
 import json
+import os
 import shutil
 import subprocess
 import tomllib
@@ -16,7 +17,9 @@ from knuckle.tests.blender.rigs import RIGS, rig_file
 from knuckle.tests.gui.live_senders import vmc_when_asked
 
 ROOT = Path(__file__).parents[2]
-OUT = ROOT / "build" / "gui"
+LANE = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+"""The number of the window, where there are several at once: `make test-gui ARGS="-n 2 --dist loadfile"`."""
+OUT = ROOT / "build" / ("gui" if LANE == "0" else f"gui-{LANE}")
 SECONDS = 400
 FINGERS = ("index", "middle", "ring", "pinky")
 DIGIT_BONES = {
@@ -40,7 +43,7 @@ def real_blender(kind: str, *arguments: str, log: Path, seconds: int = SECONDS) 
 
 
 def play_scenario(name: str, *arguments: str, seconds: int = SECONDS, kind: str = "play") -> dict[str, Any]:
-    """Play tests/gui/scenarios/NAME.py and give what it returns; pictures and Blender's log stay in build/gui/.
+    """Play tests/gui/scenarios/NAME.py and give what it returns; pictures and Blender's log stay in OUT.
 
     Kind "bare" leaves it to the scenario to install the zip.
     Raises RuntimeError where it failed, or something in the console tells of an error or of memory that was not freed.
@@ -65,7 +68,7 @@ def play() -> Callable[[str], dict[str, Any]]:
 
 
 def bring_rigs() -> Path:
-    """The rigs that scenarios open, as build/gui/rigs/makehuman.blend and rigify.blend, which Rigify generated."""
+    """The rigs that scenarios open, as OUT/rigs/makehuman.blend and rigify.blend, which Rigify generated."""
     folder = OUT / "rigs"
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in (
@@ -79,7 +82,7 @@ def bring_rigs() -> Path:
 
 @pytest.fixture(scope="session")
 def characters() -> Path:
-    """A body with Mixamo's names, one that Rigify generated, and MakeHuman's, as build/gui/rigs/NAME.blend."""
+    """A body with Mixamo's names, one that Rigify generated, and MakeHuman's, as OUT/rigs/NAME.blend."""
     folder = bring_rigs()
     armature, _ = RIGS["named as Mixamo"]()
     armature.name = "Mixamo"

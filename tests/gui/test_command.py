@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
-OUT = Path(__file__).parents[2] / "build" / "gui"
+from knuckle.tests.gui.conftest import OUT
 
 
 def test_blender_solves_a_recording_from_a_shell(command: Callable[..., str]) -> None:

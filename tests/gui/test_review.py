@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from knuckle.tests.gui.conftest import OUT
+
 ROOT = Path(__file__).parents[2]
 TAP = ROOT / "data" / "leap_finger_tap.json"
 ASTRAY = {"ring": (3, 20, 30, 40.0), "thumb": (0, 60, 70, 60.0)}
@@ -39,7 +41,7 @@ def spoilt(folder: Path, astray: dict[str, tuple[int, int, int, float]] = ASTRAY
 
 
 def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str], dict[str, Any]]) -> None:
-    spoilt(ROOT / "build" / "gui")
+    spoilt(OUT)
     seen = play("review")
     assert [visit["rank"] for visit in seen["visited"]] == [0, 1]
     assert [visit["parts"][0] for visit in seen["visited"]] == ["thumb", "ring-finger"]
@@ -54,7 +56,7 @@ def test_problems_are_visited_worst_first_and_marks_are_kept(play: Callable[[str
         first, last = seen["strips"][name]
         assert (first, last) == (pytest.approx(27.5, abs=slack), pytest.approx(31.5, abs=slack)), name
     assert seen["strips"]["off"] == []
-    page = (ROOT / "build" / "gui" / "review_page.html").read_text(encoding="utf-8")
+    page = (OUT / "review_page.html").read_text(encoding="utf-8")
     assert page.count("data:image/jpeg;base64,") == 6, "two faults and the thumb that they spoil, from two sides"
     assert seen["page"]["before"] == seen["page"]["after"]
     dense, reduced, undone = seen["keys"]

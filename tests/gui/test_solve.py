@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from knuckle.tests.gui.conftest import OUT
+
 ROOT = Path(__file__).parents[2]
 TWO_HANDS = ROOT.parent / "shared" / "data" / "captures" / "two_hands_glove.c3d"
 
@@ -43,6 +45,6 @@ def test_escape_half_way_leaves_nothing(play: Callable[[str], dict[str, Any]]) -
 
 @pytest.mark.skipif(not TWO_HANDS.exists(), reason="the recording of two hands is not beside the checkout")
 def test_two_hands_are_solved(play: Callable[[str], dict[str, Any]]) -> None:
-    (ROOT / "build" / "gui").mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(TWO_HANDS, ROOT / "build" / "gui" / "two_hands.c3d")
+    OUT.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(TWO_HANDS, OUT / "two_hands.c3d")
     assert play("two_hands")["hands"] == ["Left Hand", "Right Hand"]

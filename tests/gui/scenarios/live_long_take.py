@@ -24,6 +24,7 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.empty_scene_with_panel("KNUCKLE_PT_live")
     screen.scene.knuckle_live.folder = "/tmp/out/long takes"
     screen.scene.knuckle_live.device = "quest"
+    screen.scene.knuckle_live.port = strangers["free_port"]()
     escaped = yield from recorded_and_stopped(screen, "escape")
     whole = yield from recorded_and_stopped(screen, "")
     return {"escaped": escaped, "whole": whole}

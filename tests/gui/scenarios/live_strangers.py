@@ -23,7 +23,7 @@ def play(screen: "Screen") -> "Steps":
     yield 0.5
     screen.picture("live_page_names")
     bpy.context.preferences.system.use_online_access = True
-    chosen.device, chosen.host = "quest", "0.0.0.0"
+    chosen.device, chosen.host, chosen.port = "quest", "0.0.0.0", free_port()
     start = yield from screen.button("knuckle.live_start")
     screen.click(*start)
     yield 1.0
@@ -50,6 +50,14 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     seen["still_running"] = live.run is not None
     return seen
+
+
+def free_port() -> int:
+    """A port that nobody listens at: another window may have the device's own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("", 0))
+        port: int = sock.getsockname()[1]
+        return port
 
 
 def keep_sending(port: int, silent: threading.Event) -> None:

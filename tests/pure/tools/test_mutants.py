@@ -68,3 +68,11 @@ def test_every_named_break_and_every_equivalent_mutant_is_in_the_code():
     known = mutants.equivalent()
     found = {module: {mutant.key for mutant in mutants.mutants_of(mutants.ROOT / module)} for module, *_ in known}
     assert [key for key in known if key not in found[key[0]]] == []
+
+
+@pytest.mark.parametrize("pattern", mutate.MODULES)
+def test_modules_that_are_broken_are_there_and_so_are_their_tests(pattern):
+    modules = [str(path.relative_to(mutants.ROOT)) for path in mutants.ROOT.glob(pattern)]
+    assert modules
+    for folder in {folder for module in modules for folder in mutate.tests_of(module)}:
+        assert any((mutants.ROOT / folder).rglob("test_*.py")), folder
