@@ -128,7 +128,7 @@ def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
 def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, told: tuple[bool, bool]) -> None:
     """Draw a correction: its eye, its name and frames, which select it, and its lock.
 
-    told: whether it waits, and whether its range is too short.
+    told: whether it waits, and whether it is held shorter than asked.
     """
     row = layout.row(align=True)
     _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)

@@ -19,16 +19,44 @@ WIDENINGS = 3
 """How often blends are made longer, each by what the last contact's ends ask for."""
 
 
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """Where in a range of frames something is held."""
+
+    first: int
+    last: int
+    """First and last row in which it is held."""
+    frames_needed: int = 0
+    """Frames that the way there and back takes, if the range has fewer; else 0."""
+
+    def of(self, count: int) -> Bools:
+        """Return in which of F rows it is held."""
+        row = np.arange(count)
+        return np.asarray((row >= self.first) & (row <= self.last))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """First and last row in which it is held."""
+        return self.first, self.last
+
+    @property
+    def slice(self) -> slice:
+        """The rows in which it is held."""
+        return slice(self.first, self.last + 1)
+
+    def within(self, other: "HeldRows") -> "HeldRows":
+        """Return the rows in which another is held as well, and the more frames that are needed."""
+        needed = max(self.frames_needed, other.frames_needed)
+        return HeldRows(max(self.first, other.first), min(self.last, other.last), needed)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldRange:
     """A hand that comes to what it holds in a range of frames, and leaves it."""
 
     pose: Pose
     """F frames."""
-    rows: tuple[int, int]
-    """First and last row in which it is held."""
-    frames_needed: int
-    """Frames that the way there and back takes, if the range has fewer; else 0."""
+    rows: HeldRows
 
 
 def hold_in_range(
@@ -67,7 +95,7 @@ def hold_in_range(
         first, last = wider
     settled = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
     whole = sum(needed) + 1
-    return HeldRange(run_to_end(settled), (first, last), whole if whole > count else 0)
+    return HeldRange(run_to_end(settled), HeldRows(first, last, whole if whole > count else 0))
 
 
 def widened(

@@ -72,7 +72,7 @@ def hold_on_surface(
 
     held = hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
     assert held is not None
-    rows = np.arange(held.rows[0], held.rows[1] + 1)
+    rows = np.flatnonzero(held.rows.of(len(pose)))
     _, points = beside.posed(rows, held.pose.angles[rows])
     off = np.linalg.norm(points[:, pads] - places, axis=-1).max(initial=0.0)
     depth = -beside.surface.nearest(points.reshape(-1, 3))[2].min(initial=0.0)

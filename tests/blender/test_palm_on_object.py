@@ -1,5 +1,6 @@
 """Palms that corrections lay on objects: the evaluated skin rests on them, and other keys stay as they are."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -197,6 +198,36 @@ def test_an_arm_brings_the_palm_to_an_object_from_where_its_shoulder_is() -> Non
     assert_others_stay(body, before)
     turned = {place[0].split('"')[1] for place, curve in keys(body).items() if curve != before[place]}
     assert {*bones} <= turned
+
+
+def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy.types.Object) -> None:
+    table(armature)
+    first, last, blend = FIRST - BLEND, LAST + BLEND, 2
+    hold(tips={"palm"}, first=first, last=last, blend=blend)
+    (told,) = hurried_of(shown().base).values()
+    found = re.fullmatch(
+        rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, as the way there takes (\d+) "
+        r"frames? more than its blend and the way back takes (\d+) frames? more than its blend",
+        told,
+    )
+    assert found, told
+    held, longer = [int(each) for each in found.groups()[:2]], [int(each) for each in found.groups()[2:]]
+    assert held == [first + blend + longer[0], last - blend - longer[1]]
+    rests = np.array([by_table(armature, frame) for frame in range(first, last + 1)])
+    there = rests[held[0] - first : held[1] - first + 1]
+    assert np.ptp(there, axis=0).max() < 1e-5, "it does not move in these frames"
+    away = np.linalg.norm(rests - there[0], axis=1)
+    assert away[held[0] - first - 1] > 1e-5 < away[held[1] - first + 1], "and does in those beside them"
+    made = shown().corrections
+    assert shown().write(made) == (), "it was told when it was made"
+
+
+def by_table(armature: bpy.types.Object, frame: int) -> Floats:
+    """(16,) where the wrist is in the table's axes."""
+    bpy.context.scene.frame_set(frame)
+    table = bpy.data.objects["Table"].matrix_world.normalized()
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.array(table.inverted() @ posed.matrix_world @ posed.pose.bones["wrist"].matrix).ravel()
 
 
 def heads(armature: bpy.types.Object, bones: tuple[str, ...]) -> Floats:

@@ -25,6 +25,7 @@ from ....pipeline.corrections.correction import (
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
 from .held_on_object import held_on_object
+from .held_shorter import held_shorter
 from .held_touch import HeldBones, held_touch
 from .keyed_channels import KeyedBone, KeyedLocation
 from .keyed_wrist import HandKeys
@@ -34,7 +35,6 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-TOO_SHORT = "its {} too short for the way there and back: give it {}"
 PLACE = len(JOINTS)
 """The column of the wrist's place beside those of the bones."""
 UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
@@ -68,7 +68,7 @@ class Composed:
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     hurried: Mapping[str, str]
-    """Id -> that its range is too short for the way there and back, of contacts."""
+    """Id -> that it is held shorter than asked, of contacts."""
 
     def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield what is keyed of a hand as corrections make it."""
@@ -121,10 +121,8 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
                 waiting[correction.id] = str(error)
                 continue
             target = held.keys
-            if held.frames_needed:
-                count = int(at.sum())
-                own = f"{count} frames are" if count > 1 else "1 frame is"
-                hurried[correction.id] = TOO_SHORT.format(own, held.frames_needed)
+            shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
+            hurried |= {correction.id: shorter} if shorter else {}
         else:
             weights, now = correction.weights(times), keys.rotations[at]
             target = HandKeys(_target(of.hand, correction, now, moved, times))

@@ -16,7 +16,7 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
+from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -62,29 +62,29 @@ def held_on_object(
         by = hand_by_object(of, change.object, keys, frames, change.digits)
         found = _held(of, by, change, times, moved=moved, full=full, ends=ends)
         _check_held(found, change.object)
-        return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
+        return HeldBones(_turned(of, by, keys, found, moved), found.held.rows)
     check_placed(of)
     by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of), palm=True), [*moved]
     fingers.remove(WRIST)
     laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
-    found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+    found = _held(of, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
     depth, skin = deepest_skin(of, laid.by, found)
     for _ in range(FURTHER):
         deep = max(found.depth, depth) > MOST_DEPTH
-        if found.held.rows == laid.rows and not deep:
+        if found.held.rows.ends == laid.rows.ends and not deep:
             break
         # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
         # and what they cannot bring out of it lifts the palm.
-        full = rows_of(found.held.rows, len(times))
+        full = found.held.rows.of(len(times))
         beside = skin if deep else None
         laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends, beside=beside)
-        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
+        found = _held(of, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
         depth, skin = deepest_skin(of, laid.by, found)
     _check_held(found, change.object)
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
+    return HeldBones(turned_keys, found.held.rows.within(laid.rows))
 
 
 def _held(

@@ -13,6 +13,7 @@ from ....hand.kinematics import Pose, joint_frames
 from ....hand.wrist_range import wrist_bend
 from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
+from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
@@ -60,27 +61,14 @@ class LaidPalm:
     rotations: Floats
     """(F, 4) of the wrist's bone."""
     place: WristPlace
-    rows: tuple[int, int]
-    """First and last row in which the palm rests."""
-    frames_needed: int
-    """See HeldWrist."""
-
-    @property
-    def full(self) -> Bools:
-        """(F,) in which frames the palm rests."""
-        return rows_of(self.rows, len(self.rotations))
+    rows: HeldRows
+    """Where the palm rests."""
 
     def keys(self, keys: HandKeys) -> HandKeys:
         """Return what is keyed of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.place)
-
-
-def rows_of(ends: tuple[int, int], count: int) -> Bools:
-    """Return which of F rows are from a first to a last one."""
-    row = np.arange(count)
-    return np.asarray((row >= ends[0]) & (row <= ends[1]))
 
 
 def some_of(count: int) -> Ints:
@@ -178,7 +166,7 @@ def laid_palm(
     if away > MOST_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
     held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
-    resting = slice(held.rows[0], held.rows[1] + 1)
+    resting = held.rows.slice
     _check_turn(by.beside.to_surface[resting], rest, name)
     goals = by.motion.in_world(held.to_surface)
     rotations, wrist_place = by.wrist.brought_to(goals)
@@ -188,12 +176,12 @@ def laid_palm(
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
     _check_bend(by.wrist, reached, resting, of.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
-    return LaidPalm(laid, rotations, wrist_place, held.rows, held.frames_needed)
+    return LaidPalm(laid, rotations, wrist_place, held.rows)
 
 
 def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
-    rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
+    rows = np.flatnonzero(found.held.rows.of(len(found.held.pose)))
     angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
     key = of.hand, by.digest, digest(angles, to, by.beyond)
     return _deepest.get(key, lambda: _deepest_skin(of, by, rows, angles))
