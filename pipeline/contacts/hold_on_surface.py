@@ -12,6 +12,7 @@ from ...posing.grasping.skin_samples import SkinPoints
 from .flesh_problem import FleshProblem
 from .held_on_surface import HeldOnSurface, SkinBySurface
 from .hold_in_range import HeldRange, hold_in_range
+from .nearest_skin import least_distance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,5 +76,4 @@ def hold_on_surface(
     rows = np.flatnonzero(held.rows.of(len(pose)))
     _, points = beside.posed(rows, held.pose.angles[rows])
     off = np.linalg.norm(points[:, pads] - places, axis=-1).max(initial=0.0)
-    depth = -beside.surface.nearest(points.reshape(-1, 3))[2].min(initial=0.0)
-    return HeldBySurface(held, float(off), float(depth))
+    return HeldBySurface(held, float(off), max(-least_distance(beside.surface, points), 0.0))

@@ -15,6 +15,7 @@ from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
 from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
+from ....pipeline.contacts.nearest_skin import least_distance
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
@@ -193,7 +194,7 @@ def _deepest_skin(of: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) 
     points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
     placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
-    depth = -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
+    depth = max(-least_distance(by.beside.surface, placed), 0.0)
     some = some_of(len(rows))
     digits = by.beside.posed(rows[some], posed.angles[some])[0]
     return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])
