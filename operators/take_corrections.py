@@ -12,8 +12,13 @@ from ..errors import KnuckleError, RecipeError, RigError
 from ..pipeline.corrections.correction import Correction, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
 from ..rig.keys.corrections.changed_correction import write_change
-from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
+from ..rig.keys.corrections.corrected_take import (
+    check_correctable,
+    correct_take,
+    corrections_of,
+)
 from ..rig.keys.corrections.own_take import own_take
+from ..rig.keys.corrections.take_base import base_of
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
 from ..rig.keys.take_scene import armatures_of_take

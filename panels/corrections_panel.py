@@ -10,8 +10,8 @@ from ..operators.marker_labels import is_unseen_here
 from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
-from ..rig.keys.corrections.corrected_take import composed_of, is_alone
 from ..rig.keys.corrections.resolved_take import is_unsolved
+from ..rig.keys.corrections.take_base import composed_of, is_alone
 from ..rig.keys.corrections.waiting import hurried_of, waiting_of
 from .text_format import paragraph
 

@@ -18,7 +18,11 @@ from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections import palm_on_object
-from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take, waiting_of
+from knuckle.rig.keys.corrections.corrected_take import (
+    corrections_of,
+    hands_of_take,
+    waiting_of,
+)
 from knuckle.rig.keys.corrections.place_on_object import chosen_on_object
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
