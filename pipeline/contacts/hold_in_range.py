@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.generators import run_to_end
+from ...hand.generators import Steps, part_of
 from ...hand.kinematics import Pose
 from .flesh_problem import FleshProblem, Held
 from .held_motion import blend_frames, held_motion
@@ -67,7 +67,7 @@ def hold_in_range(
     *,
     full: Bools,
     ends: tuple[bool, bool],
-) -> HeldRange | None:
+) -> Steps[HeldRange | None]:
     """Return how a hand holds something in a range of frames; None if it cannot.
 
     Blends are made longer, into the range, where the way to go asks for it, rather than that a joint leaps.
@@ -86,16 +86,20 @@ def hold_in_range(
         held = held_in(first, last)
         if held is None:
             return None
-        motion = run_to_end(held_motion(pose, times, replace(problem, held=held), held))
+        begin = (WIDENINGS - left) / (WIDENINGS + 3)
+        motion = yield from part_of(
+            begin, begin + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
+        )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         needed = [blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True)]
         wider = widened(first, last, needed, count, ends)
         if wider is None or not left:
             break
         first, last = wider
-    settled = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
     whole = sum(needed) + 1
-    return HeldRange(run_to_end(settled), HeldRows(first, last, whole if whole > count else 0))
+    return HeldRange(settled, HeldRows(first, last, whole if whole > count else 0))
 
 
 def widened(

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.flesh import Flesh
+from ...hand.generators import Steps
 from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
 from ...posing.grasping.skin_samples import SkinPoints
@@ -53,7 +54,7 @@ def hold_on_surface(
     places: Floats,
     full: Bools,
     ends: tuple[bool, bool],
-) -> HeldBySurface:
+) -> Steps[HeldBySurface]:
     """Return how a hand holds points of its skin on a surface in a range of frames, and keeps its digits out of it.
 
     Args:
@@ -71,7 +72,8 @@ def hold_on_surface(
     def held_in(first: int, last: int) -> HeldOnSurface:
         return HeldOnSurface(beside, pads, places, first, last, (first, len(pose) - 1 - last))
 
-    held = hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
+    problem = FleshProblem(pose.hand, flesh, free)
+    held = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
     assert held is not None
     rows = np.flatnonzero(held.rows.of(len(pose)))
     _, points = beside.posed(rows, held.pose.angles[rows])

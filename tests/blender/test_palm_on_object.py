@@ -1,6 +1,7 @@
 """Palms that corrections lay on objects: the evaluated skin rests on them, and other keys stay as they are."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
 from knuckle.hand import proportions
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINTS
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange, is_palm
 from knuckle.pipeline.recipe import DriveChoice
@@ -159,6 +161,42 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
     assert keys(armature) == before
 
 
+def test_each_frame_is_evaluated_once(armature: bpy.types.Object) -> None:
+    table(armature)
+    seen = Counter[int]()
+
+    def count(scene: bpy.types.Scene, *_: object) -> None:
+        seen[scene.frame_current] += scene.name.startswith("Knuckle")
+
+    bpy.app.handlers.frame_change_post.append(count)
+    try:
+        hold(tips={"palm"}, first=FIRST, last=LAST, blend=3)
+    finally:
+        bpy.app.handlers.frame_change_post.remove(count)
+    assert waiting_of(shown().base) == {}
+    assert set(range(FIRST, LAST + 1)) <= set(+seen)
+    assert seen.total() <= LAST - FIRST + 2, "of the frame in the middle the surface is read as well"
+
+
+def test_work_that_is_left_half_done_changes_nothing(armature: bpy.types.Object) -> None:
+    table(armature)
+    bpy.context.scene.frame_set(7)
+    place = PalmPlace(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    start, end = shown().clock.times([FIRST - BLEND, LAST + BLEND])
+    one = Correction("c1", "Palm", "right", TimeRange(start, end, 0.3, 0.3), HeldOnObject("Table", (), place))
+
+    def state() -> tuple[object, ...]:
+        animation = armature.animation_data
+        there = [len(each) for each in (bpy.data.scenes, bpy.data.actions, bpy.data.objects)]
+        return there, animation.action, bpy.context.scene, bpy.context.scene.frame_current, keys(armature)
+
+    before, work = state(), shown().composing((one,), {})
+    steps = [next(work).fraction for _ in range(3)]
+    assert steps == sorted(steps), "it tells how far it is"
+    work.close()
+    assert state() == before
+
+
 def test_fingertips_below_a_plane_do_not_turn_it_over() -> None:
     made = half_closed()
     armature = playing(
@@ -176,7 +214,7 @@ def test_fingertips_below_a_plane_do_not_turn_it_over() -> None:
     bpy.context.object.location = wrist.translation + 0.05 * along - 0.018 * back
     tips = [armature.matrix_world @ armature.pose.bones[name].tail for name in TIPS]
     assert all((tip - bpy.context.object.location).dot(back) < -0.035 for tip in tips), "with their backs"
-    palm = chosen_on_object(of, "Table", (), of.keys(frames), frames, palm=True).palm
+    palm = run_to_end(chosen_on_object(of, "Table", (), of.keys(frames), frames, palm=True)).palm
     assert palm is not None and palm.place[2] > 0.0, "it rests on the side that it faces"
 
 
@@ -257,9 +295,18 @@ def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy
     table(armature)
     playing(armature, flat_take("fingers"))
     before = keys(armature)
-    with pytest.raises(RuntimeError, match="does not move the right hand to its place, solve with Drive: Wrist"):
+    with pytest.raises(RuntimeError, match=r"does not move the right hand to its place, .* solve with Drive: Wrist"):
         hold(tips={"palm"})
     assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_body_whose_wrist_alone_is_keyed_is_told_to_choose_its_arm(armature: bpy.types.Object) -> None:
+    table(armature)
+    body = playing(two_armed(), flat_take("wrist"))
+    before = keys(body)
+    with pytest.raises(RuntimeError, match="solve with Drive: Arm, or hold fingertips alone"):
+        hold(tips={"palm"})
+    assert keys(body) == before and corrections_of(body) == ()
 
 
 def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature: bpy.types.Object) -> None:

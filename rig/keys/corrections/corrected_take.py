@@ -6,12 +6,14 @@ keys, so that a correction that is muted, changed or deleted leaves nothing behi
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import bpy
 
 from ....errors import RigError
+from ....hand.generators import Steps, part_of, run_to_end
+from ....hand.joints import Side
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
 from ..fcurves import curves_of, curves_on
@@ -20,10 +22,11 @@ from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
 from .armature_slot import channelbag_of, slot_in
 from .composed_keys import copy_keys, keys_id, write_hand
-from .composing import compose, of_hand
+from .composing import Composed, composing, of_hand
 from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
+from .object_motion import PlayedFrames
 from .renamed_bones import renamed_bones, with_new_names
 from .take_base import BASE_PROPERTY, base_of, composed_of, is_alone, placed_as_solved, play_base, played_name
 from .take_clock import TakeClock, clock_of, fix_clock
@@ -100,12 +103,14 @@ def correct_take(
     *,
     posed_at: float | None = None,
     unsolved: Mapping[str, str] | None = None,
+    composed: Mapping[Side, Composed] | None = None,
 ) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
     posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. unsolved: id ->
-    why a correction could not take effect in the solve; None if it was not solved now. Only curves of
-    the hands' rotations are written. Return notes, one sentence each. Raises RigError; then nothing has changed.
+    why a correction could not take effect in the solve; None if it was not solved now. composed: what composing_take
+    returned for these; None to do it now. Only curves of the hands' rotations are written. Return notes, one sentence
+    each. Raises RigError; then nothing has changed.
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
@@ -113,8 +118,9 @@ def correct_take(
     every, clock = hands_of_take(armature, base), clock_of(base, scene)
     hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
     edited = _is_edited(armature, every, hands, clock, posed_at)
-    with placed_as_solved(armature, hands):
-        keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
+    if composed is None:
+        composed = run_to_end(composing_take(armature, corrections, scene))
+    keys = [(of, composed[of.hand.side]) for of in hands]
     before = composed_of(armature) or base
     known = waiting_of(before) if unsolved is None else unsolved
     hasty = hurried_changes(before, corrections_of(armature))
@@ -144,6 +150,29 @@ def correct_take(
     keep_corrections(action, kept, told)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
     return (*notes, *waiting_notes(action, corrections, hasty))
+
+
+def composing_take(
+    armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", played: PlayedFrames | None = None
+) -> Steps[dict[Side, Composed]]:
+    """Return what corrections make of the hands of the take that an armature plays, and change nothing.
+
+    played: what `played_frames` has evaluated. Raises RigError.
+    """
+    base = check_correctable(armature)
+    corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
+    clock, known = clock_of(base, scene), (*corrections_of(armature), *corrections)
+    hands, found = [of.moved_by(known) for of in hands_of_take(armature, base)], dict[Side, Composed]()
+    played = played or played_frames(armature, hands)
+    for number, of in enumerate(hands):
+        work = composing(of, of_hand(corrections, of), clock, played=played)
+        found[of.hand.side] = yield from part_of(number / len(hands), (number + 1) / len(hands), "", work)
+    return found
+
+
+def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFrames:
+    """Return what evaluates frames for these hands of the take that an armature plays."""
+    return PlayedFrames(partial(placed_as_solved, armature, hands))
 
 
 def keep_corrections(action: "Action", kept: str, told: Told) -> None:

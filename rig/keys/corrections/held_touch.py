@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
+from ....hand.generators import Steps
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
 from ....hand.kinematics import Pose
@@ -46,7 +47,7 @@ def held_touch(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> HeldBones | None:
+) -> Steps[HeldBones | None]:
     """Return the bones of a hand that hold the contact of a correction; None if they cannot.
 
     Args:
@@ -60,7 +61,9 @@ def held_touch(
     change = one.change
     assert isinstance(change, HeldTouch)
     key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    found = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
+    found = yield from _turns_of_contacts.steps(
+        key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends)
+    )
     return None if found is None else HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
 
 
@@ -98,13 +101,13 @@ def _turns(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> tuple[Floats, HeldRows] | None:
+) -> Steps[tuple[Floats, HeldRows] | None]:
     """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows."""
     assert isinstance(one.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = one.range.weights(times) > 1.0 - FULL
-    held = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
+    held = yield from hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
     return None if held is None else (turned(before, held.pose, beyond), held.rows)
 
 

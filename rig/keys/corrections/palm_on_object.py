@@ -82,7 +82,10 @@ def check_placed(of: HandOfTake) -> None:
     armature = bpy.data.objects[of.hand.binding.armature]
     if WRIST not in of.bones or not of.wrist.keyed:
         drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
-        raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
+        raise RigError(
+            f"the take does not move the {of.hand.side} hand to its place, which a palm at rest needs: solve with "
+            f"Drive: {drive}, or hold fingertips alone"
+        )
     chain = (*of.wrist.arm_names, of.hand.bone(WRIST))
     for name in chain:
         for constraint in armature.pose.bones[name].constraints:
