@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
@@ -68,14 +68,14 @@ def armature() -> bpy.types.Object:
     return playing(add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection), flat_take())
 
 
-def table(armature: bpy.types.Object, wrist_bone: str = "wrist") -> bpy.types.Object:
-    """A table that the hand is in, at an angle to the palm; it moves by some millimetres."""
+def table(armature: bpy.types.Object, wrist_bone: str = "wrist", *, about: int = 0) -> bpy.types.Object:
+    """A table that the hand is in, at an angle to the palm about an axis of it; it moves by some millimetres."""
     bpy.context.scene.frame_set((FIRST + LAST) // 2)
     wrist = np.array(armature.matrix_world @ armature.pose.bones[wrist_bone].matrix)
     bpy.ops.mesh.primitive_cube_add()
     made = bpy.context.object
     made.name, made.scale = "Table", (0.15, 0.2, 0.03)
-    up = Quaternion(wrist[:3, 0].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
+    up = Quaternion(wrist[:3, about].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
     made.rotation_euler = up.to_track_quat("Z", "Y").to_euler()
     made.location = Vector((wrist[:3, 3] + 0.08 * wrist[:3, 1] - 0.045 * wrist[:3, 2]).tolist())
     made.keyframe_insert("location", frame=FIRST - BLEND)
@@ -270,6 +270,35 @@ def by_table(armature: bpy.types.Object, frame: int) -> Floats:
     table = bpy.data.objects["Table"].matrix_world.normalized()
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array(table.inverted() @ posed.matrix_world @ posed.pose.bones["wrist"].matrix).ravel()
+
+
+def test_the_bones_of_a_forearm_share_what_the_palm_turns_about_it() -> None:
+    """The forearm and its twist bone turn as the skin does in their middles: by a quarter, and by three."""
+    made = flat_take("arm")
+    (hand,) = made.hands
+    root = hand.pose.root.copy()
+    root[:, :3, 3] += np.array([0.25, -0.05, 0.0]) - root[0, :3, 3]
+    body = playing(two_armed(), replace(made, hands=(replace(hand, pose=replace(hand.pose, root=root)),)))
+    table(body, "wrist.R", about=1)
+    names = ("forearm.R", "forearm_twist.R", "wrist.R")
+    was = in_arm(body, names)
+    hold(tips={"palm"})
+    assert waiting_of(shown().base) == {}
+    turns = [now @ before.inverted() for now, before in zip(in_arm(body, names), was, strict=True)]
+    fore, twist, wrist = (2 * np.arctan(turn.to_quaternion().y / turn.to_quaternion().w) for turn in turns)
+    assert abs(wrist) > np.deg2rad(TILT) / 2
+    assert fore == pytest.approx(0.25 * wrist, rel=0.02) and twist == pytest.approx(0.75 * wrist, rel=0.02)
+
+
+def in_arm(armature: bpy.types.Object, names: tuple[str, ...]) -> list[Matrix]:
+    """The rotations of bones in the frame of their arm: along its forearm, and across the plane in which it bends."""
+    bpy.context.scene.frame_set((FIRST + LAST) // 2)
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    shoulder, elbow, wrist = (posed[name].head for name in ("upper_arm.R", "forearm.R", "wrist.R"))
+    along = (wrist - elbow).normalized()
+    across = (elbow - shoulder).cross(along).normalized()
+    arm = Matrix((across, along, across.cross(along)))
+    return [arm @ posed[name].matrix.to_3x3() for name in names]
 
 
 def heads(armature: bpy.types.Object, bones: tuple[str, ...]) -> Floats:

@@ -67,9 +67,7 @@ def held_on_object(
     palm = change.palm
     if palm is not None:
         check_placed(of)
-    motion = yield from part_of(
-        0.0, READ, "", played.motion(of.hand.binding, change.object, frames, of.wrist.arm_names)
-    )
+    motion = yield from part_of(0.0, READ, "", played.motion(of.hand.binding, change.object, frames, of.wrist.chain))
     if palm is None:
         by = hand_by_object(of, motion, keys, change.digits)
         found = yield from part_of(READ, 1.0, "", _held(of, by, change, times, moved=moved, full=full, ends=ends))

@@ -19,7 +19,7 @@ from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
-from .keyed_wrist import WristPlace
+from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 from .played_wrist import PlayedWrist, orthonormal
 
 if TYPE_CHECKING:
@@ -161,16 +161,16 @@ class PlayedFrames:
         self._placed = placed
         self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
 
-    def motion(self, binding: RigBinding, name: str, frames: Floats, arm: tuple[str, ...] = ()) -> Steps[ObjectMotion]:
+    def motion(self, binding: RigBinding, name: str, frames: Floats, arm: ArmChain = NO_ARM) -> Steps[ObjectMotion]:
         """Return how an object of the scene and a wrist move on scene frames (F,).
 
-        arm: the bones of the upper arm and the forearm, if these are composed; none for no arm. Raises RigError as
+        arm: its bones that are composed. Raises RigError as
         object_to_touch and is_carried do, and for an object that has no surface, is disabled in viewports, is flat or
         changes its size.
         """
-        armature, beside = bpy.data.objects[binding.armature], Beside.of(binding, name, arm)
-        carried = is_carried(object_to_touch(name, armature), armature, binding, arm)
-        elbow, reads = elbow_axis(armature, binding, arm), (yield from self._reading(beside, frames.tolist()))
+        armature, beside = bpy.data.objects[binding.armature], Beside.of(binding, name, arm.names)
+        carried = is_carried(object_to_touch(name, armature), armature, binding, arm.names)
+        elbow, reads = elbow_axis(armature, binding, arm.names), (yield from self._reading(beside, frames.tolist()))
         for each in reads:
             if not each.shown:
                 raise RigError(
@@ -183,7 +183,7 @@ class PlayedFrames:
         _check_shape(name, worlds[:, 0])
         axes = binding.location_axes[0]
         bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
-        played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow)
+        played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow, arm)
         return ObjectMotion(solid, worlds[:, 0], played, carried)
 
     def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:

@@ -86,7 +86,7 @@ def check_placed(of: HandOfTake) -> None:
             f"the take does not move the {of.hand.side} hand to its place, which a palm at rest needs: solve with "
             f"Drive: {drive}, or hold fingertips alone"
         )
-    chain = (*of.wrist.arm_names, of.hand.bone(WRIST))
+    chain = (*of.wrist.chain.names, of.hand.bone(WRIST))
     for name in chain:
         for constraint in armature.pose.bones[name].constraints:
             if is_in_use(constraint) and constraint.type not in AS_PARENTS:

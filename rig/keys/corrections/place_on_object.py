@@ -47,7 +47,7 @@ def chosen_on_object(
     if palm:
         check_placed(of)
     played = played or PlayedFrames()
-    motion = yield from played.motion(of.hand.binding, name, frames, of.wrist.arm_names)
+    motion = yield from played.motion(of.hand.binding, name, frames, of.wrist.chain)
     if not palm:
         by = hand_by_object(of, motion, keys, digits)
         return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
