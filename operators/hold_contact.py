@@ -1,7 +1,8 @@
 """Hold a contact in a take: one that was found, or of parts of the hand that are chosen."""
 
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
@@ -10,35 +11,42 @@ import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ..errors import RecipeError, RigError
+from ..hand.generators import Progress, Steps, part_of
 from ..hand.joints import DIGITS, SIDES, Side, digit_title
 from ..pipeline.contacts.hold_touch import chosen_touch
 from ..pipeline.corrections.correction import PALM, Correction, HeldTouch, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT
 from ..pipeline.corrections.touch_json import touch_from_dict
 from ..rig.keys.corrections.composing import corrected_keys, of_hand
-from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
+from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take, played_frames
 from ..rig.keys.corrections.hand_of_take import HandOfTake
 from ..rig.keys.corrections.held_touch import range_of_touch
+from ..rig.keys.corrections.object_motion import PlayedFrames
 from ..rig.keys.corrections.place_on_object import chosen_on_object
 from ..rig.keys.fcurves import SAME_FRAME
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
+from ..rig.markers_object import is_markers
 from ..rig.skin_bones import is_skin
 from .correct_take import (
     DIGIT_ITEMS,
-    Corrects,
+    OnRange,
     blend_property,
     chosen_side,
     first_property,
     hand_property,
     last_property,
 )
-from .take_corrections import ShownTake, shown_take
+from .job import AgreedJob, no_job_runs
+from .reports import tell
+from .take_corrections import ShownTake, expected_take, has_take, shown_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event
 
 ON_OBJECT = "OBJECT"
+CHOOSING = 0.2
+"""The part of the work that finds where a contact is."""
 OTHER_ITEMS = [
     *DIGIT_ITEMS,
     ("palm", "Palm", "The palm of the hand"),
@@ -104,15 +112,21 @@ def _holds(one: Correction, contact: FoundContact) -> bool:
     )
 
 
-def objects_to_touch(_operator: Any, context: "Context", _text: str) -> list[str]:
-    """Return the names of the meshes in the scene, without the skin of the take's armatures."""
-    shown = shown_take(context)
+def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str]:
+    """Return the names of the meshes in the scene that have what was typed, those that begin with it first.
+
+    Without the skin of the take's armatures, and without markers.
+    """
+    shown, part = shown_take(context), typed.lower()
     armatures = shown.armatures if shown else ()
-    meshes = (obj for obj in context.scene.objects if obj.type == "MESH")
-    return sorted(obj.name for obj in meshes if not any(is_skin(obj, armature) for armature in armatures))
+    meshes = (obj for obj in context.scene.objects if obj.type == "MESH" and not is_markers(obj))
+    names = (obj.name for obj in meshes if not any(is_skin(obj, armature) for armature in armatures))
+    return sorted(
+        (name for name in names if part in name.lower()), key=lambda name: (not name.lower().startswith(part), name)
+    )
 
 
-class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
+class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
     """Let a fingertip stay on another digit, the palm or an object in a range of frames, without slip, as a correction
     that a new solve keeps. Where it comes from far away, its blends take frames from it"""
 
@@ -147,9 +161,14 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
     last: last_property()
     blend: blend_property()
 
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take, and no other job."""
+        return has_take(cls, context) and no_job_runs(cls, context)
+
     def invoke(self, context: "Context", _event: "Event") -> "set[OperatorReturnItems]":
         """Ask for the parts and the frames, unless a contact that was found is held."""
-        return self.execute(context) if self.found else self.ask_for_range(context)
+        return self.begin(context) if self.found else self.ask_for_range(context)
 
     def draw(self, _context: "Context") -> None:
         """Draw the choices."""
@@ -161,23 +180,44 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
                 self.layout.column(align=True).prop(self, "tips")
             self.draw_range(self.layout)
 
-    def made(self, _context: "Context", shown: ShownTake) -> list[Correction]:
-        """Return the correction."""
+    def steps(self, context: "Context") -> Iterator[Progress]:
+        """Make the correction, and compose the take with it."""
+        self.fill_range(context)
+        shown, played = expected_take(context), dict[str, PlayedFrames]()
+        made = yield from part_of(0.0, CHOOSING, "Choosing where it touches", self._made(shown, played))
+        self._correction = replace(made, id=shown.new_id())
+        composing = shown.composing((*shown.corrections, self._correction), played)
+        self._composed = yield from part_of(CHOOSING, 1.0, "Holding the contact", composing)
+
+    def finish(self, context: "Context") -> None:
+        """Write the keys, select the correction, and tell what is to be told."""
+        shown, made = expected_take(context), self._correction
+        notes = shown.write((*shown.corrections, made), composed=self._composed)
+        context.scene.knuckle_correction.selected = made.id
+        if notes:
+            tell(self, "WARNING", "; ".join(notes))
+
+    def _made(self, shown: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
+        """Return the correction. Raises KnuckleError.
+
+        played: what is evaluated for it comes in here, by the armature's name.
+        """
         if self.found:
-            return self.numbered(shown, [self._of_found(shown)])
+            return self._of_found(shown)
         if self.digit == self.other:
             raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
-        span = self.range_of(shown)
-        of = _hand(shown, self.hand)
+        span, of = self.range_of(shown), _hand(shown, self.hand)
         if self.other == ON_OBJECT:
-            return self.numbered(shown, [self._on_object(shown, of, span)])
+            return (yield from self._on_object(shown, of, span, played))
         rows = of.expected_rows(self.first, self.last)
         keys = corrected_keys(of, of_hand(shown.corrections, of), shown.clock, rows)
         touch = chosen_touch(of.hand.posed(keys.rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
-        return self.numbered(shown, [Correction("", name, of.hand.side, span, touch)])
+        return Correction("", name, of.hand.side, span, touch)
 
-    def _on_object(self, shown: ShownTake, of: HandOfTake, span: TimeRange) -> Correction:
+    def _on_object(
+        self, shown: ShownTake, of: HandOfTake, span: TimeRange, played: dict[str, PlayedFrames]
+    ) -> Steps[Correction]:
         """Return the correction that holds parts of a hand on an object, where they are between the blends."""
         palm = PALM in self.tips
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
@@ -188,8 +228,12 @@ class KNUCKLE_OT_hold_contact(Corrects, bpy.types.Operator):
         rows = of.expected_rows(floor(first + SAME_FRAME), ceil(last - SAME_FRAME))
         own = of_hand(shown.corrections, of)
         of = of if palm else of.moved_by(shown.corrections)
-        keys = corrected_keys(of, own, shown.clock, rows)
-        held = chosen_on_object(of, self.object, digits, keys, of.frames[rows], palm=palm)
+        armature = bpy.data.objects[of.hand.binding.armature]
+        beside = (each.moved_by(shown.corrections) for each in hands_of_take(armature, check_correctable(armature)))
+        frames = played_frames(armature, [of, *beside])
+        played[armature.name] = frames
+        keys = corrected_keys(of, own, shown.clock, rows, frames)
+        held = yield from chosen_on_object(of, self.object, digits, keys, of.frames[rows], palm=palm, played=frames)
         names = " and ".join(digit_title(part) for part in (*((PALM,) if palm else ()), *digits))
         return Correction("", f"{names} on {self.object}"[:MAX_TEXT], of.hand.side, span, held)
 

@@ -135,6 +135,16 @@ class JobOperator:
         redraw_views(context)
 
 
+class AgreedJob(JobOperator):
+    """Mixin of jobs that a person agrees to in a dialog."""
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Run at once in a script, or in slices if a person agreed to it in a dialog."""
+        operator: Any = self
+        agreed = operator.options.is_invoke and not operator.options.is_repeat
+        return self.begin(context) if agreed else super().execute(context)
+
+
 @dataclass(frozen=True, slots=True)
 class _JobContext:
     """Where a job began, by name: while it runs, the user may open another scene or delete this one."""

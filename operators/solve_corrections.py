@@ -24,7 +24,7 @@ from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from ..solvers import LABELS, SMOOTHING_LABELS
 from .correct_take import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
-from .job import JobOperator, no_job_runs
+from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import tell
@@ -67,7 +67,7 @@ class TakeEdits:
         return edits_in(self.frames, (*self.ranges, own) if len(own) == 2 else self.ranges)
 
 
-class _SolvesAgain(JobOperator):
+class _SolvesAgain(AgreedJob):
     """Mixin of jobs that solve ranges of the take again."""
 
     @classmethod
@@ -78,12 +78,6 @@ class _SolvesAgain(JobOperator):
     def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
         """Return the corrections to solve with. Raises KnuckleError."""
         raise NotImplementedError
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Run at once in a script, or in slices if a person agreed to it in a dialog."""
-        operator: Any = self
-        agreed = operator.options.is_invoke and not operator.options.is_repeat
-        return self.begin(context) if agreed else super().execute(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Solve the take's recipe with its corrections."""

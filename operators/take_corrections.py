@@ -1,6 +1,6 @@
 """The corrections of the take that is shown, for operators and the panel, and the selected one as properties."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,21 @@ import bpy
 from bpy.props import FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from ..errors import KnuckleError, RecipeError, RigError
+from ..hand.generators import Steps, part_of
+from ..hand.joints import Side
 from ..pipeline.corrections.correction import Correction, TimeRange
 from ..pipeline.corrections.correction_json import MAX_TEXT, MOST
 from ..rig.keys.corrections.changed_correction import write_change
-from ..rig.keys.corrections.corrected_take import base_of, check_correctable, correct_take, corrections_of
+from ..rig.keys.corrections.composing import Composed
+from ..rig.keys.corrections.corrected_take import (
+    check_correctable,
+    composing_take,
+    correct_take,
+    corrections_of,
+)
+from ..rig.keys.corrections.object_motion import PlayedFrames
 from ..rig.keys.corrections.own_take import own_take
+from ..rig.keys.corrections.take_base import base_of
 from ..rig.keys.corrections.take_clock import TakeClock, clock_of
 from ..rig.keys.frame_times import LAST_FRAME
 from ..rig.keys.take_scene import armatures_of_take
@@ -72,16 +82,38 @@ class ShownTake:
             self.write(corrections)
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
 
-    def write(self, corrections: tuple[Correction, ...], *, posed_at: float | None = None) -> tuple[str, ...]:
-        """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take."""
+    def composing(
+        self, corrections: tuple[Correction, ...], played: Mapping[str, PlayedFrames]
+    ) -> Steps[list[dict[Side, Composed]]]:
+        """Return what corrections make of each armature that plays the take, and change nothing.
+
+        played: what was evaluated of armatures of some names. Raises KnuckleError; see composing_take.
+        """
+        armatures, found = self.armatures, list[dict[Side, Composed]]()
+        for number, armature in enumerate(armatures):
+            work = composing_take(armature, corrections, self.scene, played.get(armature.name))
+            found.append((yield from part_of(number / len(armatures), (number + 1) / len(armatures), "", work)))
+        return found
+
+    def write(
+        self,
+        corrections: tuple[Correction, ...],
+        *,
+        posed_at: float | None = None,
+        composed: Sequence[Mapping[Side, Composed]] | None = None,
+    ) -> tuple[str, ...]:
+        """Give the take these corrections, and show them; return notes. Raises KnuckleError; see correct_take.
+
+        composed: what `composing` has returned for them.
+        """
         armatures = self.armatures
         for armature in armatures:
             check_correctable(armature)
             own_take(armature)
         notes = [
             note
-            for armature in armatures
-            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at)
+            for armature, made in zip(armatures, composed or [None] * len(armatures), strict=True)
+            for note in correct_take(armature, corrections, self.scene, posed_at=posed_at, composed=made)
         ]
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)
         return tuple(dict.fromkeys(notes))

@@ -10,8 +10,8 @@ from ..operators.marker_labels import is_unseen_here
 from ..operators.reports import sentence
 from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
-from ..rig.keys.corrections.corrected_take import composed_of, is_alone
 from ..rig.keys.corrections.resolved_take import is_unsolved
+from ..rig.keys.corrections.take_base import composed_of, is_alone
 from ..rig.keys.corrections.waiting import hurried_of, waiting_of
 from .text_format import paragraph
 
@@ -128,7 +128,7 @@ def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
 def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, told: tuple[bool, bool]) -> None:
     """Draw a correction: its eye, its name and frames, which select it, and its lock.
 
-    told: whether it waits, and whether its range is too short.
+    told: whether it waits, and whether it is held shorter than asked.
     """
     row = layout.row(align=True)
     _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)

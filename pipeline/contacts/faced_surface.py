@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .held_on_surface import Surface
+from .surface import Surface
 
 Floats = NDArray[np.float64]
 

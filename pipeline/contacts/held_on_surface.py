@@ -6,7 +6,6 @@ about its point, and what would then be in the surface lifts it.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,8 @@ from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.pose_problem import Objective, relative_size
+from .nearest_skin import nearest_skin
+from .surface import Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,18 +28,6 @@ NEAR = 6e-3
 """m of a hand of the usual length: skin that is farther from the surface is not bounded."""
 ALLOWED_DEPTH = 0.3e-3
 """m, how deep skin is left in the surface: 1 mm is promised."""
-MOST_POINTS = 48
-"""Points of the skin that are bounded at once, those that are nearest to the surface,"""
-POINTS_OF_EACH = 16
-"""and at least so many of each digit."""
-
-
-class Surface(Protocol):
-    """The surface of a thing, in coordinates that move with it."""
-
-    def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return its points nearest to points (N, 3) m, directions (N, 3) out of it, and distances (N,), negative in
-        it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +45,8 @@ class SkinBySurface:
         """Return the points of the skin (N, V, 3) m in some frames at angles (N, D), relative to the wrist and to the
         surface."""
         points = self.skin.posed(joint_frames(self.hand, Pose.at_origin(self.hand, angles)))
-        to = self.to_surface[rows, None]
-        return points, (to[..., :3, :3] @ points[..., None])[..., 0] + to[..., :3, 3]
+        to = self.to_surface[rows]
+        return points, points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
 
     def distances(self, rows: Ints, angles: Floats) -> Floats:
         """Return how far the points of the skin are from the surface (N, V) m, negative in it."""
@@ -100,15 +89,9 @@ class HeldOnSurface:
         """Return the objectives in some of the frames, at angles (N, D) rad, and the hand with their sites."""
         hand, beside, counts = self.beside.hand, self.beside, self.counts(rows)
         points, on_surface = beside.posed(rows, angles)
-        feet, outwards, far = beside.surface.nearest(on_surface.reshape(-1, 3))
-        far = far.reshape(points.shape[:2])
-        near = counts[:, None] & (far < NEAR * relative_size(hand))
-        order = np.argsort(far.min(axis=0), kind="stable")
-        digits = beside.skin.digit[order]
-        of_each = [order[digits == digit][:POINTS_OF_EACH] for digit in np.unique(digits)]
-        nearest = order[np.isin(order, np.concatenate([order[:MOST_POINTS], *of_each]))]
-        bounded = nearest[near[:, nearest].any(axis=0)]
-        chosen = np.concatenate([self.pads, bounded])
+        within = NEAR * relative_size(hand)
+        skin = nearest_skin(beside.surface, on_surface, counts, beside.skin.digit, within)
+        chosen = np.concatenate([self.pads, skin.columns])
         sites, carried = sites_of_skin(hand, beside.skin, points, chosen, angles)
         # Skin is moved by several bones, a site by one: goals move by the difference.
         shifts, turned = carried - points[:, chosen], beside.to_surface[rows][:, :3, :3]
@@ -117,10 +100,10 @@ class HeldOnSurface:
             goal = to_wrist(beside.to_surface[rows], place[None])
             weights = np.where(counts, PAD_WEIGHT, 0.0)
             goals.append(Objective(count + number, goal + shifts[:, number], weights))
-        feet, outwards = feet.reshape(points.shape), outwards.reshape(points.shape)
-        for number, column in enumerate(bounded.tolist(), start=len(self.pads)):
-            up = np.einsum("fji,fj->fi", turned, outwards[:, column])
-            least = to_wrist(beside.to_surface[rows], feet[:, column]) - ALLOWED_DEPTH * up
+        near = counts[:, None] & (skin.far < within)
+        for column, number in enumerate(range(len(self.pads), len(chosen))):
+            up = np.einsum("fji,fj->fi", turned, skin.outwards[:, column])
+            least = to_wrist(beside.to_surface[rows], skin.feet[:, column]) - ALLOWED_DEPTH * up
             weights = np.where(near[:, column], DEPTH_WEIGHT, 0.0)
             goals.append(Objective(count + number, least + shifts[:, number], weights, above=up))
         return hand.with_sites(tuple(sites)), goals

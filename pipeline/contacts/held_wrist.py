@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .held_motion import MOST_TURN, STEEPEST
-from .hold_in_range import widened
+from .hold_in_range import HeldRows, widened
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -23,10 +23,8 @@ class HeldWrist:
 
     to_surface: Floats
     """(F, 4, 4) T_surface_wrist."""
-    rows: tuple[int, int]
-    """First and last row in which it is there."""
-    frames_needed: int
-    """Frames that the way there and back takes, if the range has fewer; else 0."""
+    rows: HeldRows
+    """Where it is there."""
 
 
 def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bool, bool]) -> HeldWrist:
@@ -47,7 +45,8 @@ def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bo
     row = np.arange(count)
     before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
     whole = sum(needed) + 1
-    return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), (first, last), whole if whole > count else 0)
+    held = HeldRows(first, last, whole if whole > count else 0)
+    return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), held)
 
 
 def _mixed(frames: Floats, place: Floats, weights: Floats) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.generators import run_to_end
+from ...hand.generators import Steps, part_of
 from ...hand.kinematics import Pose
 from .flesh_problem import FleshProblem, Held
 from .held_motion import blend_frames, held_motion
@@ -19,16 +19,44 @@ WIDENINGS = 3
 """How often blends are made longer, each by what the last contact's ends ask for."""
 
 
+@dataclass(frozen=True, slots=True)
+class HeldRows:
+    """Where in a range of frames something is held."""
+
+    first: int
+    last: int
+    """First and last row in which it is held."""
+    frames_needed: int = 0
+    """Frames that the way there and back takes, if the range has fewer; else 0."""
+
+    def of(self, count: int) -> Bools:
+        """Return in which of F rows it is held."""
+        row = np.arange(count)
+        return np.asarray((row >= self.first) & (row <= self.last))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """First and last row in which it is held."""
+        return self.first, self.last
+
+    @property
+    def slice(self) -> slice:
+        """The rows in which it is held."""
+        return slice(self.first, self.last + 1)
+
+    def within(self, other: "HeldRows") -> "HeldRows":
+        """Return the rows in which another is held as well, and the more frames that are needed."""
+        needed = max(self.frames_needed, other.frames_needed)
+        return HeldRows(max(self.first, other.first), min(self.last, other.last), needed)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldRange:
     """A hand that comes to what it holds in a range of frames, and leaves it."""
 
     pose: Pose
     """F frames."""
-    rows: tuple[int, int]
-    """First and last row in which it is held."""
-    frames_needed: int
-    """Frames that the way there and back takes, if the range has fewer; else 0."""
+    rows: HeldRows
 
 
 def hold_in_range(
@@ -39,7 +67,7 @@ def hold_in_range(
     *,
     full: Bools,
     ends: tuple[bool, bool],
-) -> HeldRange | None:
+) -> Steps[HeldRange | None]:
     """Return how a hand holds something in a range of frames; None if it cannot.
 
     Blends are made longer, into the range, where the way to go asks for it, rather than that a joint leaps.
@@ -58,16 +86,20 @@ def hold_in_range(
         held = held_in(first, last)
         if held is None:
             return None
-        motion = run_to_end(held_motion(pose, times, replace(problem, held=held), held))
+        begin = (WIDENINGS - left) / (WIDENINGS + 3)
+        motion = yield from part_of(
+            begin, begin + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
+        )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         needed = [blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True)]
         wider = widened(first, last, needed, count, ends)
         if wider is None or not left:
             break
         first, last = wider
-    settled = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
+    settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
     whole = sum(needed) + 1
-    return HeldRange(run_to_end(settled), (first, last), whole if whole > count else 0)
+    return HeldRange(settled, HeldRows(first, last, whole if whole > count else 0))
 
 
 def widened(

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.flesh import Flesh
+from ...hand.generators import Steps
 from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
 from ...posing.grasping.skin_samples import SkinPoints
 from .flesh_problem import FleshProblem
 from .held_on_surface import HeldOnSurface, SkinBySurface
 from .hold_in_range import HeldRange, hold_in_range
+from .nearest_skin import least_distance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,7 +54,7 @@ def hold_on_surface(
     places: Floats,
     full: Bools,
     ends: tuple[bool, bool],
-) -> HeldBySurface:
+) -> Steps[HeldBySurface]:
     """Return how a hand holds points of its skin on a surface in a range of frames, and keeps its digits out of it.
 
     Args:
@@ -70,10 +72,10 @@ def hold_on_surface(
     def held_in(first: int, last: int) -> HeldOnSurface:
         return HeldOnSurface(beside, pads, places, first, last, (first, len(pose) - 1 - last))
 
-    held = hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
+    problem = FleshProblem(pose.hand, flesh, free)
+    held = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
     assert held is not None
-    rows = np.arange(held.rows[0], held.rows[1] + 1)
+    rows = np.flatnonzero(held.rows.of(len(pose)))
     _, points = beside.posed(rows, held.pose.angles[rows])
     off = np.linalg.norm(points[:, pads] - places, axis=-1).max(initial=0.0)
-    depth = -beside.surface.nearest(points.reshape(-1, 3))[2].min(initial=0.0)
-    return HeldBySurface(held, float(off), float(depth))
+    return HeldBySurface(held, float(off), max(-least_distance(beside.surface, points), 0.0))

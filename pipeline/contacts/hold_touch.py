@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ...hand.flesh import ENDS, LINKS_OF_CAPSULES, PALM, PARTS_OF_CAPSULES, STARTS, Flesh, radius_at
-from ...hand.generators import run_to_end
+from ...hand.generators import Steps, run_to_end
 from ...hand.joints import DIGITS, JOINTS
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
@@ -96,7 +96,7 @@ def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
 
 def hold_touch(
     pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, ends: tuple[bool, bool]
-) -> HeldRange | None:
+) -> Steps[HeldRange | None]:
     """Return how a hand holds a contact in a range of frames; None if it cannot.
 
     Args:
@@ -114,7 +114,8 @@ def hold_touch(
         held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
         return held if held.held else None
 
-    return hold_in_range(pose, times, FleshProblem(pose.hand, flesh, free), held_in, full=full, ends=ends)
+    problem = FleshProblem(pose.hand, flesh, free)
+    return (yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends))
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from ...hand.kinematics import Pose, joint_frames
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.qp.quadratic_program import QuadraticProgram, solve
 from .faced_surface import LIFTS, FacedSurface
-from .held_on_surface import Surface
+from .surface import Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

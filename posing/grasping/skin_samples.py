@@ -86,40 +86,49 @@ class SkinPoints:
     def posed(self, frames: Floats) -> Floats:
         """Return the points (F, V, 3) m in the world with the joints at frames (F, J, 4, 4)."""
         blended = self._blended(frames @ np.linalg.inv(self.bind_frames))
-        moved: Floats = np.einsum("fvab,vb->fva", blended[..., :3, :3], self.points) + blended[..., :3, 3]
-        return moved
+        moved = (blended[:, :, :3] * self.points.T).sum(axis=2) + blended[:, :, 3]
+        return np.ascontiguousarray(moved.swapaxes(1, 2))
 
     def rebound(self, points: Floats, frames: Floats) -> "SkinPoints":
         """Return the skin rebound so that its points are at `points` (V, 3) m with the joints at frames (J, 4, 4)."""
-        blended = self._blended(frames[None] @ np.linalg.inv(self.bind_frames))[0]
-        at_bound = np.linalg.solve(blended[:, :3, :3], (points - blended[:, :3, 3])[..., None])[..., 0]
+        blended = np.moveaxis(self._blended(frames[None] @ np.linalg.inv(self.bind_frames))[0], -1, 0)
+        at_bound = np.linalg.solve(blended[:, :, :3], (points - blended[:, :, 3])[..., None])[..., 0]
         return replace(self, points=at_bound)
 
     def _blended(self, moves: Floats) -> Floats:
-        """Return the transforms (F, V, 4, 4) of points for transforms (F, J, 4, 4) of joints."""
+        """Return the transforms (F, 3, 4, V) of points for transforms (F, J, 4, 4) of joints, without their last row.
+
+        Points come last, so that each number is computed for all of them at once.
+        """
         if self.dual_quaternions:
             return self._dual(moves)
-        blended: Floats = np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
-        return blended
+        blended = moves[:, :, :3].reshape(*moves.shape[:2], 12).swapaxes(1, 2) @ self._dense_weights.T
+        return np.asarray(blended.reshape(len(moves), 3, 4, -1))
+
+    @property
+    def _dense_weights(self) -> Floats:
+        """(V, J) the weights of all joints."""
+        dense = np.zeros((len(self.points), len(JOINTS)))
+        np.add.at(dense, (np.arange(len(self.points))[:, None], self.joints), self.weights)
+        return dense
 
     def _dual(self, moves: Floats) -> Floats:
-        """Return the transforms (F, V, 4, 4) of points by dual quaternion linear blending (Kavan et al. 2007)."""
+        """Return the same by dual quaternion linear blending (Kavan et al. 2007)."""
         real = rot.from_matrix(moves[..., :3, :3])
         shift = np.concatenate([np.zeros((*moves.shape[:2], 1)), moves[..., :3, 3]], axis=-1)
-        dual = 0.5 * rot.multiply(shift, real)
-        carried = real[:, self.joints]
-        first = np.take_along_axis(carried, self.weights.argmax(axis=1)[None, :, None, None], axis=2)
-        # q and -q are the same rotation; take the one nearer to the joint with the greatest weight.
-        signed = self.weights * np.where((carried * first).sum(axis=-1) < 0, -1.0, 1.0)
-        real_v = np.einsum("fvk,fvkq->fvq", signed, carried)
-        dual_v = np.einsum("fvk,fvkq->fvq", signed, dual[:, self.joints])
-        length = np.linalg.norm(real_v, axis=-1, keepdims=True)
-        real_v, dual_v = real_v / length, dual_v / length
-        blended = np.zeros((*real_v.shape[:-1], 4, 4))
-        blended[..., :3, :3] = rot.to_matrix(real_v)
-        blended[..., :3, 3] = 2 * rot.multiply(dual_v, rot.conjugate(real_v))[..., 1:]
-        blended[..., 3, 3] = 1.0
-        return blended
+        parts = np.concatenate([real, 0.5 * rot.multiply(shift, real)], axis=-1)
+        heaviest, dense = self.heaviest, self._dense_weights
+        summed = np.empty((8, len(moves), len(self.points)))
+        for joint in np.unique(heaviest).tolist():
+            own = np.flatnonzero(heaviest == joint)
+            # q and -q are the same rotation; take the one nearer to the joint with the greatest weight.
+            signs = np.where((real * real[:, joint, None]).sum(axis=-1) < 0, -1.0, 1.0)
+            summed[:, :, own] = np.moveaxis((signs[..., None] * parts).swapaxes(1, 2) @ dense[own].T, 1, 0)
+        summed /= np.sqrt((summed[:4] ** 2).sum(axis=0))
+        w, x, y, z = summed[:4]
+        shifts = 2 * np.stack(rot.multiply_components(summed[4:], np.stack([w, -x, -y, -z]))[1:])
+        turns = np.stack(rot.matrix_elements(summed[:4])).reshape(3, 3, *w.shape)
+        return np.moveaxis(np.concatenate([turns, shifts[:, None]], axis=1), 2, 0)
 
 
 def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:

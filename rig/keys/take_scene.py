@@ -25,9 +25,9 @@ from ..bound_hand import bound_hand
 from ..default_hand import add_hand
 from ..limits.limit_constraints import add_limits
 from ..rest_frames import rest_world
-from .corrections.corrected_take import composed_of, playing_base
 from .corrections.solved_keys import remember_keys
 from .corrections.solved_rest import remember_rest
+from .corrections.take_base import composed_of, playing_base
 from .corrections.take_clock import store_clock
 from .corrections.written_take import composed_actions, correct_written
 from .drive import driven

@@ -196,6 +196,9 @@ class Residuals:
                 upwards = self.aboves[:, row]
                 below = np.minimum(np.einsum("ni,ni->n", whole, upwards), 0.0)
                 error = below[:, None] * upwards
+                if not below.any():
+                    errors[:, row] = 0.0
+                    continue
             errors[:, row] = error
             local_error = (error[:, None] @ rotation)[:, 0]
             for place, (site, sign) in enumerate(ends):

@@ -12,12 +12,11 @@ from mathutils import Matrix
 from knuckle.rig.keys.corrections.corrected_take import (
     COMPOSED_ID_PROPERTY,
     CORRECTIONS_PROPERTY,
-    base_of,
-    composed_of,
     correct_take,
     corrections_of,
 )
 from knuckle.rig.keys.corrections.solved_rest import has_other_rest
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.played_action import played_action
 from knuckle.rig.keys.reduced_take import dense_action

@@ -15,13 +15,12 @@ from knuckle.pipeline.corrections.correction import Correction, PoseDifference, 
 from knuckle.pipeline.corrections.correction_json import from_list, to_list
 from knuckle.posing.sliders import ARCH
 from knuckle.rig.keys.corrections.corrected_take import (
-    base_of,
-    composed_of,
     correct_take,
     corrections_of,
     hands_of_take,
 )
 from knuckle.rig.keys.corrections.making import Stretch, motion_of, posed_hands
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.corrections.take_clock import TakeClock, clock_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.posing.hand_poses import apply_pose

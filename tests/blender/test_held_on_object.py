@@ -6,12 +6,14 @@ import bpy
 import numpy as np
 import pytest
 
+from knuckle.capture.markers import Markers
 from knuckle.operators.hold_contact import objects_to_touch
 from knuckle.pipeline.corrections.correction import HeldOnObject
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.rig.markers_object import add_markers
 from knuckle.tests.blender.test_held_touch import FIRST, LAST, turns
 from knuckle.tests.blender.test_spliced_takes import keys
 from knuckle.tests.blender.touching_objects import BLEND, hold, playing_hand, seen_on, shown, still, thing
@@ -87,6 +89,14 @@ def test_the_meshes_to_choose_from_are_all_but_the_skin_of_the_hand(armature: bp
     bpy.context.scene.collection.objects.link(other)
     table.modifiers.new("Armature", "ARMATURE").object = other
     assert objects_to_touch(None, bpy.context, "") == ["Table"]
+    for name in ("Low Table", "Mug"):
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new(name, table.data))
+    markers = Markers(("a",), np.arange(2.0), np.zeros((2, 1, 3)), "Table Capture", 1.0, "m")
+    add_markers(markers, "Table Capture", bpy.context.scene.collection, start=1.0, rate=24.0)
+    assert objects_to_touch(None, bpy.context, "") == ["Low Table", "Mug", "Table"], "no markers"
+    assert objects_to_touch(None, bpy.context, "ta") == ["Table", "Low Table"], "as a field completes it"
+    with pytest.raises(RuntimeError, match="'Table Capture' shows the markers of a capture, choose another mesh"):
+        hold(object="Table Capture")
 
 
 def test_blends_that_meet_between_two_frames_hold_a_fingertip_there(armature: bpy.types.Object) -> None:

@@ -23,8 +23,6 @@ from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections.corrected_take import (
-    base_of,
-    composed_of,
     correct_take,
     corrections_of,
     hands_of_take,
@@ -33,6 +31,7 @@ from knuckle.rig.keys.corrections.corrected_take import (
 from knuckle.rig.keys.corrections.hand_of_take import HandOfTake, hand_of_take
 from knuckle.rig.keys.corrections.held_touch import range_of_touch
 from knuckle.rig.keys.corrections.making import posed_hands
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.corrections.take_clock import TakeClock, clock_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.take_scene import TakeTiming, write_take

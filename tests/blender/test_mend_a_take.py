@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, base_of, corrections_of
+from knuckle.rig.keys.corrections.corrected_take import CORRECTIONS_PROPERTY, corrections_of
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
+from knuckle.rig.keys.corrections.take_base import base_of
 from knuckle.rig.keys.corrections.take_clock import clock_of
 from knuckle.rig.keys.corrections.waiting import waiting_of
 from knuckle.rig.keys.fcurves import curves_on, key_values

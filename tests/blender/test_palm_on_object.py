@@ -1,23 +1,30 @@
 """Palms that corrections lay on objects: the evaluated skin rests on them, and other keys stay as they are."""
 
+import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
 from knuckle.hand import proportions
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import JOINTS
 from knuckle.pipeline.corrections.correction import Correction, HeldOnObject, PalmPlace, TimeRange, is_palm
 from knuckle.pipeline.recipe import DriveChoice
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections import palm_on_object
-from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take, waiting_of
+from knuckle.rig.keys.corrections.corrected_take import (
+    corrections_of,
+    hands_of_take,
+    waiting_of,
+)
 from knuckle.rig.keys.corrections.place_on_object import chosen_on_object
 from knuckle.rig.keys.corrections.waiting import hurried_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
@@ -61,14 +68,14 @@ def armature() -> bpy.types.Object:
     return playing(add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection), flat_take())
 
 
-def table(armature: bpy.types.Object, wrist_bone: str = "wrist") -> bpy.types.Object:
-    """A table that the hand is in, at an angle to the palm; it moves by some millimetres."""
+def table(armature: bpy.types.Object, wrist_bone: str = "wrist", *, about: int = 0) -> bpy.types.Object:
+    """A table that the hand is in, at an angle to the palm about an axis of it; it moves by some millimetres."""
     bpy.context.scene.frame_set((FIRST + LAST) // 2)
     wrist = np.array(armature.matrix_world @ armature.pose.bones[wrist_bone].matrix)
     bpy.ops.mesh.primitive_cube_add()
     made = bpy.context.object
     made.name, made.scale = "Table", (0.15, 0.2, 0.03)
-    up = Quaternion(wrist[:3, 0].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
+    up = Quaternion(wrist[:3, about].tolist(), np.deg2rad(TILT)) @ Vector(wrist[:3, 2].tolist())
     made.rotation_euler = up.to_track_quat("Z", "Y").to_euler()
     made.location = Vector((wrist[:3, 3] + 0.08 * wrist[:3, 1] - 0.045 * wrist[:3, 2]).tolist())
     made.keyframe_insert("location", frame=FIRST - BLEND)
@@ -154,6 +161,42 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
     assert keys(armature) == before
 
 
+def test_each_frame_is_evaluated_once(armature: bpy.types.Object) -> None:
+    table(armature)
+    seen = Counter[int]()
+
+    def count(scene: bpy.types.Scene, *_: object) -> None:
+        seen[scene.frame_current] += scene.name.startswith("Knuckle")
+
+    bpy.app.handlers.frame_change_post.append(count)
+    try:
+        hold(tips={"palm"}, first=FIRST, last=LAST, blend=3)
+    finally:
+        bpy.app.handlers.frame_change_post.remove(count)
+    assert waiting_of(shown().base) == {}
+    assert set(range(FIRST, LAST + 1)) <= set(+seen)
+    assert seen.total() <= LAST - FIRST + 2, "of the frame in the middle the surface is read as well"
+
+
+def test_work_that_is_left_half_done_changes_nothing(armature: bpy.types.Object) -> None:
+    table(armature)
+    bpy.context.scene.frame_set(7)
+    place = PalmPlace(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    start, end = shown().clock.times([FIRST - BLEND, LAST + BLEND])
+    one = Correction("c1", "Palm", "right", TimeRange(start, end, 0.3, 0.3), HeldOnObject("Table", (), place))
+
+    def state() -> tuple[object, ...]:
+        animation = armature.animation_data
+        there = [len(each) for each in (bpy.data.scenes, bpy.data.actions, bpy.data.objects)]
+        return there, animation.action, bpy.context.scene, bpy.context.scene.frame_current, keys(armature)
+
+    before, work = state(), shown().composing((one,), {})
+    steps = [next(work).fraction for _ in range(3)]
+    assert steps == sorted(steps), "it tells how far it is"
+    work.close()
+    assert state() == before
+
+
 def test_fingertips_below_a_plane_do_not_turn_it_over() -> None:
     made = half_closed()
     armature = playing(
@@ -171,7 +214,7 @@ def test_fingertips_below_a_plane_do_not_turn_it_over() -> None:
     bpy.context.object.location = wrist.translation + 0.05 * along - 0.018 * back
     tips = [armature.matrix_world @ armature.pose.bones[name].tail for name in TIPS]
     assert all((tip - bpy.context.object.location).dot(back) < -0.035 for tip in tips), "with their backs"
-    palm = chosen_on_object(of, "Table", (), of.keys(frames), frames, palm=True).palm
+    palm = run_to_end(chosen_on_object(of, "Table", (), of.keys(frames), frames, palm=True)).palm
     assert palm is not None and palm.place[2] > 0.0, "it rests on the side that it faces"
 
 
@@ -199,6 +242,65 @@ def test_an_arm_brings_the_palm_to_an_object_from_where_its_shoulder_is() -> Non
     assert {*bones} <= turned
 
 
+def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy.types.Object) -> None:
+    table(armature)
+    first, last, blend = FIRST - BLEND, LAST + BLEND, 2
+    hold(tips={"palm"}, first=first, last=last, blend=blend)
+    (told,) = hurried_of(shown().base).values()
+    found = re.fullmatch(
+        rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, as the way there takes (\d+) "
+        r"frames? more than its blend and the way back takes (\d+) frames? more than its blend",
+        told,
+    )
+    assert found, told
+    held, longer = [int(each) for each in found.groups()[:2]], [int(each) for each in found.groups()[2:]]
+    assert held == [first + blend + longer[0], last - blend - longer[1]]
+    rests = np.array([by_table(armature, frame) for frame in range(first, last + 1)])
+    there = rests[held[0] - first : held[1] - first + 1]
+    assert np.ptp(there, axis=0).max() < 1e-5, "it does not move in these frames"
+    away = np.linalg.norm(rests - there[0], axis=1)
+    assert away[held[0] - first - 1] > 1e-5 < away[held[1] - first + 1], "and does in those beside them"
+    made = shown().corrections
+    assert shown().write(made) == (), "it was told when it was made"
+
+
+def by_table(armature: bpy.types.Object, frame: int) -> Floats:
+    """(16,) where the wrist is in the table's axes."""
+    bpy.context.scene.frame_set(frame)
+    table = bpy.data.objects["Table"].matrix_world.normalized()
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.array(table.inverted() @ posed.matrix_world @ posed.pose.bones["wrist"].matrix).ravel()
+
+
+def test_the_bones_of_a_forearm_share_what_the_palm_turns_about_it() -> None:
+    """The forearm and its twist bone turn as the skin does in their middles: by a quarter, and by three."""
+    made = flat_take("arm")
+    (hand,) = made.hands
+    root = hand.pose.root.copy()
+    root[:, :3, 3] += np.array([0.25, -0.05, 0.0]) - root[0, :3, 3]
+    body = playing(two_armed(), replace(made, hands=(replace(hand, pose=replace(hand.pose, root=root)),)))
+    table(body, "wrist.R", about=1)
+    names = ("forearm.R", "forearm_twist.R", "wrist.R")
+    was = in_arm(body, names)
+    hold(tips={"palm"})
+    assert waiting_of(shown().base) == {}
+    turns = [now @ before.inverted() for now, before in zip(in_arm(body, names), was, strict=True)]
+    fore, twist, wrist = (2 * np.arctan(turn.to_quaternion().y / turn.to_quaternion().w) for turn in turns)
+    assert abs(wrist) > np.deg2rad(TILT) / 2
+    assert fore == pytest.approx(0.25 * wrist, rel=0.02) and twist == pytest.approx(0.75 * wrist, rel=0.02)
+
+
+def in_arm(armature: bpy.types.Object, names: tuple[str, ...]) -> list[Matrix]:
+    """The rotations of bones in the frame of their arm: along its forearm, and across the plane in which it bends."""
+    bpy.context.scene.frame_set((FIRST + LAST) // 2)
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    shoulder, elbow, wrist = (posed[name].head for name in ("upper_arm.R", "forearm.R", "wrist.R"))
+    along = (wrist - elbow).normalized()
+    across = (elbow - shoulder).cross(along).normalized()
+    arm = Matrix((across, along, across.cross(along)))
+    return [arm @ posed[name].matrix.to_3x3() for name in names]
+
+
 def heads(armature: bpy.types.Object, bones: tuple[str, ...]) -> Floats:
     """(F, N, 3) m where bones begin, from frame 1 on."""
     found = []
@@ -222,9 +324,18 @@ def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy
     table(armature)
     playing(armature, flat_take("fingers"))
     before = keys(armature)
-    with pytest.raises(RuntimeError, match="does not move the right hand to its place, solve with Drive: Wrist"):
+    with pytest.raises(RuntimeError, match=r"does not move the right hand to its place, .* solve with Drive: Wrist"):
         hold(tips={"palm"})
     assert keys(armature) == before and corrections_of(armature) == ()
+
+
+def test_a_body_whose_wrist_alone_is_keyed_is_told_to_choose_its_arm(armature: bpy.types.Object) -> None:
+    table(armature)
+    body = playing(two_armed(), flat_take("wrist"))
+    before = keys(body)
+    with pytest.raises(RuntimeError, match="solve with Drive: Arm, or hold fingertips alone"):
+        hold(tips={"palm"})
+    assert keys(body) == before and corrections_of(body) == ()
 
 
 def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature: bpy.types.Object) -> None:

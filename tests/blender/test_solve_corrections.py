@@ -15,9 +15,10 @@ from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
-from knuckle.rig.keys.corrections.corrected_take import base_of, composed_of, corrections_of
+from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
 from knuckle.rig.keys.corrections.solved_keys import edited_frames
+from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
 from knuckle.rig.keys.take_report import report_of

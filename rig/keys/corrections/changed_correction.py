@@ -12,12 +12,12 @@ from .composing import compose, moved_joints, of_hand
 from .corrected_take import (
     COMPOSED_ID_PROPERTY,
     check_correctable,
-    composed_of,
     decoded,
     hands_of_take,
     keep_corrections,
 )
 from .hand_of_take import HandOfTake
+from .take_base import composed_of
 from .take_clock import clock_of
 from .waiting import Told
 

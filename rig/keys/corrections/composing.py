@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ....capture.cleaning import runs
 from ....errors import RigError
 from ....hand import rotations as rot
+from ....hand.generators import Steps, part_of, run_to_end
 from ....hand.joints import JOINT_INDEX, JOINTS
 from ....pipeline.corrections.correction import (
     PALM,
@@ -25,16 +26,17 @@ from ....pipeline.corrections.correction import (
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
 from .held_on_object import held_on_object
+from .held_shorter import held_shorter
 from .held_touch import HeldBones, held_touch
 from .keyed_channels import KeyedBone, KeyedLocation
 from .keyed_wrist import HandKeys
 from .matched_motion import matched
+from .object_motion import PlayedFrames
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-TOO_SHORT = "its {} too short for the way there and back: give it {}"
 PLACE = len(JOINTS)
 """The column of the wrist's place beside those of the bones."""
 UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
@@ -68,7 +70,7 @@ class Composed:
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     hurried: Mapping[str, str]
-    """Id -> that its range is too short for the way there and back, of contacts."""
+    """Id -> that it is held shorter than asked, of contacts."""
 
     def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield what is keyed of a hand as corrections make it."""
@@ -95,10 +97,23 @@ class Composed:
 
 
 def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
+    """Return the same as `composing`, at once."""
+    return run_to_end(composing(of, corrections, clock, only))
+
+
+def composing(
+    of: HandOfTake,
+    corrections: Sequence[Correction],
+    clock: TakeClock,
+    only: Bools | None = None,
+    played: PlayedFrames | None = None,
+) -> Steps[Composed]:
     """Return what is keyed of a hand with corrections of it on it, each on what those before it left.
 
     only: (F,) the frames to compose, None for all that are in a range; more of them where others depend on them.
+    played: what Blender has evaluated beside objects, so that it is not evaluated again; None for nothing.
     """
+    played = played or PlayedFrames()
     ranges = [of.rows(correction, clock) for correction in corrections]
     around = [_around(rows, correction) for rows, correction in zip(ranges, corrections, strict=True)]
     rows = np.any(around, axis=0) if around else np.zeros(len(of.frames), bool)
@@ -107,7 +122,7 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
     frames = of.frames[rows]
     keys, waiting, hurried = of.keys(frames), dict[str, str](), dict[str, str]()
     changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
-    for correction, inside, evaluated in zip(corrections, ranges, around, strict=True):
+    for number, (correction, inside, evaluated) in enumerate(zip(corrections, ranges, around, strict=True)):
         at, moved = evaluated[rows], moved_joints(of, correction)
         if not at.any() or not moved:
             continue
@@ -116,15 +131,16 @@ def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock,
             # Its blends are in what it is brought to, as a way to go may need longer ones.
             weights, ends = correction.factors(times), (not inside[0], not inside[-1])
             try:
-                held = _held(of, correction, keys.select(at), frames[at], times, moved=moved, ends=ends)
+                holding = _held(
+                    of, correction, keys.select(at), frames[at], times, moved=moved, ends=ends, played=played
+                )
+                held = yield from part_of(number / len(corrections), (number + 1) / len(corrections), "", holding)
             except RigError as error:
                 waiting[correction.id] = str(error)
                 continue
             target = held.keys
-            if held.frames_needed:
-                count = int(at.sum())
-                own = f"{count} frames are" if count > 1 else "1 frame is"
-                hurried[correction.id] = TOO_SHORT.format(own, held.frames_needed)
+            shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
+            hurried |= {correction.id: shorter} if shorter else {}
         else:
             weights, now = correction.weights(times), keys.rotations[at]
             target = HandKeys(_target(of.hand, correction, now, moved, times))
@@ -144,11 +160,12 @@ def _held(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> HeldBones:
+    played: PlayedFrames,
+) -> Steps[HeldBones]:
     """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
     if isinstance(one.change, HeldOnObject):
-        return held_on_object(of, one, keys, frames, times, moved=moved, ends=ends)
-    held = held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends)
+        return (yield from held_on_object(of, one, keys, frames, times, moved=moved, ends=ends, played=played))
+    held = yield from held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends)
     if held is None:
         raise RigError(UNREACHED)
     return held
@@ -191,9 +208,19 @@ def _moved_parts(contact: Correction) -> set[str]:
     return {*contact.digits} | _held_parts(contact)
 
 
-def corrected_keys(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, wanted: Bools) -> HandKeys:
-    """Return what is keyed of a hand with corrections of it on it, in the wanted R of frames (F,)."""
-    composed, keys = compose(of, corrections, clock, wanted), of.keys(of.frames[wanted])
+def corrected_keys(
+    of: HandOfTake,
+    corrections: Sequence[Correction],
+    clock: TakeClock,
+    wanted: Bools,
+    played: PlayedFrames | None = None,
+) -> HandKeys:
+    """Return what is keyed of a hand with corrections of it on it, in the wanted R of frames (F,).
+
+    played: see composing.
+    """
+    composed = run_to_end(composing(of, corrections, clock, wanted, played))
+    keys = of.keys(of.frames[wanted])
     return keys.with_rows(composed.rows[wanted], composed.keys.select(wanted[composed.rows]))
 
 

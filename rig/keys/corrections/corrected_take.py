@@ -5,28 +5,30 @@ keys, so that a correction that is muted, changed or deleted leaves nothing behi
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import bpy
 
 from ....errors import RigError
+from ....hand.generators import Steps, part_of, run_to_end
+from ....hand.joints import Side
 from ....pipeline.corrections.correction import Correction
 from ....pipeline.corrections.correction_json import decode, encode
 from ..fcurves import curves_of, curves_on
 from ..keyframes import check_changeable
-from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
 from ..reduced_take import dense_action, forget_reduction, restore_dense
 from .armature_slot import channelbag_of, slot_in
 from .composed_keys import copy_keys, keys_id, write_hand
-from .composing import compose, of_hand
+from .composing import Composed, composing, of_hand
 from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
+from .object_motion import PlayedFrames
 from .renamed_bones import renamed_bones, with_new_names
+from .take_base import BASE_PROPERTY, base_of, composed_of, is_alone, placed_as_solved, play_base, played_name
 from .take_clock import TakeClock, clock_of, fix_clock
 from .waiting import (
     HURRIED_PROPERTY,
@@ -46,35 +48,9 @@ CORRECTIONS_PROPERTY = "knuckle_corrections"
 """Custom property of a take's action, the base: its corrections, as JSON."""
 SOLVED_WITH_PROPERTY = "knuckle_solved_with"
 """Custom property of a take's action, the base: the corrections that its solve had, as JSON."""
-BASE_PROPERTY = "knuckle_base"
-"""Custom property of a composed action: the take that it was composed of."""
 COMPOSED_ID_PROPERTY = "knuckle_composed_id"
 """Custom property of a composed action: a short text that differs where its keys do, as it was composed."""
 SUFFIX = " Corrected"
-
-
-def base_of(armature: "Object | None") -> "Action | None":
-    """Return the take that an armature plays, as it was solved: neither corrected nor reduced. None without one."""
-    composed = composed_of(armature)
-    if composed is None:
-        action = None if armature is None else dense_action(armature) or played_action(armature)
-        return action if action is not None and action.get(TAKE_PROPERTY) else None
-    base = composed.get(BASE_PROPERTY)
-    return base if isinstance(base, bpy.types.Action) else None
-
-
-def composed_of(armature: "Object | None") -> "Action | None":
-    """Return the corrected action that an armature plays, or of which the one that it plays was reduced, else None."""
-    action = None if armature is None else dense_action(armature) or played_action(armature)
-    return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
-
-
-def is_alone(action: "Action | None") -> bool:
-    """Whether the take of which an action was composed is gone: nothing is left to correct it anew."""
-    holder: Any = action
-    return (
-        holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)
-    )
 
 
 def corrections_in(action: "Action | None") -> tuple[Correction, ...]:
@@ -127,12 +103,14 @@ def correct_take(
     *,
     posed_at: float | None = None,
     unsolved: Mapping[str, str] | None = None,
+    composed: Mapping[Side, Composed] | None = None,
 ) -> tuple[str, ...]:
     """Let an armature play its take with these corrections, and keep them with the take.
 
     posed_at: the scene frame whose keys a person's pose may have changed, which a correction keeps now. unsolved: id ->
-    why a correction could not take effect in the solve; None if it was not solved now. Only curves of
-    the hands' rotations are written. Return notes, one sentence each. Raises RigError; then nothing has changed.
+    why a correction could not take effect in the solve; None if it was not solved now. composed: what composing_take
+    returned for these; None to do it now. Only curves of the hands' rotations are written. Return notes, one sentence
+    each. Raises RigError; then nothing has changed.
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
     # As they are read back: composed anew they give the same keys.
@@ -140,8 +118,9 @@ def correct_take(
     every, clock = hands_of_take(armature, base), clock_of(base, scene)
     hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
     edited = _is_edited(armature, every, hands, clock, posed_at)
-    with _placed_as_solved(armature, hands):
-        keys = [(of, compose(of, of_hand(corrections, of), clock)) for of in hands]
+    if composed is None:
+        composed = run_to_end(composing_take(armature, corrections, scene))
+    keys = [(of, composed[of.hand.side]) for of in hands]
     before = composed_of(armature) or base
     known = waiting_of(before) if unsolved is None else unsolved
     hasty = hurried_changes(before, corrections_of(armature))
@@ -173,16 +152,33 @@ def correct_take(
     return (*notes, *waiting_notes(action, corrections, hasty))
 
 
+def composing_take(
+    armature: "Object", corrections: tuple[Correction, ...], scene: "Scene", played: PlayedFrames | None = None
+) -> Steps[dict[Side, Composed]]:
+    """Return what corrections make of the hands of the take that an armature plays, and change nothing.
+
+    played: what `played_frames` has evaluated. Raises RigError.
+    """
+    base = check_correctable(armature)
+    corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
+    clock, known = clock_of(base, scene), (*corrections_of(armature), *corrections)
+    hands, found = [of.moved_by(known) for of in hands_of_take(armature, base)], dict[Side, Composed]()
+    played = played or played_frames(armature, hands)
+    for number, of in enumerate(hands):
+        work = composing(of, of_hand(corrections, of), clock, played=played)
+        found[of.hand.side] = yield from part_of(number / len(hands), (number + 1) / len(hands), "", work)
+    return found
+
+
+def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFrames:
+    """Return what evaluates frames for these hands of the take that an armature plays."""
+    return PlayedFrames(partial(placed_as_solved, armature, hands))
+
+
 def keep_corrections(action: "Action", kept: str, told: Told) -> None:
     """Keep corrections with an action, as JSON, and what is told of them."""
     action[CORRECTIONS_PROPERTY] = kept
     told.keep(action)
-
-
-def played_name(armature: "Object") -> str:
-    """Return the name of the action that an armature plays."""
-    action = played_action(armature)
-    return action.name if action is not None else ""
 
 
 def _is_edited(
@@ -208,15 +204,8 @@ def _is_edited(
         return False
     if posed_at is None:
         return True
-    with _placed_as_solved(armature, before):
+    with placed_as_solved(armature, before):
         return known.is_edited_beside(posed_at, corrections, clock)
-
-
-def play_base(armature: "Object") -> None:
-    """Let an armature play its take as it was solved; the corrected one is kept."""
-    base = base_of(armature)
-    if base is not None and base != played_action(armature):
-        play(armature, base, slot_in(base, armature))
 
 
 def clear_corrections(armature: "Object") -> None:
@@ -226,39 +215,6 @@ def clear_corrections(armature: "Object") -> None:
         for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY, HURRIED_PROPERTY):
             action.pop(name, None)
     play_base(armature)
-
-
-@contextmanager
-def playing_base(armature: "Object") -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
-    if base_of(armature) in (None, played_action(armature)):
-        yield
-        return
-    animation = armature.animation_data
-    action, slot = animation.action, animation.action_slot
-    play_base(armature)
-    try:
-        yield
-    finally:
-        play(armature, action, slot)
-
-
-@contextmanager
-def _placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
-    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
-
-    Composed anew, they are then the same to the bit.
-    """
-    composed = composed_of(armature)
-    if composed is None or not any(of.wrist.keyed for of in hands):
-        yield
-        return
-    is_kept = composed.use_fake_user
-    try:
-        with playing_base(armature):
-            yield
-    finally:
-        composed.use_fake_user = is_kept
 
 
 def _play_base_alone(armature: "Object", *, is_edited: bool) -> None:

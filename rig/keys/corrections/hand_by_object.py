@@ -15,7 +15,7 @@ from ...solid_mesh import Solid
 from .hand_of_take import HandOfTake
 from .keyed_wrist import HandKeys
 from .last_used import digest
-from .object_motion import ObjectMotion, object_motion
+from .object_motion import ObjectMotion
 from .played_wrist import PlayedWrist
 
 Floats = NDArray[np.float64]
@@ -61,15 +61,13 @@ class HandByObject:
 
 
 def hand_by_object(
-    of: HandOfTake, name: str, keyed: HandKeys, frames: Floats, digits: tuple[str, ...], *, palm: bool = False
+    of: HandOfTake, motion: ObjectMotion, keyed: HandKeys, digits: tuple[str, ...], *, palm: bool = False
 ) -> HandByObject:
-    """Return a hand as it is keyed on scene frames (F,), and the skin of some digits.
+    """Return a hand as it is keyed beside an object, over F frames, and the skin of some digits.
 
-    palm: whether its back tells on which side of an open surface it is, rather than the backs of these digits. Raises
-    RigError as object_motion does.
+    palm: whether its back tells on which side of an open surface it is, rather than the backs of these digits.
     """
     pose, beyond = of.hand.posed(keyed.rotations)
-    motion = object_motion(of.hand.binding, name, frames, of.wrist.arm_names)
     wrist = motion.wrist(keyed.rotations[:, 0] if 0 in of.bones else None, keyed.place)
     to_surface = motion.to_surface(wrist.wrist)
     rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import RigError
+from ....hand.generators import Steps, part_of
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import DIGITS, digit_label
 from ....pipeline.contacts.hold_on_surface import LAST_BONE, HeldBySurface, hold_on_surface, touching_point
@@ -16,7 +17,8 @@ from .hand_to_correct import WRIST
 from .held_touch import FULL, HeldBones, turned
 from .keyed_wrist import HandKeys
 from .last_used import LastUsed
-from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm, rows_of
+from .object_motion import PlayedFrames
+from .palm_on_object import check_placed, deepest_skin, digits_with_skin, laid_palm
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -25,6 +27,8 @@ MOST_OFF, MOST_DEPTH = 0.9e-3, 1e-3
 """m, how far a point of the skin may be from its place, and how deep digits may be in the object: else it waits."""
 MOST_AWAY = 1e-3
 """m, how far its place may be from the surface."""
+READ = 0.2
+"""The part of the work that evaluates frames."""
 FURTHER = 3
 """How often a palm is laid anew, by what its digits do."""
 _found = LastUsed[HeldBySurface](64)
@@ -40,7 +44,8 @@ def held_on_object(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> HeldBones:
+    played: PlayedFrames,
+) -> Steps[HeldBones]:
     """Return the bones of a hand that hold its palm and digits on the object of a correction.
 
     Args:
@@ -51,6 +56,7 @@ def held_on_object(
         times: (F,) s, on the capture's clock.
         moved: the joints that may turn.
         ends: whether the take has frames before, and after, the range.
+        played: what was evaluated of frames, and what is now.
 
     Raises:
         RigError: they cannot, with the reason.
@@ -58,33 +64,36 @@ def held_on_object(
     change = one.change
     assert isinstance(change, HeldOnObject)
     full = one.range.weights(times) > 1.0 - FULL
-    if change.palm is None:
-        by = hand_by_object(of, change.object, keys, frames, change.digits)
-        found = _held(of, by, change, times, moved=moved, full=full, ends=ends)
+    palm = change.palm
+    if palm is not None:
+        check_placed(of)
+    motion = yield from part_of(0.0, READ, "", played.motion(of.hand.binding, change.object, frames, of.wrist.chain))
+    if palm is None:
+        by = hand_by_object(of, motion, keys, change.digits)
+        found = yield from part_of(READ, 1.0, "", _held(of, by, change, times, moved=moved, full=full, ends=ends))
         _check_held(found, change.object)
-        return HeldBones(_turned(of, by, keys, found, moved), found.held.frames_needed)
-    check_placed(of)
-    by, fingers = hand_by_object(of, change.object, keys, frames, digits_with_skin(of), palm=True), [*moved]
+        return HeldBones(_turned(of, by, keys, found, moved), found.held.rows)
+    by, fingers = hand_by_object(of, motion, keys, digits_with_skin(of), palm=True), [*moved]
     fingers.remove(WRIST)
-    laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends)
-    found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
-    depth, skin = deepest_skin(of, laid.by, found)
-    for _ in range(FURTHER):
+    beside: Floats | None = None
+    for number in range(FURTHER + 1):
+        laid = laid_palm(of, by, palm, change.object, full=full, ends=ends, beside=beside)
+        begin, end = (READ + (1.0 - READ) * part / (FURTHER + 1) for part in (number, number + 1))
+        held = _held(of, laid.by, change, times, moved=fingers, full=laid.rows.of(len(times)), ends=ends)
+        found = yield from part_of(begin, end, "", held)
+        depth, skin = deepest_skin(of, laid.by, found)
         deep = max(found.depth, depth) > MOST_DEPTH
-        if found.held.rows == laid.rows and not deep:
+        if found.held.rows.ends == laid.rows.ends and not deep:
             break
         # Digits that need longer for their way take frames from the palm, as they are out of the object while it rests,
         # and what they cannot bring out of it lifts the palm.
-        full = rows_of(found.held.rows, len(times))
+        full = found.held.rows.of(len(times))
         beside = skin if deep else None
-        laid = laid_palm(of, by, change.palm, change.object, full=full, ends=ends, beside=beside)
-        found = _held(of, laid.by, change, times, moved=fingers, full=laid.full, ends=ends)
-        depth, skin = deepest_skin(of, laid.by, found)
     _check_held(found, change.object)
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, max(found.held.frames_needed, laid.frames_needed))
+    return HeldBones(turned_keys, found.held.rows.within(laid.rows))
 
 
 def _held(
@@ -96,7 +105,7 @@ def _held(
     moved: list[int],
     full: Bools,
     ends: tuple[bool, bool],
-) -> HeldBySurface:
+) -> Steps[HeldBySurface]:
     """Return how digits hold their points on an object, and stay out of it, as far as they can.
 
     Raises RigError for digits without skin and places that are not on the object.
@@ -108,19 +117,29 @@ def _held(
         [touching_point(by.beside.skin, by.locals, point.digit, point.direction) for point in change.points], int
     )
     of_hand = (of.hand, by.pose.angles.tobytes(), by.beyond.tobytes(), times.tobytes(), tuple(moved))
-    return _found.get(
-        (*of_hand, full.tobytes(), ends, pads.tobytes(), places.tobytes(), by.beside.to_surface.tobytes(), by.digest),
-        lambda: hold_on_surface(
-            by.pose,
-            times,
-            by.beside,
-            of.hand.flesh,
-            ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
-            pads=pads,
-            places=places,
-            full=full,
-            ends=ends,
-        ),
+    return (
+        yield from _found.steps(
+            (
+                *of_hand,
+                full.tobytes(),
+                ends,
+                pads.tobytes(),
+                places.tobytes(),
+                by.beside.to_surface.tobytes(),
+                by.digest,
+            ),
+            lambda: hold_on_surface(
+                by.pose,
+                times,
+                by.beside,
+                of.hand.flesh,
+                ROOT_DOFS + np.flatnonzero(np.isin(by.pose.hand.axis_joint, moved)),
+                pads=pads,
+                places=places,
+                full=full,
+                ends=ends,
+            ),
+        )
     )
 
 

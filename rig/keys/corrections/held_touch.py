@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
+from ....hand.generators import Steps
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import JOINT_INDEX
 from ....hand.kinematics import Pose
 from ....hand.value_equality import hashable_content
+from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
 from ....pipeline.corrections.correction import ContactChange, Correction, HeldTouch, TimeRange
 from .hand_of_take import HandOfTake
@@ -24,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_turns_of_contacts = LastUsed["tuple[Floats, int] | None"](64)
+_turns_of_contacts = LastUsed["tuple[Floats, HeldRows] | None"](64)
 """A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
 
 
@@ -34,8 +36,7 @@ class HeldBones:
 
     keys: HandKeys
     """Its place is None if the wrist stays where it is."""
-    frames_needed: int
-    """Frames that the way there and back takes, if the range has fewer; else 0."""
+    rows: HeldRows
 
 
 def held_touch(
@@ -46,7 +47,7 @@ def held_touch(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> HeldBones | None:
+) -> Steps[HeldBones | None]:
     """Return the bones of a hand that hold the contact of a correction; None if they cannot.
 
     Args:
@@ -60,7 +61,9 @@ def held_touch(
     change = one.change
     assert isinstance(change, HeldTouch)
     key = (hand, hashable_content(change), one.range, rotations.tobytes(), times.tobytes(), tuple(moved), ends)
-    found = _turns_of_contacts.get(key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends))
+    found = yield from _turns_of_contacts.steps(
+        key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends)
+    )
     return None if found is None else HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
 
 
@@ -98,14 +101,14 @@ def _turns(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> tuple[Floats, int] | None:
-    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' frames."""
+) -> Steps[tuple[Floats, HeldRows] | None]:
+    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows."""
     assert isinstance(one.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = one.range.weights(times) > 1.0 - FULL
-    held = hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
-    return None if held is None else (turned(before, held.pose, beyond), held.frames_needed)
+    held = yield from hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
+    return None if held is None else (turned(before, held.pose, beyond), held.rows)
 
 
 def turned(before: Pose, after: Pose, beyond: Floats) -> Floats:

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
+from ...armature_data import is_in_use
 from ...armature_hands import FoundHand
 from ..arm_keys import arm_ending_at
+from ..forearm_twist import ForearmBones, find_forearm
 from .keyed_channels import Curves, KeyedBone, KeyedLocation, keyed_bone, keyed_location
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class WristPlace:
     locations: Floats
     """(F, 3) of its bone, in the armature's unit; (F, 0) if they are not keyed."""
     arm: Floats
-    """(F, 2, 4) rotations of upper arm and forearm; (F, 0, 4) if they are not keyed."""
+    """(F, A, 4) rotations of the arm's bones; (F, 0, 4) if they are not keyed."""
 
     def select(self, rows: Bools) -> "WristPlace":
         """Return it in some of the frames."""
@@ -80,14 +82,31 @@ class HandKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class ArmChain:
+    """The bones of an arm whose rotation is keyed: upper arm, forearm, and the forearm's other bones that twist."""
+
+    names: tuple[str, ...] = ()
+    parents: tuple[int, ...] = ()
+    """Which of them each hangs on; -1 for none."""
+    shares: tuple[float, ...] = ()
+    """The part of the hand's twist about the forearm that each has against the upper arm."""
+    last: int = -1
+    """Which of them the wrist's bone hangs on; -1 for none."""
+
+
+NO_ARM = ArmChain()
+"""No arm is keyed."""
+
+
+@dataclass(frozen=True, slots=True)
 class KeyedWrist:
     """What an action keys that puts a hand in its place; nothing if both are empty."""
 
     location: KeyedLocation | None = None
     arm: tuple[KeyedBone, ...] = ()
-    """Upper arm and forearm."""
-    arm_names: tuple[str, ...] = ()
-    """Their bones."""
+    """Those of the arm's bones."""
+    chain: ArmChain = NO_ARM
+    """The arm."""
 
     @property
     def keyed(self) -> tuple[KeyedLocation | KeyedBone, ...]:
@@ -115,6 +134,26 @@ def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWr
         if location:
             return KeyedWrist(location)
     above = arm_ending_at(armature, found.bones, wrist)
-    names = (above.upper, above.fore) if above else ()
-    arm = tuple(bone for name in names if (bone := keyed_bone(armature, name, curves)))
-    return KeyedWrist(None, arm, names) if arm and len(arm) == len(names) else NO_PLACE
+    arm = {name: keyed_bone(armature, name, curves) for name in (above.upper, above.fore)} if above else {}
+    if above is None or not all(arm.values()):
+        return NO_PLACE
+    forearm = find_forearm(armature, found)
+    twisting = () if forearm is None else (name for name in forearm.shares if name not in arm)
+    for name in twisting:
+        others = [each for each in armature.pose.bones[name].constraints if is_in_use(each)]
+        arm |= {name: bone} if not others and (bone := keyed_bone(armature, name, curves)) else {}
+    chain = _chain(forearm, tuple(arm))
+    return KeyedWrist(None, tuple(bone for bone in arm.values() if bone), chain)
+
+
+def _chain(forearm: ForearmBones | None, names: tuple[str, ...]) -> ArmChain:
+    """Return the arm whose bones of these names are keyed, upper arm and forearm first."""
+    if forearm is None:
+        return ArmChain(names, (-1, 0), (0.0, 0.0), 1)
+    on_way = [name for name in forearm.chain if name in names]
+    parents = [-1, 0]
+    for name in names[2:]:
+        way = forearm.chain[: forearm.chain.index(forearm.beside.get(name, name)) + (name in forearm.beside)]
+        parents.append(names.index([each for each in way if each in names][-1]))
+    shares = [forearm.shares.get(name, 0.0) for name in names]
+    return ArmChain(names, tuple(parents), (0.0, *shares[1:]), names.index(on_way[-1]))

@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ....hand.generators import Steps
+
 Value = TypeVar("Value")
 
 
@@ -26,6 +28,11 @@ class LastUsed(Generic[Value]):
         while len(self._values) > self._most:
             self._values.popitem(last=False)
         return self._values[key]
+
+    def steps(self, key: Hashable, make: Callable[[], Steps[Value]]) -> Steps[Value]:
+        """Return the same step by step; one that is left before its end is made anew."""
+        found = self._values[key] if key in self._values else (yield from make())
+        return self.get(key, lambda: found)
 
 
 def digest(*arrays: NDArray[Any]) -> bytes:

@@ -1,5 +1,7 @@
 """How an object of the scene and a hand's wrist move past each other, as Blender evaluates them on a take's frames."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,13 +11,15 @@ from numpy.typing import NDArray
 
 from ....errors import RigError
 from ....hand import rotations as rot
+from ....hand.generators import Progress, Steps
 from ...binding import RigBinding
+from ...markers_object import is_markers
 from ...skin_bones import is_skin
 from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
-from .keyed_wrist import WristPlace
+from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 from .played_wrist import PlayedWrist, orthonormal
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+FRAMES_AT_ONCE = 10
+"""Frames that are evaluated between two steps."""
 SAME_SIZE = 1e-3
 """Relative change of an object's size over the frames from which it does not keep its shape."""
 
@@ -87,44 +93,109 @@ class ObjectMotion:
         return self.played if self.carried else self.played.keyed_otherwise(rotations, place)
 
 
-def object_motion(binding: RigBinding, name: str, frames: Floats, arm: tuple[str, ...] = ()) -> ObjectMotion:
-    """Return how an object of the scene and a wrist move on scene frames (F,).
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadFrame:
+    """What is evaluated of an object and a wrist on a frame."""
 
-    arm: the bones of the upper arm and the forearm, if these are composed; none for no arm. Raises RigError as
-    object_to_touch and is_carried do, and for an object that has no surface, is disabled in
-    viewports, is flat or changes its size.
-    """
-    armature = bpy.data.objects[binding.armature]
-    obj = object_to_touch(name, armature)
-    carried, control = is_carried(obj, armature, binding, arm), str(binding.bones[0])
-    carrier, chain = binding.carrier or control, (*arm, control)
-    rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ binding.rest[0]
+    frame: float
+    shown: bool
+    """Whether the object is: what is disabled stays where and as it was when it was shown last."""
+    transforms: Floats
+    """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
+    solid: Solid | None
+    """The object's surface, in the world, if that was asked for."""
 
-    solids = list[Solid]()
 
-    def read(frame: float) -> Floats:
-        graph = bpy.context.evaluated_depsgraph_get()
-        shown = obj.evaluated_get(graph)
-        # It may be animated. What is disabled stays where and as it was when it was shown last.
-        if shown.hide_viewport:
-            raise RigError(
-                f"'{name}' is disabled in viewports on frame {frame:.0f}, and Blender does not move it there"
-            )
-        if frame == frames[len(frames) // 2]:
-            solids.append(solid_of(obj))
-        posed, world = armature.evaluated_get(graph), np.array(shown.matrix_world)
-        own, bones = np.array(posed.matrix_world), posed.pose.bones
-        moved = [own @ np.array(bones[each].matrix) for each in chain]
-        bases = [np.array(bones[each].matrix_basis) for each in chain]
-        return np.stack([world, own @ np.array(bones[carrier].matrix) @ rest, *moved, *bases])
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """An object, and the wrist and the bones of an armature beside it, by their names."""
 
-    read_frames = np.stack(on_frames(armature, frames, read, obj))
-    worlds, wrists, bones, bases = np.split(read_frames, [1, 2, 2 + len(chain)], axis=1)
-    _check_shape(name, worlds[:, 0])
-    axes = binding.location_axes[0]
-    bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
-    played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow_axis(armature, binding, arm))
-    return ObjectMotion(solids[0], worlds[:, 0], played, carried)
+    binding: RigBinding
+    object: str
+    carrier: str
+    """The bone that carries the wrist."""
+    keyed: tuple[str, ...]
+    """The bones that are keyed: of the arm, if it is composed, and of the wrist."""
+
+    @classmethod
+    def of(cls, binding: RigBinding, name: str, arm: tuple[str, ...]) -> "Beside":
+        """Return what is evaluated of a hand with an arm, none for no bones, beside an object of a name."""
+        control = str(binding.bones[0])
+        return cls(binding, name, binding.carrier or control, (*arm, control))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        return self.binding.armature, self.object, self.carrier, *self.keyed
+
+    def read(self, frames: list[float], with_solid: float) -> list[ReadFrame]:
+        """Return what is evaluated on scene frames, on one of them with the object's surface.
+
+        Raises RigError as object_to_touch does, and for an object that has no surface.
+        """
+        armature = bpy.data.objects[self.binding.armature]
+        obj = object_to_touch(self.object, armature)
+        rest = np.array(armature.data.bones[self.carrier].matrix_local.inverted()) @ self.binding.rest[0]
+
+        def read(frame: float) -> ReadFrame:
+            graph = bpy.context.evaluated_depsgraph_get()
+            shown, posed = obj.evaluated_get(graph), armature.evaluated_get(graph)
+            # It may be animated.
+            if shown.hide_viewport:
+                return ReadFrame(frame, False, np.empty(0), None)
+            own, bones = np.array(posed.matrix_world), posed.pose.bones
+            carrier = own @ np.array(bones[self.carrier].matrix) @ rest
+            moved = [own @ np.array(bones[each].matrix) for each in self.keyed]
+            bases = [np.array(bones[each].matrix_basis) for each in self.keyed]
+            transforms = np.stack([np.array(shown.matrix_world), carrier, *moved, *bases])
+            return ReadFrame(frame, True, transforms, solid_of(obj) if frame == with_solid else None)
+
+        return on_frames(armature, np.array(frames), read, obj)
+
+
+class PlayedFrames:
+    """What Blender has evaluated of objects and wrists, so that it evaluates a frame once, while the scene stays."""
+
+    def __init__(self, placed: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        """placed: how the hands are placed while frames are evaluated."""
+        self._placed = placed
+        self._read = dict[tuple[str, ...], dict[float, ReadFrame]]()
+
+    def motion(self, binding: RigBinding, name: str, frames: Floats, arm: ArmChain = NO_ARM) -> Steps[ObjectMotion]:
+        """Return how an object of the scene and a wrist move on scene frames (F,).
+
+        arm: its bones that are composed. Raises RigError as
+        object_to_touch and is_carried do, and for an object that has no surface, is disabled in viewports, is flat or
+        changes its size.
+        """
+        armature, beside = bpy.data.objects[binding.armature], Beside.of(binding, name, arm.names)
+        carried = is_carried(object_to_touch(name, armature), armature, binding, arm.names)
+        elbow, reads = elbow_axis(armature, binding, arm.names), (yield from self._reading(beside, frames.tolist()))
+        for each in reads:
+            if not each.shown:
+                raise RigError(
+                    f"'{name}' is disabled in viewports on frame {each.frame:.0f}, and Blender does not move it there"
+                )
+        solid, count = reads[len(reads) // 2].solid, len(beside.keyed)
+        assert solid is not None
+        transforms = np.stack([each.transforms for each in reads])
+        worlds, wrists, bones, bases = np.split(transforms, [1, 2, 2 + count], axis=1)
+        _check_shape(name, worlds[:, 0])
+        axes = binding.location_axes[0]
+        bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
+        played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow, arm)
+        return ObjectMotion(solid, worlds[:, 0], played, carried)
+
+    def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:
+        """Return what is evaluated on frames, on the middle one with the object's surface."""
+        known, middle = self._read.setdefault(beside.names, {}), frames[len(frames) // 2]
+        missing = [at for at in frames if at not in known or (at == middle and known[at].solid is None)]
+        for begin in range(0, len(missing), FRAMES_AT_ONCE):
+            yield Progress(begin / len(missing), f"Evaluating the frames beside '{beside.object}'")
+            with self._placed():
+                some = beside.read(missing[begin : begin + FRAMES_AT_ONCE], middle)
+            known |= {each.frame: each for each in some}
+        return [known[frame] for frame in frames]
 
 
 def elbow_axis(armature: "Object", binding: RigBinding, arm: tuple[str, ...]) -> Floats:
@@ -139,13 +210,15 @@ def elbow_axis(armature: "Object", binding: RigBinding, arm: tuple[str, ...]) ->
 def object_to_touch(name: str, armature: "Object") -> "Object":
     """Return the object of a name in the scene, which a hand of an armature is to touch.
 
-    Raises RigError if it is not there, is not a mesh, or is the armature's skin.
+    Raises RigError if it is not there, is not a mesh, shows markers, or is the armature's skin.
     """
     obj: Object | None = bpy.context.scene.objects.get(name)
     if obj is None:
         raise RigError(f"there is no object '{name}' in the scene")
     if obj.type != "MESH":
         raise RigError(f"'{name}' has no surface: it is of type {obj.type}, choose a mesh")
+    if is_markers(obj):
+        raise RigError(f"'{name}' shows the markers of a capture, choose another mesh")
     if is_skin(obj, armature):
         raise RigError(f"'{name}' is the skin of '{armature.name}', choose another mesh")
     return obj

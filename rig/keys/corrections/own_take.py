@@ -7,7 +7,7 @@ import bpy
 from ...binding import is_armature
 from ..played_action import played_action
 from ..reduced_take import DENSE_PROPERTY, dense_action
-from .corrected_take import BASE_PROPERTY, base_of, composed_of
+from .take_base import BASE_PROPERTY, base_of, composed_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object

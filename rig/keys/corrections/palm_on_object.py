@@ -13,7 +13,9 @@ from ....hand.kinematics import Pose, joint_frames
 from ....hand.wrist_range import wrist_bend
 from ....pipeline.contacts.faced_surface import FacedSurface
 from ....pipeline.contacts.held_wrist import held_wrist, way_between
+from ....pipeline.contacts.hold_in_range import HeldRows
 from ....pipeline.contacts.hold_on_surface import HeldBySurface
+from ....pipeline.contacts.nearest_skin import least_distance
 from ....pipeline.contacts.rest_palm import PalmSkin, palm_skin, rested
 from ....pipeline.corrections.correction import PalmPlace
 from ....posing.grasping.skin_samples import SkinPoints
@@ -60,27 +62,14 @@ class LaidPalm:
     rotations: Floats
     """(F, 4) of the wrist's bone."""
     place: WristPlace
-    rows: tuple[int, int]
-    """First and last row in which the palm rests."""
-    frames_needed: int
-    """See HeldWrist."""
-
-    @property
-    def full(self) -> Bools:
-        """(F,) in which frames the palm rests."""
-        return rows_of(self.rows, len(self.rotations))
+    rows: HeldRows
+    """Where the palm rests."""
 
     def keys(self, keys: HandKeys) -> HandKeys:
         """Return what is keyed of the hand with the wrist there."""
         rotations = keys.rotations.copy()
         rotations[:, WRIST] = self.rotations
         return HandKeys(rotations, self.place)
-
-
-def rows_of(ends: tuple[int, int], count: int) -> Bools:
-    """Return which of F rows are from a first to a last one."""
-    row = np.arange(count)
-    return np.asarray((row >= ends[0]) & (row <= ends[1]))
 
 
 def some_of(count: int) -> Ints:
@@ -93,8 +82,11 @@ def check_placed(of: HandOfTake) -> None:
     armature = bpy.data.objects[of.hand.binding.armature]
     if WRIST not in of.bones or not of.wrist.keyed:
         drive = "Arm" if arm_of(armature, of.hand.found) else "Wrist"
-        raise RigError(f"the take does not move the {of.hand.side} hand to its place, solve with Drive: {drive}")
-    chain = (*of.wrist.arm_names, of.hand.bone(WRIST))
+        raise RigError(
+            f"the take does not move the {of.hand.side} hand to its place, which a palm at rest needs: solve with "
+            f"Drive: {drive}, or hold fingertips alone"
+        )
+    chain = (*of.wrist.chain.names, of.hand.bone(WRIST))
     for name in chain:
         for constraint in armature.pose.bones[name].constraints:
             if is_in_use(constraint) and constraint.type not in AS_PARENTS:
@@ -178,7 +170,7 @@ def laid_palm(
     if away > MOST_AWAY:
         raise RigError(f"its palm's place is {1e3 * away:.0f} mm from the surface of '{name}' now")
     held = held_wrist(by.beside.to_surface, rest, full=full, ends=ends)
-    resting = slice(held.rows[0], held.rows[1] + 1)
+    resting = held.rows.slice
     _check_turn(by.beside.to_surface[resting], rest, name)
     goals = by.motion.in_world(held.to_surface)
     rotations, wrist_place = by.wrist.brought_to(goals)
@@ -188,12 +180,12 @@ def laid_palm(
         raise RigError(f"the arm does not bring the palm to '{name}': it stays {1e3 * short:.0f} mm away")
     _check_bend(by.wrist, reached, resting, of.hand.side)
     laid = resting_at(replace(by, wrist=reached), by.motion.to_surface(reached.wrist), rest)
-    return LaidPalm(laid, rotations, wrist_place, held.rows, held.frames_needed)
+    return LaidPalm(laid, rotations, wrist_place, held.rows)
 
 
 def deepest_skin(of: HandOfTake, by: HandByObject, found: HeldBySurface) -> tuple[float, Floats]:
     """Return how deep a palm is in an object, m, as its digits hold, and all skin (N, 3) m relative to the wrist."""
-    rows = np.arange(found.held.rows[0], found.held.rows[1] + 1)
+    rows = np.flatnonzero(found.held.rows.of(len(found.held.pose)))
     angles, to = found.held.pose.angles[rows], by.beside.to_surface[rows]
     key = of.hand, by.digest, digest(angles, to, by.beyond)
     return _deepest.get(key, lambda: _deepest_skin(of, by, rows, angles))
@@ -205,7 +197,7 @@ def _deepest_skin(of: HandOfTake, by: HandByObject, rows: Ints, angles: Floats) 
     points = _palm_points(of, by).posed(joint_frames(posed.hand, posed))
     to = by.beside.to_surface[rows]
     placed = points @ to[:, :3, :3].swapaxes(1, 2) + to[:, None, :3, 3]
-    depth = -float(by.beside.surface.nearest(placed.reshape(-1, 3))[2].min(initial=0.0))
+    depth = max(-least_distance(by.beside.surface, placed), 0.0)
     some = some_of(len(rows))
     digits = by.beside.posed(rows[some], posed.angles[some])[0]
     return depth, np.concatenate([points[some].reshape(-1, 3), digits.reshape(-1, 3)])

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
+from ....hand.generators import Steps
 from ....hand.jacobians import ROOT_DOFS
 from ....hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ....hand.kinematics import joint_frames
@@ -20,25 +21,37 @@ from .hand_by_object import HandByObject, hand_by_object
 from .hand_of_take import HandOfTake
 from .held_on_object import no_skin
 from .keyed_wrist import HandKeys
+from .object_motion import PlayedFrames
 from .palm_on_object import at_place, check_placed, chosen_palm, digits_with_skin, resting_at
 
 Floats = NDArray[np.float64]
 
 
 def chosen_on_object(
-    of: HandOfTake, name: str, digits: tuple[str, ...], keys: HandKeys, frames: Floats, *, palm: bool = False
-) -> HeldOnObject:
+    of: HandOfTake,
+    name: str,
+    digits: tuple[str, ...],
+    keys: HandKeys,
+    frames: Floats,
+    *,
+    palm: bool = False,
+    played: PlayedFrames | None = None,
+) -> Steps[HeldOnObject]:
     """Return what holds the tips of digits on an object, and the palm if asked for, of a hand as it is keyed.
 
-    frames: (F,) scene frames. Each tip is held at a point of the surface that its pad, where that is nearest on the
-    middle frame, reaches on all frames; with a palm, from where that rests. Raises RigError as object_motion does, for
-    a digit without skin, and as chosen_palm and check_placed do.
+    frames: (F,) scene frames; played: what was evaluated of them, and is now. Each tip is held at a point of the
+    surface that its pad, where that is nearest on the middle frame, reaches on all frames; with a palm, from where that
+    rests. Raises RigError as PlayedFrames.motion does, for a digit without skin, and as chosen_palm and check_placed
+    do.
     """
+    if palm:
+        check_placed(of)
+    played = played or PlayedFrames()
+    motion = yield from played.motion(of.hand.binding, name, frames, of.wrist.chain)
     if not palm:
-        by = hand_by_object(of, name, keys, frames, digits)
+        by = hand_by_object(of, motion, keys, digits)
         return HeldOnObject(name, tuple(_point(by, digit, of) for digit in digits))
-    check_placed(of)
-    by = hand_by_object(of, name, keys, frames, digits_with_skin(of), palm=True)
+    by = hand_by_object(of, motion, keys, digits_with_skin(of), palm=True)
     place = chosen_palm(of, by, name)
     rest = at_place(by, place)
     laid = resting_at(by, np.tile(rest, (len(frames), 1, 1)), rest)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....hand import rotations as rot
-from .keyed_wrist import WristPlace
+from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 
 Floats = NDArray[np.float64]
 
@@ -23,20 +23,22 @@ class PlayedWrist:
     wrist: Floats
     """(F, 4, 4) T_world_wrist, orthonormal."""
     bones: Floats
-    """(F, N, 4, 4) T_world_bone: of the upper arm and the forearm, if these are keyed, and of the wrist's bone."""
+    """(F, N, 4, 4) T_world_bone: of the arm, if it is keyed, and of the wrist's bone, the last."""
     bases: Floats
     """(F, N, 4, 4) the same relative to their rest, with locations along the axes of the bone."""
     location_axes: Floats
     """(3, 3) see RigBinding."""
     elbow_axis: Floats
     """(3,) about which a straight elbow bends, in the forearm's frame."""
+    arm: ArmChain = NO_ARM
+    """The bones that are keyed above the wrist's."""
 
     @property
     def forearms(self) -> Floats | None:
         """(F, 3) unit vectors from elbow to wrist in the wrist's frame; None without an arm that is keyed."""
         if self.bones.shape[1] == 1:
             return None
-        along = rot.unit_vectors(self.bones[:, 2, :3, 3] - self.bones[:, 1, :3, 3])
+        along = rot.unit_vectors(self.bones[:, -1, :3, 3] - self.bones[:, 1, :3, 3])
         return np.asarray(np.einsum("fji,fj->fi", self.wrist[:, :3, :3], along))
 
     @property
@@ -58,12 +60,12 @@ class PlayedWrist:
         if place is not None:
             for number in range(place.arm.shape[1]):
                 bases[:, number, :3, :3] = rot.to_matrix(place.arm[:, number])
-        bones, motion = self.bones.copy(), np.tile(np.eye(4), (len(self.wrist), 1, 1))
-        for number in range(bones.shape[1]):
-            carried = motion @ self.bones[:, number] @ np.linalg.inv(self.bases[:, number])
+        bones, motions = self.bones.copy(), [np.tile(np.eye(4), (len(self.wrist), 1, 1))]
+        for number, parent in enumerate((*self.arm.parents, self.arm.last)):
+            carried = motions[parent + 1] @ self.bones[:, number] @ np.linalg.inv(self.bases[:, number])
             bones[:, number] = carried @ bases[:, number]
-            motion = bones[:, number] @ np.linalg.inv(self.bones[:, number])
-        return replace(self, wrist=orthonormal(motion @ self.wrist), bones=bones, bases=bases)
+            motions.append(bones[:, number] @ np.linalg.inv(self.bones[:, number]))
+        return replace(self, wrist=orthonormal(motions[-1] @ self.wrist), bones=bones, bases=bases)
 
     def brought_to(self, goal: Floats) -> tuple[Floats, WristPlace]:
         """Return rotations (F, 4) and the place of the wrist's bone that bring the wrist to T_world_wrist (F, 4, 4)."""
@@ -79,21 +81,41 @@ class PlayedWrist:
         """Return the same of an arm: it bends at the elbow in its plane, and swings by the shortest way from there.
 
         So the elbow stays where the take has it as far as that is possible, and a motion (F, 4, 4) of the wrist that is
-        the identity moves nothing. Out of its reach the arm points to the goal.
+        the identity moves nothing. Out of its reach the arm points to the goal. What the hand turns about the forearm
+        is shared with its bones, about axes that go through the wrist, which stays in its place.
         """
-        upper, fore, hand = (orthonormal(self.bones[:, number])[:, :3, :3] for number in range(3))
-        shoulder, elbow, wrist = np.moveaxis(self.bones[:, :, :3, 3], 1, 0)
+        shoulder, elbow, wrist = np.moveaxis(self.bones[:, [0, 1, -1]][:, :, :3, 3], 1, 0)
+        fore = orthonormal(self.bones[:, 1])[:, :3, :3]
         goal = (motion[:, :3, :3] @ wrist[..., None])[..., 0] + motion[:, :3, 3]
         bend = rot.from_axis_angle(self._axes(elbow - shoulder, wrist - elbow, fore), _further_bend(self.bones, goal))
         swing = rot.shortest_rotation(elbow + rot.rotate(bend, wrist - elbow) - shoulder, goal - shoulder)
         turn = rot.multiply(rot.conjugate(rot.multiply(swing, bend)), rot.from_matrix(motion[:, :3, :3]))
+        own, whole = self._twists(_angle_about(turn, rot.unit_vectors(wrist - elbow)))
+        turns = [swing, rot.multiply(bend, own[1]), *own[2:], rot.multiply(rot.conjugate(whole[self.arm.last]), turn)]
         turned = [
-            rot.multiply(rot.from_matrix(basis[:, :3, :3]), _within(frame, each))
-            for basis, frame, each in zip(
-                np.moveaxis(self.bases, 1, 0), (upper, fore, hand), (swing, bend, turn), strict=True
-            )
+            rot.multiply(rot.from_matrix(self.bases[:, number, :3, :3]), self._within(number, each))
+            for number, each in enumerate(turns)
         ]
-        return turned[2], WristPlace(np.empty((len(goal), 0)), np.stack(turned[:2], axis=1))
+        return turned[-1], WristPlace(np.empty((len(goal), 0)), np.stack(turned[:-1], axis=1))
+
+    def _twists(self, angles: Floats) -> tuple[list[Floats], list[Floats]]:
+        """Return how the arm's bones turn, in the world, where the hand turns by angles (F,) about the forearm.
+
+        Turns (F, 4) of each against the one that it hangs on, about the line from where it begins to the wrist, and
+        against the upper arm.
+        """
+        wrist, shares = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)
+        own, whole = list[Floats](), list[Floats]()
+        for number, parent in enumerate(self.arm.parents):
+            axis = rot.unit_vectors(wrist - self.bones[:, number, :3, 3])
+            own.append(rot.from_axis_angle(axis, (shares[number] - shares[parent]) * angles))
+            whole.append(rot.multiply(whole[parent], own[-1]) if parent >= 0 else own[-1])
+        return own, whole
+
+    def _within(self, number: int, turns: Floats) -> Floats:
+        """Return turns (F, 4) of the world in the frames of a bone."""
+        own = rot.from_matrix(orthonormal(self.bones[:, number])[:, :3, :3])
+        return rot.multiply(rot.conjugate(own), rot.multiply(turns, own))
 
     def _axes(self, upper: Floats, fore: Floats, frames: Floats) -> Floats:
         """Return the elbow's axes (F, 3) in the world; upper, fore: (F, 3) along the bones."""
@@ -110,15 +132,15 @@ def orthonormal(frames: Floats) -> Floats:
     return result
 
 
-def _within(frames: Floats, turns: Floats) -> Floats:
-    """Return turns (F, 4) of the world in frames (F, 3, 3)."""
-    own = rot.from_matrix(frames)
-    return rot.multiply(rot.conjugate(own), rot.multiply(turns, own))
+def _angle_about(turns: Floats, axes: Floats) -> Floats:
+    """Return the angles (F,) rad, -π..π, about axes (F, 3) of turns (F, 4): what remains has no part about them."""
+    along = np.einsum("fi,fi->f", turns[:, 1:], axes)
+    return np.asarray(2 * np.arctan(along / np.where(np.abs(turns[:, 0]) < 1e-12, 1e-12, turns[:, 0])))
 
 
 def _further_bend(bones: Floats, goal: Floats) -> Floats:
     """Return the angles (F,) rad by which elbows bend further, so that wrists are as far from shoulders as goals."""
-    shoulder, elbow, wrist = np.moveaxis(bones[:, :, :3, 3], 1, 0)
+    shoulder, elbow, wrist = np.moveaxis(bones[:, [0, 1, -1]][:, :, :3, 3], 1, 0)
     upper, fore = np.linalg.norm(elbow - shoulder, axis=1), np.linalg.norm(wrist - elbow, axis=1)
     now, then = (
         np.arccos(

@@ -21,14 +21,13 @@ from ..take_scene import bound_hands, own_hands
 from .corrected_take import (
     SOLVED_WITH_PROPERTY,
     check_correctable,
-    composed_of,
     correct_take,
     hands_of_take,
-    playing_base,
 )
 from .own_take import own_take
 from .solved_keys import keep_edits, remember_keys
 from .solved_rest import has_other_rest
+from .take_base import composed_of, playing_base
 from .take_clock import clock_of
 from .written_take import corrections_report
 

@@ -1,4 +1,4 @@
-"""What is told of corrections of a take: which wait, and why, and which have a range that is too short."""
+"""What is told of corrections of a take: which wait, and why, and which are held shorter than asked."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ WAITING_PROPERTY = "knuckle_waiting"
 
 
 HURRIED_PROPERTY = "knuckle_hurried"
-"""Custom property of a take's action: id -> that its range is too short for the way, of contacts, as JSON."""
+"""Custom property of a take's action: id -> that it is held shorter than asked, of contacts, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 
 
 def hurried_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> that its range is too short for the way there and back, of the contacts of a take."""
+    """Return id -> that it is held shorter than asked, of the contacts of a take."""
     return _told(_text(base, HURRIED_PROPERTY))
 
 
@@ -99,7 +99,7 @@ def _told(text: str) -> dict[str, str]:
 
 
 def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> list[dict[str, Any]]:
-    """Return what those of a take's corrections do that have a range that is too short, for `waiting_notes`."""
+    """Return what those of a take's corrections do that are held shorter than asked, for `waiting_notes`."""
     hurried = hurried_of(base)
     return [_effect(one) for one in corrections if one.id in hurried]
 
@@ -107,7 +107,7 @@ def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> list[d
 def waiting_notes(
     base: "Action", corrections: Sequence[Correction], told: Sequence[Mapping[str, Any]] = ()
 ) -> tuple[str, ...]:
-    """Return a sentence about each correction of a take that has no effect, or a range that is too short.
+    """Return a sentence about each correction of a take that has no effect, or is held shorter than asked.
 
     told: the `hurried_changes` of the take before, which are told once; the panel's list goes on to tell them.
     """

@@ -15,11 +15,10 @@ from ..take_report import report_in
 from .corrected_take import (
     CORRECTIONS_PROPERTY,
     SOLVED_WITH_PROPERTY,
-    base_of,
-    composed_of,
     correct_take,
     corrections_of,
 )
+from .take_base import base_of, composed_of
 from .take_clock import clock_of
 from .waiting import waiting_of
 

@@ -131,7 +131,7 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
     place = frame((0.3, 0.1, 0.0), (0.03, 0.0, 0.0))
     full = (rows >= 5) & (rows < 55)
     held = held_wrist(frames, place, full=full, ends=(True, True))
-    first, last = held.rows
+    first, last = held.rows.ends
     assert 5 < first < last < 54, "the way needs more frames than the blends"
     np.testing.assert_array_equal(held.to_surface[first : last + 1], np.tile(place, (last - first + 1, 1, 1)))
     path = np.concatenate([frames[:1], held.to_surface, frames[-1:]])
@@ -140,7 +140,7 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
         own_turn, own_shift = way_between(frames[own], frames[min(own + 1, count - 1)])
         assert turn < 1.1 * MOST_TURN + own_turn and shift < 1.1 * MOST_SHIFT + own_shift
     short = held_wrist(frames[:5], place, full=full[5:10], ends=(True, True))
-    assert short.frames_needed > 5
+    assert short.rows.frames_needed > 5
 
 
 def test_the_place_of_a_palm_is_kept_as_json_and_files_without_one_open() -> None:

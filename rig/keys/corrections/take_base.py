@@ -1,0 +1,89 @@
+"""The take of an armature as it was solved, the base, of which a corrected action is composed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..nla_layers import TAKE_PROPERTY
+from ..played_action import play, played_action
+from ..reduced_take import dense_action
+from .armature_slot import slot_in
+from .hand_of_take import HandOfTake
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object
+
+BASE_PROPERTY = "knuckle_base"
+"""Custom property of a composed action: the take that it was composed of."""
+
+
+def base_of(armature: "Object | None") -> "Action | None":
+    """Return the take that an armature plays, as it was solved: neither corrected nor reduced. None without one."""
+    composed = composed_of(armature)
+    if composed is None:
+        action = None if armature is None else dense_action(armature) or played_action(armature)
+        return action if action is not None and action.get(TAKE_PROPERTY) else None
+    base = composed.get(BASE_PROPERTY)
+    return base if isinstance(base, bpy.types.Action) else None
+
+
+def composed_of(armature: "Object | None") -> "Action | None":
+    """Return the corrected action that an armature plays, or of which the one that it plays was reduced, else None."""
+    action = None if armature is None else dense_action(armature) or played_action(armature)
+    return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
+
+
+def is_alone(action: "Action | None") -> bool:
+    """Whether the take of which an action was composed is gone: nothing is left to correct it anew."""
+    holder: Any = action
+    return (
+        holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)
+    )
+
+
+def played_name(armature: "Object") -> str:
+    """Return the name of the action that an armature plays."""
+    action = played_action(armature)
+    return action.name if action is not None else ""
+
+
+def play_base(armature: "Object") -> None:
+    """Let an armature play its take as it was solved; the corrected one is kept."""
+    base = base_of(armature)
+    if base is not None and base != played_action(armature):
+        play(armature, base, slot_in(base, armature))
+
+
+@contextmanager
+def playing_base(armature: "Object") -> Iterator[None]:
+    """Let an armature play its take as it was solved in the body, if it plays a corrected or a reduced one."""
+    if base_of(armature) in (None, played_action(armature)):
+        yield
+        return
+    animation = armature.animation_data
+    action, slot = animation.action, animation.action_slot
+    play_base(armature)
+    try:
+        yield
+    finally:
+        play(armature, action, slot)
+
+
+@contextmanager
+def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
+    """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
+
+    Composed anew, they are then the same to the bit.
+    """
+    composed = composed_of(armature)
+    if composed is None or not any(of.wrist.keyed for of in hands):
+        yield
+        return
+    is_kept = composed.use_fake_user
+    try:
+        with playing_base(armature):
+            yield
+    finally:
+        composed.use_fake_user = is_kept
