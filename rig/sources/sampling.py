@@ -120,10 +120,15 @@ def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
 
 def _unpronated(armature: "Armature", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
     """Return the pose (3, 3) of a forearm's bone without what it is turned about itself, of the poses of an arm."""
-    rests = [np.array(armature.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)]
-    moved = (rot.orthonormal(pose) @ rest[:3, :3].T for pose, rest in zip((upper, fore), rests, strict=False))
-    along = rests[2][:3, 3] - rests[1][:3, 3]
-    turned: Floats = rot.to_matrix(unpronated(*map(rot.from_matrix, moved), along)) @ rests[1][:3, :3]
+    upper_rest, fore_rest, wrist_rest = (
+        np.array(armature.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
+    )
+    moved = [
+        rot.from_matrix(rot.orthonormal(pose) @ rest[:3, :3].T)
+        for pose, rest in ((upper, upper_rest), (fore, fore_rest))
+    ]
+    along = wrist_rest[:3, 3] - fore_rest[:3, 3]
+    turned: Floats = rot.to_matrix(unpronated(moved[0], moved[1], along)) @ fore_rest[:3, :3]
     return turned
 
 
