@@ -7,6 +7,7 @@ import select
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,9 @@ def forked(work: Callable[[], Any], seconds: float, wait: float, quiet: bool = T
     """
     reading, writing = os.pipe()
     sys.stdout.flush()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Blender's module has threads, which wait
+        child = os.fork()
     if child == 0:
         os.close(reading)
         _run(work, writing, int(seconds) + 1, quiet)

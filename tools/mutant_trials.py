@@ -27,13 +27,21 @@ SLACK, PATIENCE = 20.0, 5.0
 SILENT = 900.0
 """s after which a mutant that does not use the processor counts as hanging."""
 OPTIONS = (
-    *("-q", "-s", "--no-header", "--no-summary", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"),
+    *("-q", "-s", "--no-header", "--no-summary", "-p", "no:xdist", "-p", "no:cacheprovider"),
     *("--tb=native", "--assert=plain", "--hypothesis-profile", "mutants"),
-    *("-W", "ignore:.*multi-threaded, use of fork:DeprecationWarning"),
 )
 ENDLESS = "does not end"
 PASSED = 0, 5
 """pytest's exit statuses where no test failed: all passed, or all are slow. Others say that a test or an import did."""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """The tests that may notice mutants."""
+
+    folders: tuple[str, ...]
+    chosen: str
+    """Which of them, as pytest's -m says it."""
 
 
 @dataclass(frozen=True)
@@ -126,26 +134,26 @@ class Trials:
         return reaching, seconds
 
 
-def try_warm(mutants: list[Mutant], tests: Iterable[str], end: float, each: float, report: Report) -> list[Verdict]:
+def try_warm(mutants: list[Mutant], tests: Tests, end: float, each: float, report: Report) -> list[Verdict]:
     """Tries mutants by the tests that reach them; the verdicts of those that were tried before the end."""
     if not mutants:
         return []
 
     def work() -> list[list[object]]:
         trials = Trials(mutants, end, each, report)
-        pytest.main([*OPTIONS, *tests], plugins=[trials])
+        pytest.main([*OPTIONS, "-m", tests.chosen, *tests.folders], plugins=[trials])
         return [[each.noticed, each.tests, each.early] for each in trials.verdicts]
 
     return [Verdict(*row) for row in forked(work, 1e6, 1e6, quiet=False) or []]
 
 
-def try_cold(mutant: Mutant, stages: Iterable[str], seconds: float) -> str | None:
+def try_cold(mutant: Mutant, stages: Iterable[str], chosen: str, seconds: float) -> str | None:
     """The first stage of tests that fails where all is imported with the break: files and folders with blanks between.
 
-    seconds: of the processor, for each stage; ENDLESS where they are used up.
+    chosen: see Tests; seconds: of the processor, for each stage; ENDLESS where they are used up.
     """
     for stage in stages:
-        status = forked(lambda stage=stage: _run_broken(mutant, stage.split()), seconds, SILENT)
+        status = forked(lambda stage=stage: _run_broken(mutant, ["-m", chosen, *stage.split()]), seconds, SILENT)
         if status is None:
             return ENDLESS
         if status not in PASSED:

@@ -4,7 +4,7 @@
     python tools/mutate.py --named                                                # the named breaks alone
     python tools/mutate.py --again                                                # what survived the last run
 
-A sample of all mutants of the MODULES (mutants.py) is tried by the quick tests that reach what is broken, up to the
+A sample of all mutants of the MODULES (mutants.py) is tried by the tests that reach what is broken, up to the
 first that fails (mutant_trials.py). Survivors are printed, and their number is the exit status. Needs Python 3.12.
 
 A survivor needs a law, or the code is dead, or the mutant computes the same and stands in equivalent_mutants.tsv with
@@ -21,7 +21,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from knuckle.tools.mutant_trials import Verdict, try_cold, try_warm
+from knuckle.tools.mutant_trials import Tests, Verdict, try_cold, try_warm
 from knuckle.tools.mutants import EQUIVALENT, ROOT, Key, Mutant, equivalent, mutants_of, text_mutant
 
 SURVIVORS = ROOT / "build" / "mutants" / "survivors.json"
@@ -65,14 +65,14 @@ NAMED = (
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
 """Left out: a test compares every byte of it with what its generator writes."""
-TESTS = {"rig": ("tests/blender",)}
-"""Room -> the tests that try its modules."""
-PURE = ("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing")
+TESTS = {"rig": Tests(("tests/blender",), "not spare")}
+"""Room -> the tests that try its modules: the quick ones of Blender leave much to the others."""
+PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")
 """Those of all other rooms."""
 
 
-def tests_of(module: str) -> tuple[str, ...]:
-    """The folders of tests that try a module."""
+def tests_of(module: str) -> Tests:
+    """The tests that try a module."""
     return TESTS.get(module.partition("/")[0], PURE)
 
 
@@ -80,7 +80,7 @@ def importers(module: str) -> tuple[str, ...]:
     """The tests that import a module, separated by blanks."""
     name = Path(module).stem
     imports = re.compile(rf"^from \S+\.{name} import|^from \S+ import .*\b{name}\b", re.MULTILINE)
-    paths = [path for folder in tests_of(module) for path in sorted((ROOT / folder).rglob("test_*.py"))]
+    paths = [path for folder in tests_of(module).folders for path in sorted((ROOT / folder).rglob("test_*.py"))]
     found = [str(path.relative_to(ROOT)) for path in paths if imports.search(path.read_text())]
     return (" ".join(found),) if found else ()
 
@@ -122,7 +122,9 @@ def try_all(mutants: list[Mutant], end: float, each: float) -> list[tuple[Mutant
         left -= len(some)
     for number, (mutant, verdict) in enumerate(results):
         if verdict.noticed is None and verdict.early:
-            cold = Verdict(try_cold(mutant, importers(mutant.module), COLD), verdict.tests, early=False)
+            chosen = tests_of(mutant.module).chosen
+            noticed = try_cold(mutant, importers(mutant.module), chosen, COLD)
+            cold = Verdict(noticed, verdict.tests, early=False)
             report(mutant, cold)
             results[number] = mutant, cold
     return results

@@ -74,5 +74,5 @@ def test_every_named_break_and_every_equivalent_mutant_is_in_the_code():
 def test_modules_that_are_broken_are_there_and_so_are_their_tests(pattern):
     modules = [str(path.relative_to(mutants.ROOT)) for path in mutants.ROOT.glob(pattern)]
     assert modules
-    for folder in {folder for module in modules for folder in mutate.tests_of(module)}:
+    for folder in {folder for module in modules for folder in mutate.tests_of(module).folders}:
         assert any((mutants.ROOT / folder).rglob("test_*.py")), folder
