@@ -9,6 +9,15 @@ SLIVER = 1e-12
 """Area of a triangle over the square of its longest edge, squared, below which only its edges count."""
 
 
+def barycentric(points: Floats, triangles: Floats) -> Floats:
+    """Return the coordinates (N, 3) of points (N, 3) on triangles (N, 3, 3), of which each sums to 1."""
+    edges = triangles[:, 1:] - triangles[:, :1]
+    products = edges @ edges.swapaxes(1, 2)
+    sides = (edges @ (points - triangles[:, 0])[..., None])[..., 0]
+    others = (np.linalg.pinv(products) @ sides[..., None])[..., 0]
+    return np.concatenate([1.0 - others.sum(axis=1, keepdims=True), others], axis=1)
+
+
 def closest_points(points: Floats, triangles: Floats) -> Floats:
     """Return the point (N, 3) of each triangle (N, 3, 3) that is closest to a point (N, 3).
 

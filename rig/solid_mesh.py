@@ -140,7 +140,7 @@ class Solid:
 
 def solid_of(obj: "Object") -> Solid:
     """Return the evaluated mesh of an object in the world. Raises RigError for an object without a surface."""
-    vertices, triangles = _evaluated(obj)
+    vertices, triangles = evaluated_mesh(obj)
     if not len(triangles):
         raise RigError(f"'{obj.name}' has no surface to hold, choose a mesh object with faces")
     if not np.isfinite(vertices).all():
@@ -209,7 +209,8 @@ def _volume(vertices: Floats, triangles: Ints) -> float:
     return float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
 
 
-def _evaluated(obj: "Object") -> tuple[Floats, Ints]:
+def evaluated_mesh(obj: "Object") -> tuple[Floats, Ints]:
+    """Return the vertices (V, 3) m in the world of an object's evaluated mesh, and its triangles (T, 3)."""
     graph = bpy.context.evaluated_depsgraph_get()
     evaluated = obj.evaluated_get(graph)
     try:

@@ -32,6 +32,7 @@ from .keyed_channels import KeyedBone, KeyedLocation
 from .keyed_wrist import HandKeys
 from .matched_motion import matched
 from .object_motion import PlayedFrames
+from .reached_wrist import LaidWrist
 from .take_clock import TakeClock
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,8 @@ class Composed:
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     hurried: Mapping[str, str]
     """Id -> that it is held shorter than asked, of contacts."""
+    laid: Mapping[str, LaidWrist]
+    """Id -> where the wrist is, of palms on objects that count fully."""
 
     def channels(self, of: HandOfTake) -> "Iterator[ComposedChannels]":
         """Yield what is keyed of a hand as corrections make it."""
@@ -120,7 +123,7 @@ def composing(
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
     frames = of.frames[rows]
-    keys, waiting, hurried = of.keys(frames), dict[str, str](), dict[str, str]()
+    keys, waiting, hurried, laid = of.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
     changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
     for number, (correction, inside, evaluated) in enumerate(zip(corrections, ranges, around, strict=True)):
         at, moved = evaluated[rows], moved_joints(of, correction)
@@ -141,6 +144,9 @@ def composing(
             target = held.keys
             shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
             hurried |= {correction.id: shorter} if shorter else {}
+            counts = np.flatnonzero(held.rows.of(len(weights)) & (weights == 1.0))
+            if held.wrist is not None and len(counts):
+                laid[correction.id] = LaidWrist(frames[at][counts], held.wrist[counts, :3, 3])
         else:
             weights, now = correction.weights(times), keys.rotations[at]
             target = HandKeys(_target(of.hand, correction, now, moved, times))
@@ -148,7 +154,9 @@ def composing(
         columns = np.array(moved if target.place is None else [*moved, PLACE])
         changed[np.ix_(np.flatnonzero(at)[weights > 0], columns)] = True
         in_range[np.ix_(np.flatnonzero(inside[rows]), columns)] = True
-    return Composed(rows, keys, changed, in_range, waiting | _hindered(corrections, waiting), hurried)
+    waiting |= _hindered(corrections, waiting)
+    laid = {one: wrist for one, wrist in laid.items() if one not in waiting}
+    return Composed(rows, keys, changed, in_range, waiting, hurried, laid)
 
 
 def _held(

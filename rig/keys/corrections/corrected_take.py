@@ -27,6 +27,7 @@ from .edited_keys import ComposedAction
 from .hand_of_take import HandOfTake, hand_of_take
 from .hand_to_correct import hands_to_correct
 from .object_motion import PlayedFrames
+from .reached_wrist import unreached
 from .renamed_bones import renamed_bones, with_new_names
 from .take_base import BASE_PROPERTY, base_of, composed_of, is_alone, placed_as_solved, play_base, played_name
 from .take_clock import TakeClock, clock_of, fix_clock
@@ -125,9 +126,9 @@ def correct_take(
     known = waiting_of(before) if unsolved is None else unsolved
     hasty = hurried_changes(before, corrections_of(armature))
     reasons = {**waiting_reasons(base, corrections, hands, clock), **unsolved_reasons(corrections, known)}
-    for _, composed in keys:
-        reasons |= composed.waiting
-    hurried = {of_id: sentence for _, composed in keys for of_id, sentence in composed.hurried.items()}
+    for _, made in keys:
+        reasons |= made.waiting
+    hurried = {of_id: sentence for _, made in keys for of_id, sentence in made.hurried.items()}
     told = Told(json.dumps(reasons), json.dumps(hurried))
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
@@ -137,17 +138,22 @@ def correct_take(
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
         return tuple(notes)
-    if not any(composed.rows.any() for _, composed in keys) and composed_of(armature) is None:
+    if not any(made.rows.any() for _, made in keys) and composed_of(armature) is None:
         return (*notes, *waiting_notes(base, corrections, hasty))
     if edited:
         notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
     action = _action_to_write(armature, base, is_edited=edited)
     bag = channelbag_of(action, armature)
-    for of, composed in keys:
+    for of, made in keys:
         copy_keys(bag, of)
-        write_hand(bag, of, composed)
+        write_hand(bag, of, made)
     play(armature, action, slot_in(action, armature))
-    keep_corrections(action, kept, told)
+    for of, made in keys:
+        for one, sentence in unreached(armature, of, made.laid).items():
+            hurried[one] = f"{hurried[one]}; {sentence}" if one in hurried else sentence
+    told = Told(json.dumps(reasons), json.dumps(hurried))
+    for each in (base, action):
+        keep_corrections(each, kept, told)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
     return (*notes, *waiting_notes(action, corrections, hasty))
 

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 BEHIND = 0.03
 """m behind the back of a digit."""
+ABOUT = 0.01
+"""m from joints, at which the surface is followed that deforms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,7 @@ def hand_by_object(
     palm: whether its back tells on which side of an open surface it is, rather than the backs of these digits.
     """
     pose, beyond = of.hand.posed(keyed.rotations)
+    motion = motion.followed_about(_about(motion, pose, digits, palm=palm))
     wrist = motion.wrist(keyed.rotations[:, 0] if 0 in of.bones else None, keyed.place)
     to_surface = motion.to_surface(wrist.wrist)
     rows = np.flatnonzero(np.isin(of.hand.skin.digit, [DIGITS.index(digit) for digit in digits]))
@@ -85,6 +88,17 @@ def hand_by_object(
     surface = SolidSurface(motion.solid, outside)
     beside = SkinBySurface(pose.hand, turned_beyond(own, beyond), surface, to_surface)
     return HandByObject(pose, beyond, motion, wrist, outside, beside, own.local())
+
+
+def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: bool) -> Floats:
+    """Return points (N, 3), m in the world on the middle frame, about the tips of digits, and about the palm if asked
+    for."""
+    posed = joint_frames(pose.hand, pose)[motion.middle]
+    at = [f"{digit}-tip" for digit in digits] + (["wrist", *KNUCKLES] if palm else [])
+    offsets = ABOUT * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    points = (posed[[JOINT_INDEX[joint] for joint in at], None, :3, 3] + offsets).reshape(-1, 3)
+    world = motion.played.wrist[motion.middle]
+    return points @ world[:3, :3].T + world[:3, 3]
 
 
 def turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:

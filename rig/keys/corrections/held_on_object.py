@@ -93,7 +93,7 @@ def held_on_object(
     if depth > MOST_DEPTH:
         raise RigError(f"its palm would be {1e3 * depth:.1f} mm deep in '{change.object}'")
     turned_keys = _turned(of, laid.by, laid.keys(keys), found, fingers)
-    return HeldBones(turned_keys, found.held.rows.within(laid.rows))
+    return HeldBones(turned_keys, found.held.rows.within(laid.rows), laid.by.wrist.wrist)
 
 
 def _held(

@@ -37,6 +37,8 @@ class HeldBones:
     keys: HandKeys
     """Its place is None if the wrist stays where it is."""
     rows: HeldRows
+    wrist: Floats | None = None
+    """(F, 4, 4) T_world_wrist of a palm that is laid on an object; None without one."""
 
 
 def held_touch(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import bpy
@@ -15,10 +15,11 @@ from ....hand.generators import Progress, Steps
 from ...binding import RigBinding
 from ...markers_object import is_markers
 from ...skin_bones import is_skin
-from ...solid_mesh import Solid, solid_of
+from ...solid_mesh import Solid, evaluated_mesh, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
+from .deforming_surface import Shapes, may_deform, places_about, shapes_of
 from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 from .played_wrist import PlayedWrist, orthonormal
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 FRAMES_AT_ONCE = 10
 """Frames that are evaluated between two steps."""
@@ -37,6 +39,8 @@ SAME_SIZE = 1e-3
 class ObjectMotion:
     """An object and a wrist over F frames."""
 
+    name: str
+    """Of the object."""
     solid: Solid
     """The surface of the object as it is on the middle frame, in the world there."""
     object_world: Floats
@@ -45,6 +49,18 @@ class ObjectMotion:
     """As the armature plays it."""
     carried: bool
     """Whether the wrist carries the object."""
+    shapes: Shapes | None = None
+    """Its mesh on all frames if it may deform."""
+
+    def followed_about(self, points: Floats) -> "ObjectMotion":
+        """Return it as its surface moves near points (N, 3), m in the world on the middle frame: it may deform.
+
+        Raises RigError if it bends there.
+        """
+        if self.shapes is None:
+            return self
+        motions = self.shapes.followed(places_about(self.solid, points), self.middle, self.name)
+        return replace(self, object_world=motions @ self.object_world[self.middle])
 
     @property
     def middle(self) -> int:
@@ -104,6 +120,8 @@ class ReadFrame:
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
     """The object's surface, in the world, if that was asked for."""
+    mesh: tuple[Floats, Ints] | None = None
+    """Its vertices in the world and triangles, if it may deform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +166,8 @@ class Beside:
             moved = [own @ np.array(bones[each].matrix) for each in self.keyed]
             bases = [np.array(bones[each].matrix_basis) for each in self.keyed]
             transforms = np.stack([np.array(shown.matrix_world), carrier, *moved, *bases])
-            return ReadFrame(frame, True, transforms, solid_of(obj) if frame == with_solid else None)
+            solid = solid_of(obj) if frame == with_solid else None
+            return ReadFrame(frame, True, transforms, solid, evaluated_mesh(obj) if may_deform(obj) else None)
 
         return on_frames(armature, np.array(frames), read, obj)
 
@@ -184,7 +203,9 @@ class PlayedFrames:
         axes = binding.location_axes[0]
         bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
         played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow, arm)
-        return ObjectMotion(solid, worlds[:, 0], played, carried)
+        meshes = [each.mesh for each in reads if each.mesh is not None]
+        shapes = shapes_of(meshes, len(reads) // 2, worlds[:, 0], name) if len(meshes) == len(reads) else None
+        return ObjectMotion(name, solid, worlds[:, 0], played, carried, shapes)
 
     def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:
         """Return what is evaluated on frames, on the middle one with the object's surface."""

@@ -20,7 +20,7 @@ WAITING_PROPERTY = "knuckle_waiting"
 
 
 HURRIED_PROPERTY = "knuckle_hurried"
-"""Custom property of a take's action: id -> that it is held shorter than asked, of contacts, as JSON."""
+"""Custom property of a take's action: id -> that it is held shorter than asked, or not where, of contacts, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 
 
 def hurried_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> that it is held shorter than asked, of the contacts of a take."""
+    """Return id -> that it is held shorter than asked, or not where it was asked, of the contacts of a take."""
     return _told(_text(base, HURRIED_PROPERTY))
 
 

@@ -1,0 +1,93 @@
+"""A surface that deforms, followed where a hand is: there it moves as a rigid thing, or the hand cannot stay on it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import RigError
+from ....hand import rotations as rot
+from ...closest_points import barycentric, closest_points
+from ...solid_mesh import Solid
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SAME_PLACE = 1e-6
+"""m within which a vertex has not moved on its object."""
+MOST_BENT = 0.7e-3
+"""m by which the surface may bend where a hand stays on it: 1 mm is promised."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shapes:
+    """A mesh that deforms, over F frames."""
+
+    vertices: Floats
+    """(F, V, 3) m in the world."""
+    triangles: Ints
+    """(T, 3)"""
+
+    def followed(self, places: Floats, middle: int, name: str) -> Floats:
+        """Return how the surface moves about some places, (F, 4, 4) in the world, from where it is in a middle frame.
+
+        places: (N, 3) m, on the surface in that frame, not all on a line. Raises RigError if it bends there.
+        """
+        corners = self.vertices[middle][self.triangles]
+        rows = np.array([_triangle_at(corners, place) for place in places])
+        shares = barycentric(places, corners[rows])
+        points = np.einsum("nk,fnki->fni", shares, self.vertices[:, self.triangles[rows]])
+        start, motions = points[middle], np.tile(np.eye(4), (len(points), 1, 1))
+        about = start - start.mean(axis=0)
+        for motion, now in zip(motions, points, strict=True):
+            motion[:3, :3] = rot.nearest_rotation((now - now.mean(axis=0)).T @ about)
+            motion[:3, 3] = now.mean(axis=0) - motion[:3, :3] @ start.mean(axis=0)
+        moved = start @ motions[:, :3, :3].swapaxes(1, 2) + motions[:, None, :3, 3]
+        bent = float(np.linalg.norm(moved - points, axis=-1).max())
+        if bent > MOST_BENT:
+            raise RigError(
+                f"'{name}' bends by {1e3 * bent:.1f} mm where the hand is in these frames, expected at most "
+                f"{1e3 * MOST_BENT:.1f} mm: choose fewer digits, or a shorter range"
+            )
+        return motions
+
+
+def may_deform(obj: "Object") -> bool:
+    """Whether an object's mesh may be another on other frames."""
+    data = obj.data
+    return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data)
+
+
+def shapes_of(meshes: "list[tuple[Floats, Ints]]", middle: int, worlds: Floats, name: str) -> Shapes | None:
+    """Return the meshes of an object on F frames; None if it keeps its shape.
+
+    meshes: vertices (V, 3) m in the world and triangles of each; worlds: (F, 4, 4) T_world_object. Raises RigError if
+    vertices are others.
+    """
+    # How a face that is not flat is cut into triangles may change with its shape.
+    triangles, counts = meshes[middle][1], [len(vertices) for vertices, _ in meshes]
+    if min(counts) != max(counts):
+        raise RigError(
+            f"'{name}' has {min(counts)} to {max(counts)} vertices in these frames, and nothing can stay on it: "
+            "expected the same ones"
+        )
+    vertices = np.stack([vertices for vertices, _ in meshes])
+    back = worlds[middle] @ np.linalg.inv(worlds)
+    kept = vertices @ back[:, :3, :3].swapaxes(1, 2) + back[:, None, :3, 3]
+    return Shapes(vertices, triangles) if np.abs(kept - vertices[middle]).max() > SAME_PLACE else None
+
+
+def _triangle_at(corners: Floats, place: Floats) -> int:
+    """Return which of triangles (T, 3, 3) is nearest to a place (3,)."""
+
+    feet = closest_points(np.broadcast_to(place, (len(corners), 3)), corners)
+    return int(((feet - place) ** 2).sum(axis=1).argmin())
+
+
+def places_about(solid: Solid, points: Floats) -> Floats:
+    """Return the places (N, 3) m of a surface that are nearest to points (N, 3)."""
+    return np.array([solid.nearest(point) for point in points])

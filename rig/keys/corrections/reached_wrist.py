@@ -1,0 +1,63 @@
+"""Whether a hand is where corrections have laid its palm, once Blender plays the keys: an arm in IK may be short."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..parent_motion import on_frames
+from .hand_of_take import HandOfTake
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+MOST_OFF = 1e-3
+"""m by which a hand may be off."""
+MOST_FRAMES = 5
+"""Frames of a palm that are looked at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaidWrist:
+    """Where a wrist is while its palm rests."""
+
+    frames: Floats
+    """(N,) scene frames."""
+    places: Floats
+    """(N, 3) m in the world."""
+
+
+def unreached(armature: "Object", of: HandOfTake, laid: Mapping[str, LaidWrist]) -> dict[str, str]:
+    """Return id -> by how much a hand is not where a palm was laid, of those of corrections that an armature plays now.
+
+    Only of a hand that follows a control: others are moved by what is keyed alone.
+    """
+    control, carrier = str(of.hand.binding.bones[0]), of.hand.binding.carrier
+    if carrier in (None, control):
+        return {}
+    told = {one_id: _told(armature, of, wrist, control) for one_id, wrist in laid.items()}
+    return {one_id: sentence for one_id, sentence in told.items() if sentence}
+
+
+def _told(armature: "Object", of: HandOfTake, laid: LaidWrist, control: str) -> str:
+    rows = np.unique(np.linspace(0, len(laid.frames) - 1, MOST_FRAMES).round().astype(int))
+    carrier = str(of.hand.binding.carrier)
+    rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ of.hand.binding.rest[0]
+
+    def read(_: float) -> Floats:
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        return np.asarray((np.array(posed.matrix_world) @ np.array(posed.pose.bones[carrier].matrix) @ rest)[:3, 3])
+
+    off = np.linalg.norm(np.stack(on_frames(armature, laid.frames[rows], read)) - laid.places[rows], axis=1)
+    worst = int(off.argmax())
+    if off[worst] <= MOST_OFF:
+        return ""
+    return (
+        f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * off[worst]:.0f} mm from where its palm rests, as it "
+        f"does not follow '{control}' so far: bring the object nearer, or let the arm stretch"
+    )
