@@ -30,6 +30,7 @@ from ..take import SolvedHand
 from .correction import Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 CONTEXT = 1.0
 """s before and after a range that are solved with it: gaps at its ends are filled, and smoothing has settled."""
@@ -128,6 +129,18 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
                 if array is not None:
                     array[rows, columns] = array[rows, columns[::-1]]
     return replace(raw, positions=positions, predicted=predicted, rotations=rotations)
+
+
+def labels_changed(
+    kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], of: SolvedHand
+) -> Bools:
+    """Return (F, T), where corrections of a kind hide or swap the markers of a hand that is keyed."""
+    changed = np.zeros((len(of.targets), len(of.labels)), bool)
+    for correction in corrections:
+        if isinstance(correction.change, kind) and correction.hand == of.side and correction.counts:
+            columns = [label in correction.change.labels for label in of.labels]
+            changed |= correction.range.contains(of.targets.times)[:, None] & np.array(columns, bool)
+    return changed
 
 
 def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
