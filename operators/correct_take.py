@@ -19,7 +19,7 @@ from ..rig.keys.take_problems import problems_of
 from .apply_hand_pose import POSE_ITEMS
 from .posing_operator import side_property
 from .reports import tell
-from .review import problem_here, tell_of_mend
+from .review import problem_here, tell_of_mend, unmended_here
 from .saved_poses import saved_poses
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -144,7 +144,7 @@ class Corrects(OnRange):
         try:
             self.fill_range(context)
             shown = expected_take(context)
-            made, problems, problem = self.made(context, shown), problems_of(shown.armature), problem_here(context)
+            made, problems, problem = self.made(context, shown), problems_of(shown.armature), unmended_here(context)
             notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))

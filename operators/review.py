@@ -84,6 +84,12 @@ def problem_here(context: "Context") -> TakeProblem | None:
     return shown if shown is not None and int(shown.first) <= context.scene.frame_current <= shown.last else None
 
 
+def unmended_here(context: "Context") -> TakeProblem | None:
+    """Return the problem that is shown on the current frame, unless it was mended or marked as seen."""
+    problem, armature = problem_here(context), result_armature(context)
+    return problem if problem is not None and armature and problem in problems_left(context, armature) else None
+
+
 def tell_of_mend(
     operator: "Operator", context: "Context", shown: TakeProblem | None, before: tuple[TakeProblem, ...]
 ) -> None:

@@ -28,7 +28,7 @@ from .job import JobOperator, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import tell
-from .review import keep_place, problem_here, tell_of_mend
+from .review import keep_place, tell_of_mend, unmended_here
 from .session import SESSION
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -104,7 +104,7 @@ class _SolvesAgain(JobOperator):
         armatures = [found for each in self._armatures if (found := each.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
-        problems, shown = problems_of(armatures[0]), problem_here(context)
+        problems, shown = problems_of(armatures[0]), unmended_here(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
         keep_place(context, problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)

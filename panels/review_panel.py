@@ -100,7 +100,6 @@ def _row(layout: "UILayout", problem: TakeProblem, state: _State) -> None:
     mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
     shown = row.row(align=True)
     shown.alignment = "LEFT"
-    shown.active = not (state.is_seen or state.is_mended)
     text = f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}"
     look = MENDED if state.is_mended else grade(problem.severity)
     go: Any = shown.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)

@@ -19,7 +19,7 @@ from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
 from .corrections.correction import Correction, HiddenMarkers, SwappedLabels
 from .corrections.correction_json import from_list
-from .corrections.resolving import SolveSource, blind_notes, labels_changed, resolve_ranges
+from .corrections.resolving import SolveSource, blind_notes, labels_changed, only_in_ranges, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -98,12 +98,17 @@ class SolveJob:
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         source = SolveSource(recipe, raw, assigned, performer, methods)
         markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found))
-        work = resolve_ranges(source, corrections, solved)
-        solved, waiting = yield from part_of(0.74, 0.8, "", work)
+        work = resolve_ranges(source, corrections, solved, self.kept.resolved if self.kept is not None else None)
+        resolved, waiting = yield from part_of(0.74, 0.8, "", work)
+        plain, solved = solved, [*resolved.hands]
+        if self.kept is not None:
+            self.kept = replace(self.kept, resolved=resolved)
         recipe, solved = self._place(recipe, solved, markers, smoothing)
-        solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
-        seconds["solve"] = time.perf_counter() - started - seconds["read"]
         effective = [each for each in corrections if each.id not in waiting]
+        plain = self._place(replace(recipe, align="off"), plain, markers, smoothing)[1] if resolved.effects else solved
+        work = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
+        solved = yield from part_of(0.8, 1.0, "", work)
+        seconds["solve"] = time.perf_counter() - started - seconds["read"]
         self.solved_frames = tuple(
             _solved_frames(hand, history, effective, self.piece.measured_labels) for hand in solved
         )
@@ -169,15 +174,27 @@ class SolveJob:
         return prepared
 
     def _to_keyed_hands(
-        self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
+        self,
+        rig_hands: RigHands,
+        performer: Performer,
+        solved: Sequence[tuple[SolvedHand, SolvedHand]],
+        corrections: Sequence[Correction],
     ) -> Steps[list[SolvedHand]]:
-        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches."""
+        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches.
+
+        solved: without corrections and with them, the same where there are none.
+        """
         keyed = []
-        for number, hand in enumerate(solved):
+        for number, (plain, hand) in enumerate(solved):
             begin, end = number / len(solved), (number + 1) / len(solved)
             if self.rig is not None:
                 yield Progress(begin, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
+            if plain is not hand and retargeted is not None:
+                before = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
+                assert before is not None
+                pose = only_in_ranges(before.pose, retargeted.pose, corrections, hand.targets.times)
+                retargeted = replace(retargeted, pose=pose)
             work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
             keyed.append((yield from part_of(begin, end, "", work)))
         return keyed

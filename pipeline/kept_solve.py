@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..capture.markers import Markers
 from .assignment import Assignment
+from .corrections.resolving import Resolved
 from .labelling import LabelledMarkers
 from .marker_cleaning import CleanedMarkers
 from .performer import Performer
@@ -21,7 +22,7 @@ FINDING_FIELDS = (
     *("hand", "subject", "markers", "labels", "markers_on", "performer", "cleaning"),
 )
 """Fields of a recipe by which hands are found and measured."""
-SOLVING_FIELDS = ("solver", "settings", "smoothing", "smoothing_settings", "angles", "fps")
+SOLVING_FIELDS = ("solver", "settings", "smoothing", "smoothing_settings", "angles", "fps", "mirror")
 """Fields by which they are solved then, beside the rig's limits."""
 
 
@@ -54,6 +55,8 @@ class SolvedCapture:
     markers: Markers
     """Cleaned, at the rate of the solved frames."""
     solved: tuple[SolvedHand, ...]
+    resolved: Resolved | None = None
+    """The same hands with the ranges of the last corrections."""
 
 
 def finding_key(recipe: Recipe) -> str:
