@@ -19,7 +19,7 @@ from ..rig.keys.take_problems import problems_of
 from .apply_hand_pose import POSE_ITEMS
 from .posing_operator import side_property
 from .reports import tell
-from .review import current_problem
+from .review import problem_here, tell_of_mend, unmended_here
 from .saved_poses import saved_poses
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -96,11 +96,10 @@ class OnRange:
         made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, expected_take(context)
         blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
         first, last = frame - made.reach, frame + made.reach
-        problems = problems_of(shown_take.armature)
-        shown = current_problem(context, problems)
-        if shown is not None and problems[shown].first <= frame <= problems[shown].last:
-            first = min(first, int(problems[shown].first) - blend)
-            last = max(last, int(problems[shown].last + 0.999) + blend)
+        problem = problem_here(context)
+        if problem is not None:
+            first = min(first, int(problem.first) - blend)
+            last = max(last, int(problem.last + 0.999) + blend)
         start, end = (round(value) for value in shown_take.base.curve_frame_range)
         if start <= frame <= end:
             first, last = max(first, start), min(last, end)
@@ -145,12 +144,14 @@ class Corrects(OnRange):
         try:
             self.fill_range(context)
             shown = expected_take(context)
-            made = self.made(context, shown)
+            made, problems, problem = self.made(context, shown), problems_of(shown.armature), unmended_here(context)
             notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         context.scene.knuckle_correction.selected = made[-1].id
+        operator: Any = self
+        tell_of_mend(operator, context, problem, problems)
         if notes:
             tell(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}

@@ -1,15 +1,18 @@
 """Labels of the markers that the shown take was solved from, for corrections of them."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bpy.props import StringProperty
 
-from ..errors import RigError
-from ..hand.joints import SIDES, Side
+from ..errors import RecipeError, RigError
+from ..hand.joints import CHAIN_JOINTS, SIDES, Side
+from ..pipeline.corrections.correction import HiddenMarkers
 from ..rig.keys.take_problems import TakeProblem, problems_of
 from ..rig.keys.take_report import report_of
 from .json_files import result_armature
-from .review import current_problem
+from .review import current_problem, problem_here
+from .take_corrections import shown_take
 
 if TYPE_CHECKING:
     from bpy.types import Context
@@ -50,21 +53,41 @@ def hand_of_labels(context: "Context", *labels: str) -> Side:
 
 
 def marker_of_problem(context: "Context") -> str:
-    """Return the outermost marker of the digit of the problem that is shown; empty without one.
+    """Return the outermost marker of the digit of the problem that is shown that is not hidden there yet.
 
-    Also where markers were not seen: one that is hidden there leaves less to solve from.
+    Empty without one, and where markers were not seen: one that is hidden there leaves less to solve from.
     """
     problem = _problem(context)
     if problem is None or is_unseen_here(context):
         return ""
-    tip = problem.hand, f"{problem.parts[0]}-tip"
-    return next((label for label, spot in labels_of_take(context).items() if spot == tip), "")
+    hidden = _hidden_in(context, problem)
+    worn = {spot: label for label, spot in labels_of_take(context).items() if label not in hidden}
+    outwards = reversed(CHAIN_JOINTS.get(problem.parts[0], ()))
+    return next((worn[spot] for joint in outwards if (spot := (problem.hand, joint)) in worn), "")
+
+
+def _hidden_in(context: "Context", problem: TakeProblem) -> set[str]:
+    """Return the labels that corrections hide in some of the frames of a problem."""
+    with suppress(RecipeError):
+        shown = shown_take(context)
+        if shown is not None:
+            span = shown.clock.times([problem.first, problem.last])
+            hiding = [
+                each.change.labels
+                for each in shown.corrections
+                if isinstance(each.change, HiddenMarkers)
+                and each.counts
+                and each.range.start <= span[1]
+                and span[0] <= each.range.end
+            ]
+            return {label for labels in hiding for label in labels}
+    return set()
 
 
 def is_unseen_here(context: "Context") -> bool:
     """Whether the problem that is shown is that markers were not seen, on the current frame as well."""
-    problem, frame = _problem(context), context.scene.frame_current
-    return problem is not None and problem.is_unseen and int(problem.first) <= frame <= problem.last
+    problem = problem_here(context)
+    return problem is not None and problem.is_unseen
 
 
 def _problem(context: "Context") -> TakeProblem | None:

@@ -9,6 +9,7 @@ from bpy.props import BoolProperty, PointerProperty, StringProperty
 
 from ..hand.joints import digit_of
 from ..rig import detection_cache
+from ..rig.keys.corrections.mended_problems import mended_problems
 from ..rig.keys.take_problems import TakeProblem, mark_seen, playing_with, problems_of, seen_problems
 from ..rig.keys.take_report import action_with_report
 from ..rig.keys.visited_problems import Visits, keep_visits, visits_of
@@ -17,10 +18,11 @@ from .json_files import result_armature
 from .reports import tell
 from .rig_hands import select_in_pose_mode
 from .setting_properties import NOT_ANIMATED
+from .time_editors import scroll_to_frame
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Object
+    from bpy.types import Context, Object, Operator
 
 
 class KnuckleReview(bpy.types.PropertyGroup):
@@ -49,21 +51,66 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
     return keys.index(current) if current in keys else None
 
 
-def keep_place(context: "Context", before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]) -> None:
+def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
     """Show what a mend has left of the problem that is shown, which is visited then as well.
 
-    before, after: the problems of the take before the mend and now.
+    before: the problems of the take before the mend.
     """
     current, armature = current_problem(context, before), result_armature(context)
     if current is None or armature is None:
         return
-    shown, others = before[current], (*before[:current], *before[current + 1 :])
-    beside = [problem for problem in after if problem.is_beside(shown)]
-    remains = [problem for problem in beside if not any(problem.is_same_place(other) for other in others)]
+    shown, after = before[current], problems_of(armature)
+    remains = remains_of(shown, before, after)
     if shown.key in {problem.key for problem in after} or not remains:
         return
     keep_visits(playing_with(armature, context.scene), visits_of(armature).with_remains(shown, remains[::-1]))
     context.scene.knuckle_review.current = remains[0].key
+
+
+def remains_of(
+    shown: TakeProblem, before: tuple[TakeProblem, ...], after: tuple[TakeProblem, ...]
+) -> list[TakeProblem]:
+    """Return the problems after a mend that are what it has left of one of those before it."""
+    others = [problem for problem in before if problem != shown]
+    beside = [problem for problem in after if problem.is_beside(shown)]
+    return [problem for problem in beside if not any(problem.is_same_place(other) for other in others)]
+
+
+def problem_here(context: "Context") -> TakeProblem | None:
+    """Return the problem that is shown, if the current frame is one of its frames."""
+    problems = problems_of(result_armature(context))
+    current = current_problem(context, problems)
+    shown = None if current is None else problems[current]
+    return shown if shown is not None and int(shown.first) <= context.scene.frame_current <= shown.last else None
+
+
+def unmended_here(context: "Context") -> TakeProblem | None:
+    """Return the problem that is shown on the current frame, unless it was mended or marked as seen."""
+    problem, armature = problem_here(context), result_armature(context)
+    return problem if problem is not None and armature and problem in problems_left(context, armature) else None
+
+
+def tell_of_mend(
+    operator: "Operator", context: "Context", shown: TakeProblem | None, before: tuple[TakeProblem, ...]
+) -> None:
+    """Tell what a mend has left of the problem that was shown here, if one was, and how many there are.
+
+    before: the problems of the take before the mend.
+    """
+    armature = result_armature(context)
+    if shown is None or armature is None:
+        return
+    left = problems_left(context, armature)
+    still = next((problem for problem in remains_of(shown, before, left)), None)
+    count = f"{len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
+    tell(operator, "INFO", f"Mended, {count}" if still is None else f"What is left here: {still.hand} {still.reason}")
+
+
+def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
+    """Return the problems of the take that an armature plays that are neither mended nor marked as seen."""
+    problems, seen = problems_of(armature), seen_problems(armature)
+    mended = mended_problems(armature, problems, context.scene)
+    return tuple(problem for problem in problems if problem.key not in seen and problem.key not in mended)
 
 
 class _Review:
@@ -86,7 +133,7 @@ class _Review:
 class _GoTo(_Review):
     """Mixin of the operators that go to a problem."""
 
-    nothing = "All problems of the take were seen"
+    nothing = "All problems of the take were mended or seen"
     """What is told where there is none to go to."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
@@ -98,7 +145,7 @@ class _GoTo(_Review):
         unseen = tuple(problem for problem in problems if problem.key not in seen)
         # A mend may have left nothing of what is shown; its visit tells where that was.
         shown = next((each for each in (*problems, *reversed(visits.order)) if each.key == current), None)
-        problem, now = self.step(_Place(problems, unseen, shown), visits)
+        problem, now = self.step(_Place(problems, unseen, problems_left(context, armature), shown), visits)
         if problem is None:
             tell(self, "INFO", self.nothing)
             return {"CANCELLED"}
@@ -107,6 +154,7 @@ class _GoTo(_Review):
         context.scene.knuckle_review.current = problem.key
         whole = int(problem.worst // 1)
         context.scene.frame_set(whole, subframe=problem.worst - whole)
+        scroll_to_frame(context)
         if not _select(context, armature, problem):
             tell(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
@@ -124,6 +172,8 @@ class _Place:
     """Of the take, the worst first."""
     unseen: tuple[TakeProblem, ...]
     """Those that are not marked as seen."""
+    left: tuple[TakeProblem, ...]
+    """Those of them on which no correction lies."""
     shown: TakeProblem | None
     """One of them, or that of which a mend has left nothing."""
 
@@ -134,7 +184,7 @@ class _Place:
 
 class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     """Go to the worst problem of the take that was not visited, and select the bones of its digits. After Previous
-    Problem, go forth again; after the last problem, begin again. What is marked as seen is left out"""
+    Problem, go forth again; after the last problem, begin again. What was mended or marked as seen is left out"""
 
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"
@@ -145,9 +195,9 @@ class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
         if again is not None:
             return again, visits
         unvisited = visits.unvisited(place.problems)
-        found = next((each for each in place.unseen if each in unvisited), None)
+        found = next((each for each in place.left if each in unvisited), None)
         if found is None:
-            visits, found = visits.next_round(), next(iter(place.unseen), None)
+            visits, found = visits.next_round(), next(iter(place.left), None)
         return found, visits if found is None else visits.with_visit(found)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..hand.joints import Side
 from ..hand.marker_assignment import MarkerAssignment
 from ..hand.poses import NamedPose
+from ..pipeline.kept_solve import SolvedCapture
 from ..posing.algebra_shapes.shapes import Shape
 from ..posing.sliders import Slider
 from ..rig.data_reference import DataReference
@@ -141,6 +142,9 @@ class Session:
     """The only object of the extension that operators, panels and handlers change."""
 
     live: LiveState = field(default_factory=LiveState)
+    solved: SolvedCapture | None = None
+    """What the last solve found, so that a range of the take is solved again without the rest. May be forgotten at any
+    time."""
     drag_targets: DragTargets | None = None
     picked_tip: PickedTip | None = None
     """May be forgotten at any time: the nearest fingertip is picked first again."""

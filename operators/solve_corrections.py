@@ -28,7 +28,8 @@ from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import tell
-from .review import keep_place
+from .review import keep_place, tell_of_mend, unmended_here
+from .session import SESSION
 from .take_corrections import ShownTake, expected_take, has_take
 
 if TYPE_CHECKING:
@@ -87,19 +88,22 @@ class _SolvesAgain(AgreedJob):
         self._armatures = [DataReference.of(armature) for armature in armatures]
         recipe = recipe_of_take(shown.base, self._corrections)
         rig = RigQuery.of(*armatures) if is_on_rig(shown.base) else None
-        self._job = SolveJob(recipe, rig, reader=read_capture)
+        self._job = SolveJob(recipe, rig, reader=read_capture, kept=SESSION.solved)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
         """Write the ranges, and show them."""
         take, scene = self._job.take, context.scene
+        SESSION.solved = self._job.kept
         armatures = [found for each in self._armatures if (found := each.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
-        problems = problems_of(armatures[0])
+        problems, shown = problems_of(armatures[0]), unmended_here(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
-        keep_place(context, problems, problems_of(armatures[0]))
+        keep_place(context, problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+        operator: Any = self
+        tell_of_mend(operator, context, shown, problems)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
             tell(self, "WARNING", "; ".join(dict.fromkeys(notes)))

@@ -26,6 +26,7 @@ from .job import JobOperator, no_job_runs
 from .load_capture import capture_object, describe_hands, show_capture
 from .reports import tell
 from .scene_recipe import recipe_of
+from .session import SESSION
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, Scene
@@ -67,12 +68,13 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             check_target(armature, context.scene)
             check_drive(armature, find_hands(armature, ()), recipe.drive)
         armatures = target_armatures(armature, recipe.into, context.scene)
-        self._job = SolveJob(recipe, RigQuery.of(*armatures) if armatures else None, reader=read_capture)
+        rig = RigQuery.of(*armatures) if armatures else None
+        self._job = SolveJob(recipe, rig, reader=read_capture, kept=SESSION.solved)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
         """Key the hands and mark predicted markers."""
-        take = self._job.take
+        take, SESSION.solved = self._job.take, self._job.kept
         assert take is not None
         scene = context.scene
         armature = self._armature(scene)

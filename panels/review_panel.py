@@ -1,11 +1,13 @@
 """The Review panel: the problems of the take, the worst first."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import bpy
 
 from ..operators.json_files import result_armature
 from ..operators.review import current_problem
+from ..rig.keys.corrections.mended_problems import mended_problems
 from ..rig.keys.take_problems import TakeProblem, problems_of, seen_problems
 from ..rig.keys.take_report import report_of
 from .text_format import pair, paragraph
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 ROWS = 8
 """Problems that are listed at a time, around the current one."""
 Icon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]
+MENDED: Literal["CHECKMARK"] = "CHECKMARK"
+"""The icon of a problem on which a correction lies."""
 Box = Literal["CHECKBOX_HLT", "CHECKBOX_DEHLT"]
 GRADES: tuple[tuple[float, Icon], ...] = ((4.0, "STRIP_COLOR_01"), (2.0, "STRIP_COLOR_02"), (0.0, "STRIP_COLOR_03"))
 """Severities from which a problem is marked red, orange and yellow: times its threshold."""
@@ -47,14 +51,18 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("knuckle.previous_problem", text="Previous", icon="TRIA_LEFT")
         row.operator("knuckle.next_problem", text="Next", icon="TRIA_RIGHT")
-        left = sum(problem.key not in seen for problem in problems)
-        pair(layout, f"{len(problems)} Problem{'s' if len(problems) > 1 else ''}", f"{left} not seen")
+        mended = mended_problems(armature, problems, context.scene)
+        left = sum(problem.key not in seen and problem.key not in mended for problem in problems)
+        pair(layout, f"{len(problems)} Problem{'s' if len(problems) > 1 else ''}", f"{left} left")
         if current is not None:
-            _current(layout.box(), context, problems[current], problems[current].key in seen)
+            problem = problems[current]
+            _current(layout.box(), context, problem, mended.get(problem.key, ()), is_seen=problem.key in seen)
         first = max(0, min((current or 0) - ROWS // 2, len(problems) - ROWS))
         column = layout.column(align=True)
         for index in range(first, min(first + ROWS, len(problems))):
-            _row(column, problems[index], index == current, problems[index].key in seen)
+            problem = problems[index]
+            state = _State(index == current, problem.key in seen, problem.key in mended)
+            _row(column, problem, state)
 
 
 def grade(severity: float) -> Icon:
@@ -62,26 +70,39 @@ def grade(severity: float) -> Icon:
     return next(icon for least, icon in GRADES if severity >= least)
 
 
-def _current(layout: "UILayout", context: "Context", problem: TakeProblem, is_seen: bool) -> None:
+def _current(
+    layout: "UILayout", context: "Context", problem: TakeProblem, mended_by: tuple[str, ...], *, is_seen: bool
+) -> None:
     """Draw the problem that is shown, in whole."""
     paragraph(layout, context, f"{problem.hand.capitalize()} {problem.reason}")
     pair(layout, "Frames", f"{problem.first:.0f} to {problem.last:.0f}")
+    if mended_by:
+        paragraph(layout, context, f"Mended by {', '.join(mended_by)}", MENDED)
     text = "Seen" if is_seen else "Mark as Seen"
     icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
     mark: Any = layout.operator("knuckle.mark_seen", text=text, icon=icon, depress=is_seen)
     mark.problem = problem.key
 
 
-def _row(layout: "UILayout", problem: TakeProblem, is_current: bool, is_seen: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How a problem is listed."""
+
+    is_current: bool
+    is_seen: bool
+    is_mended: bool
+
+
+def _row(layout: "UILayout", problem: TakeProblem, state: _State) -> None:
     """Draw a problem as a button that goes to it, after its mark."""
     row = layout.row(align=True)
-    icon: Box = "CHECKBOX_HLT" if is_seen else "CHECKBOX_DEHLT"
+    icon: Box = "CHECKBOX_HLT" if state.is_seen else "CHECKBOX_DEHLT"
     mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
     shown = row.row(align=True)
     shown.alignment = "LEFT"
-    shown.active = not is_seen
     text = f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}"
-    go: Any = shown.operator("knuckle.show_problem", text=text, icon=grade(problem.severity), emboss=is_current)
+    look = MENDED if state.is_mended else grade(problem.severity)
+    go: Any = shown.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)
     go.problem = mark.problem = problem.key
 
 

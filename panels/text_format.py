@@ -18,7 +18,10 @@ MIN_CONFIDENCE = 0.6
 
 
 def paragraph(
-    layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO", "REC"] = "NONE"
+    layout: "UILayout",
+    context: "Context",
+    text: str,
+    icon: Literal["NONE", "ERROR", "INFO", "REC", "CHECKMARK"] = "NONE",
 ) -> None:
     """Draw a text of any length, wrapped to the region's width: Blender's labels do not wrap."""
     # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.

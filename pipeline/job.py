@@ -11,25 +11,27 @@ from numpy.typing import NDArray
 from .. import solvers
 from ..capture.cleaning import resample
 from ..capture.markers import Markers
-from ..hand import mirror, similarity
 from ..hand.generators import Progress, Steps, part_of
 from . import assignment
 from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
 from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
+from .corrections.correction import Correction, HiddenMarkers, SwappedLabels
 from .corrections.correction_json import from_list
-from .corrections.resolving import SolveSource, blind_notes, resolve_ranges
+from .corrections.resolving import SolveSource, blind_notes, labels_changed, only_in_ranges, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
 from .evidence.measuring import SolvedFrames, measure_hand
 from .evidence.ranking import as_report, limit_notes, rank
 from .hand_solving import WHOLE_TAKE, PieceContext, SolveMethods, solve_hand
+from .kept_solve import FoundHands, SolvedCapture, finding_key, solving_key
 from .labelling import LabelledMarkers
 from .marker_cleaning import CleanedMarkers, clean_markers
 from .marker_smoothing import SmoothedMarkers, smooth_markers
 from .performer import Performer
+from .placing import mirror_hand, move_hand
 from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
@@ -56,6 +58,7 @@ class SolveJob:
         *,
         prepared: Prepared | None = None,
         piece: PieceContext = WHOLE_TAKE,
+        kept: SolvedCapture | None = None,
     ) -> None:
         self.recipe = recipe
         self.rig = rig
@@ -65,7 +68,11 @@ class SolveJob:
         self.prepared = prepared
         """What was found on the whole take of which these markers are a piece; None for a whole take."""
         self.piece = piece
+        self.kept = kept
+        """What the last solve found, which this one takes over as far as it would find the same; then its own."""
         self.take: Take | None = None
+        self.read_seconds = 0.0
+        """s that reading and labelling took; 0 if that was kept."""
         self.labelled: LabelledMarkers | None = None
         self.cleaned: CleanedMarkers | None = None
         self.solved_frames: tuple[SolvedFrames, ...] = ()
@@ -75,49 +82,36 @@ class SolveJob:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, started = self.recipe, time.perf_counter()
         corrections = from_list(recipe.corrections, "the recipe")
-        solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        markers = self.markers or (yield from part_of(0.0, 0.05, "", self.reader(recipe)))
-        raw = assignment.read(recipe, markers)
-        labels = yield from part_of(0.05, 0.05, "", assignment.label_markers_stepwise(recipe, raw))
-        self.labelled, raw = labels, labels.markers
-        seconds = {"read": time.perf_counter() - started}
-        yield Progress(0.1, "Cleaning")
-        prepared = yield from part_of(0.1, 0.1, "", self._prepared_by_stretches(raw))
-        assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
-        cleaned = yield from part_of(0.1, 0.15, "", clean_markers(recipe, raw, assigned))
-        self.cleaned, markers = cleaned, cleaned.markers
-        history = MarkerHistory.of(raw, markers, labels.swapped, labels.doubt)
-        yield Progress(0.15, "Measuring the performer")
-        performer, assigned = (
-            assignment.measure_performer(recipe, markers, assigned)
-            if prepared is None
-            else (prepared.performer, assigned)
-        )
+        methods = SolveMethods(solvers.make(recipe.solver, recipe.settings), smoothing, recipe.angles)
+        found = yield from part_of(0.0, 0.17, "", self._find(recipe))
+        seconds = {"read": self.read_seconds}
+        raw, labels, cleaned, assigned = found.raw, found.labels, found.cleaned, found.assigned
+        self.labelled, self.cleaned = labels, cleaned
+        history = MarkerHistory.of(raw, cleaned.markers, labels.swapped, labels.doubt)
         rig_hands = RigHands(recipe, self.rig)
-        yield from part_of(0.17, 0.17, "", rig_hands.read(performer))
+        yield from part_of(0.17, 0.17, "", rig_hands.read(found.performer))
         if recipe.align != "off":
-            check_align(recipe, [rig_hands.driven_side(side) for side in performer.hands], self.rig)
-        performer = rig_hands.performer_to_solve(performer)
-        markers = to_hand_frames(solver, performer, markers)
+            check_align(recipe, [rig_hands.driven_side(side) for side in found.performer.hands], self.rig)
+        performer = rig_hands.performer_to_solve(found.performer)
         notes = tuple(note for limits in rig_hands.limits.values() for note in limits.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
-        yield Progress(0.18, "Smoothing")
-        samples = markers.seen & (raw.predicted | ~markers.predicted)
-        # Before resampling: interpolated frames have less noise than samples, which would spoil the noise estimate.
-        smoothed = smooth_markers(smoothing, performer, markers, samples, recipe.cleaning.gap_limit)
-        if recipe.fps is not None:
-            markers = resample(markers, recipe.fps)
-            smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
-        methods = SolveMethods(solver, smoothing, recipe.angles)
         source = SolveSource(recipe, raw, assigned, performer, methods)
-        solved = yield from part_of(0.2, 0.74, "", _solve_hands(source, markers, smoothed, self.piece))
-        work = resolve_ranges(source, corrections, solved)
-        solved, waiting = yield from part_of(0.74, 0.8, "", work)
+        markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found))
+        work = resolve_ranges(source, corrections, solved, self.kept.resolved if self.kept is not None else None)
+        resolved, waiting = yield from part_of(0.74, 0.8, "", work)
+        plain, solved = solved, [*resolved.hands]
+        if self.kept is not None:
+            self.kept = replace(self.kept, resolved=resolved)
         recipe, solved = self._place(recipe, solved, markers, smoothing)
-        solved = yield from part_of(0.8, 1.0, "", self._to_keyed_hands(rig_hands, performer, solved))
+        effective = [each for each in corrections if each.id not in waiting]
+        plain = self._place(replace(recipe, align="off"), plain, markers, smoothing)[1] if resolved.effects else solved
+        work = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
+        solved = yield from part_of(0.8, 1.0, "", work)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
-        self.solved_frames = tuple(_solved_frames(hand, history, self.piece.measured_labels) for hand in solved)
+        self.solved_frames = tuple(
+            _solved_frames(hand, history, effective, self.piece.measured_labels) for hand in solved
+        )
         evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
         by_hand = list(zip(solved, self.solved_frames, strict=True))
         report = _report(recipe, markers, assigned, by_hand, rig_hands, recorded_rate=raw.rate, seconds=seconds)
@@ -130,6 +124,48 @@ class SolveJob:
         ]
         self.take = Take(recipe, markers, markers.times, tuple(solved), evidence, problems, report, waiting)
 
+    def _find(self, recipe: Recipe) -> Steps[FoundHands]:
+        """Read and label the capture, clean its markers, and measure the performer."""
+        started, is_whole = time.perf_counter(), self.markers is None and self.prepared is None
+        key = finding_key(recipe) if is_whole else ""
+        if key and self.kept is not None and self.kept.found.key == key:
+            return self.kept.found
+        markers = self.markers or (yield from part_of(0.0, 0.3, "", self.reader(recipe)))
+        raw = assignment.read(recipe, markers)
+        labels = yield from part_of(0.3, 0.5, "", assignment.label_markers_stepwise(recipe, raw))
+        raw = labels.markers
+        self.read_seconds = time.perf_counter() - started
+        yield Progress(0.5, "Cleaning")
+        prepared = yield from part_of(0.5, 0.6, "", self._prepared_by_stretches(raw))
+        assigned = assignment.assign_hands(recipe, raw) if prepared is None else prepared.assigned
+        cleaned = yield from part_of(0.6, 0.8, "", clean_markers(recipe, raw, assigned))
+        yield Progress(0.8, "Measuring the performer")
+        performer, assigned = (
+            assignment.measure_performer(recipe, cleaned.markers, assigned)
+            if prepared is None
+            else (prepared.performer, assigned)
+        )
+        return FoundHands(key, labels, cleaned, assigned, performer)
+
+    def _solve(self, source: SolveSource, found: FoundHands) -> Steps[tuple[Markers, list[SolvedHand]]]:
+        """Smooth the markers and solve the hands; return the markers at the solved frames, and them."""
+        recipe, methods, kept = source.recipe, source.methods, self.kept
+        key = solving_key(recipe, source.performer)
+        if kept is not None and kept.found is found and kept.key == key:
+            return kept.markers, [*kept.solved]
+        markers = to_hand_frames(methods.solver, source.performer, found.cleaned.markers)
+        yield Progress(0.0, "Smoothing")
+        samples = markers.seen & (source.raw.predicted | ~markers.predicted)
+        # Before resampling: interpolated frames have less noise than samples, which would spoil the noise estimate.
+        smoothed = smooth_markers(methods.smoothing, source.performer, markers, samples, recipe.cleaning.gap_limit)
+        if recipe.fps is not None:
+            markers = resample(markers, recipe.fps)
+            smoothed = replace(smoothed, markers=resample(smoothed.markers, recipe.fps))
+        solved = yield from part_of(0.03, 1.0, "", _solve_hands(source, markers, smoothed, self.piece))
+        is_kept = found.key and len(source.raw.times) <= MOST_MEASURED
+        self.kept = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
+        return markers, solved
+
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
         """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
         if self.prepared is not None or len(raw.times) <= MOST_MEASURED:
@@ -138,15 +174,27 @@ class SolveJob:
         return prepared
 
     def _to_keyed_hands(
-        self, rig_hands: RigHands, performer: Performer, solved: Sequence[SolvedHand]
+        self,
+        rig_hands: RigHands,
+        performer: Performer,
+        solved: Sequence[tuple[SolvedHand, SolvedHand]],
+        corrections: Sequence[Correction],
     ) -> Steps[list[SolvedHand]]:
-        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches."""
+        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches.
+
+        solved: without corrections and with them, the same where there are none.
+        """
         keyed = []
-        for number, hand in enumerate(solved):
+        for number, (plain, hand) in enumerate(solved):
             begin, end = number / len(solved), (number + 1) / len(solved)
             if self.rig is not None:
                 yield Progress(begin, f"Retargeting to the rig's {hand.side} hand")
             retargeted = rig_hands.retarget(performer, hand.pose, hand.smoothed_targets)
+            if plain is not hand and retargeted is not None:
+                before = rig_hands.retarget(performer, plain.pose, plain.smoothed_targets)
+                assert before is not None
+                pose = only_in_ranges(before.pose, retargeted.pose, corrections, hand.targets.times)
+                retargeted = replace(retargeted, pose=pose)
             work = apply_contacts(self.recipe, replace(hand, retargeted=retargeted))
             keyed.append((yield from part_of(begin, end, "", work)))
         return keyed
@@ -159,11 +207,11 @@ class SolveJob:
         Hands that are not placed get the forearms that the capture shows.
         """
         if recipe.mirror:
-            solved = [_mirror_hand(hand) for hand in reversed(solved)]
+            solved = [mirror_hand(hand) for hand in reversed(solved)]
         if recipe.align != "off":
             recipe = replace(recipe, transform=align(recipe, solved, markers, self.rig))
         if recipe.transform != NO_TRANSFORM:
-            return recipe, [_move_hand(hand, recipe.transform.matrix()) for hand in solved]
+            return recipe, [move_hand(hand, recipe.transform.matrix()) for hand in solved]
         return recipe, [replace(hand, forearm=captured_forearm(recipe, markers, hand, smoothing)) for hand in solved]
 
 
@@ -178,37 +226,19 @@ def _solve_hands(
     return solved
 
 
-def _mirror_hand(solved: SolvedHand) -> SolvedHand:
-    """Mirror a solved hand into one of the other side. Angles stay the same, and so do limits and errors."""
-    hand = mirror.model(solved.hand)
-    return replace(
-        solved,
-        side=hand.side,
-        hand=hand,
-        proportions=solved.proportions.mirrored(),
-        targets=mirror.targets(solved.targets),
-        smoothed_targets=mirror.targets(solved.smoothed_targets),
-        pose=mirror.pose(solved.pose, hand),
-    )
+def _solved_frames(
+    solved: SolvedHand,
+    history: MarkerHistory,
+    corrections: Sequence[Correction],
+    measured_labels: frozenset[str] | None,
+) -> SolvedFrames:
+    """Return what the evidence of a hand is computed from; measured_labels: see PieceContext.
 
-
-def _move_hand(solved: SolvedHand, matrix: Floats) -> SolvedHand:
-    """Move a solved hand by a similarity (4, 4). Angles stay the same; lengths and errors are scaled."""
-    factor, _ = similarity.factor_and_rotation(matrix)
-    hand = similarity.model(solved.hand, factor)
-    return replace(
-        solved,
-        hand=hand,
-        proportions=solved.proportions.scaled(factor),
-        targets=similarity.targets(solved.targets, matrix),
-        smoothed_targets=similarity.targets(solved.smoothed_targets, matrix),
-        pose=similarity.pose(solved.pose, hand, matrix),
-    )
-
-
-def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured_labels: frozenset[str] | None) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from; measured_labels: see PieceContext."""
+    Where a person hides a marker or swaps labels, what cleaning and labelling found of them is settled.
+    """
     corrected, doubt = history.at(solved.targets.times, solved.labels)
+    hidden = labels_changed(HiddenMarkers, corrections, solved)
+    settled = hidden | labels_changed(SwappedLabels, corrections, solved)
     ever_measured = None
     if measured_labels is not None:
         known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
@@ -219,11 +249,12 @@ def _solved_frames(solved: SolvedHand, history: MarkerHistory, measured_labels: 
         solved.keyed,
         solved.measured,
         solved.predicted,
-        corrected,
-        doubt,
+        corrected & ~settled,
+        np.where(settled, 0.0, doubt),
         solved.flesh,
         ever_measured,
         solved.depths,
+        hidden,
     )
 
 

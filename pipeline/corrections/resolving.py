@@ -4,6 +4,7 @@ The whole capture is solved as if there were none, so that frames outside their 
 them, bit by bit. The hand is measured on the capture as it is, too.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,8 +29,10 @@ from ..performer import Performer
 from ..recipe import Recipe
 from ..take import SolvedHand
 from .correction import Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
+from .correction_json import to_list
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 CONTEXT = 1.0
 """s before and after a range that are solved with it: gaps at its ends are filled, and smoothing has settled."""
@@ -69,25 +72,44 @@ class SolveSource:
         return f"there is no marker '{missing[0]}' in the capture" if missing else ""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Resolved:
+    """Hands of which the ranges of corrections were solved again."""
+
+    effects: tuple[str, ...]
+    """Of the corrections, in their order, as JSON."""
+    hands: tuple[SolvedHand, ...]
+
+
 def resolve_ranges(
-    source: SolveSource, corrections: Sequence[Correction], solved: list[SolvedHand]
-) -> Steps[tuple[list[SolvedHand], dict[str, str]]]:
-    """Solve the ranges of corrections again, each on what those before it left.
+    source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand], known: Resolved | None = None
+) -> Steps[tuple[Resolved, dict[str, str]]]:
+    """Solve the ranges of corrections again, each on what those before it left: a new one changes no range of theirs.
 
     Return the hands, and id -> why it could not take effect, of corrections that could not.
 
-    Markers are those that all corrections leave, and methods the recipe's, or a correction's own in its range.
+    Markers are those that a correction and those before it leave, and methods the recipe's, or a correction's own in
+    its range. known: the same of these hands and some corrections; of those that are the first ones, it is taken over.
     """
     own = [correction for correction in corrections if correction.is_before_solving and correction.counts]
     reasons = {correction.id: source.waiting(correction) for correction in own}
     usable = [correction for correction in own if not reasons[correction.id]]
-    raw, solved = corrected_markers(source.raw, usable), list(solved)
-    for number, correction in enumerate(usable):
-        at = next(row for row, hand in enumerate(solved) if hand.side == source.side(correction))
+    effects = tuple(_effect(correction) for correction in usable)
+    begun, hands = 0, list(solved)
+    if known is not None and effects[: len(known.effects)] == known.effects:
+        begun, hands = len(known.effects), list(known.hands)
+    for number, correction in enumerate(usable[begun:], begun):
+        raw = corrected_markers(source.raw, usable[: number + 1])
+        at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
         share = number / len(usable), (number + 1) / len(usable)
         again = yield from part_of(*share, f"Solving '{correction.name}' again", _solved_again(source, raw, correction))
-        solved[at] = blended(solved[at], again, correction)
-    return solved, {of_id: reason for of_id, reason in reasons.items() if reason}
+        hands[at] = blended(hands[at], again, correction)
+    return Resolved(effects, tuple(hands)), {of_id: reason for of_id, reason in reasons.items() if reason}
+
+
+def _effect(correction: Correction) -> str:
+    (told,) = to_list((correction,))
+    return json.dumps({name: value for name, value in told.items() if name not in ("id", "name", "locked")})
 
 
 def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:
@@ -130,6 +152,18 @@ def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Marker
     return replace(raw, positions=positions, predicted=predicted, rotations=rotations)
 
 
+def labels_changed(
+    kind: type[HiddenMarkers | SwappedLabels], corrections: Iterable[Correction], of: SolvedHand
+) -> Bools:
+    """Return (F, T), where corrections of a kind hide or swap the markers of a hand that is keyed."""
+    changed = np.zeros((len(of.targets), len(of.labels)), bool)
+    for correction in corrections:
+        if isinstance(correction.change, kind) and correction.hand == of.side and correction.counts:
+            columns = [label in correction.change.labels for label in of.labels]
+            changed |= correction.range.contains(of.targets.times)[:, None] & np.array(columns, bool)
+    return changed
+
+
 def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> Steps[SolvedHand]:
     """Solve the range of a correction and what surrounds it."""
     recipe, methods = source.recipe, _methods(source.methods, correction)
@@ -155,6 +189,17 @@ def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
     solver = solvers.make(change.solver, dict(change.settings))
     smoothing = solvers.make_smoothing(change.smoothing, dict(change.smoothing_settings))
     return replace(methods, solver=solver, smoothing=smoothing)
+
+
+def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
+    """Return poses of a hand that are those without corrections where none of them takes effect in the solve.
+
+    What brings a hand to a rig looks at frames around, so that it would change frames beside a range, too.
+    """
+    own = [each for each in corrections if each.is_before_solving and each.hand == plain.hand.side]
+    weights = np.max([np.zeros(len(times)), *(each.weights(times) for each in own)], axis=0)
+    angles = plain.angles + weights[:, None] * (again.angles - plain.angles)
+    return Pose(again.hand, again.root, np.where((weights >= 1)[:, None], again.angles, angles))
 
 
 def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> SolvedHand:

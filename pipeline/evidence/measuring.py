@@ -57,6 +57,8 @@ class SolvedFrames:
     take."""
     depths: Floats | None = None
     """(F, P) mm, how deep its parts are in the others; None if that was not measured yet."""
+    hidden: Bools | None = None
+    """(F, T) where a correction hides the target's marker; None where none does."""
 
     @cached_property
     def errors(self) -> Floats:
@@ -94,7 +96,9 @@ def measure_hand(solved: SolvedFrames) -> HandEvidence:
     put("jerk", _jerk(joints[:, _TIPS], solved.keyed.root, targets.times))
     put("depth", depths(solved.flesh, joints) if solved.depths is None else solved.depths)
     put("predicted", _mean(solved.predicted.astype(float), _PART_OF_JOINT))
-    put("unseen", _mean((~solved.measured[:, worn]).astype(float), part[worn]))
+    # What a person has hidden is settled.
+    unseen = ~solved.measured if solved.hidden is None else ~(solved.measured | solved.hidden)
+    put("unseen", _mean(unseen[:, worn].astype(float), part[worn]))
     put("corrected", _mean(solved.corrected.astype(float), part))
     put("at_limit", _mean(at_limit(solved.keyed).astype(float), _PART_OF_JOINT[bent]))
     put("label_doubt", _greatest(solved.doubt, part))

@@ -176,7 +176,8 @@ def test_ten_presses_with_mends_between_visit_ten_places_the_worst_first(tmp_pat
         assert bpy.ops.knuckle.previous_problem() == {"FINISHED"}
         back.append(scene.knuckle_review.current)
     left = [place.key for place in reversed(visited) if place.key in there]
-    assert len(left) >= 6 and [key for key in back if key in left] == left
+    # Before the first visit is the last one again.
+    assert len(left) >= 6 and [*dict.fromkeys(key for key in back if key in left)] == left
 
 
 def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.types.Object, tmp_path: Any) -> None:

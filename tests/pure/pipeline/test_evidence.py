@@ -92,6 +92,17 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     assert (told["hand"], told["first"], told["last"]) == ("right", 80, 95)
 
 
+def test_a_marker_that_a_person_hid_is_no_problem_and_one_that_is_missing_is() -> None:
+    solved, gap = curling(), np.zeros((200, len(JOINTS)), bool)
+    gap[50:70, JOINT_INDEX["ring-finger-tip"]] = True
+    missing = replace(solved, measured=solved.measured & ~gap)
+    (problem,) = ranked(missing)
+    assert (problem.measure, problem.parts, problem.first, problem.last) == ("unseen", ("ring-finger",), 50, 69)
+    assert ranked(replace(missing, hidden=gap)) == ()
+    half = gap & (np.arange(200) < 60)[:, None]
+    assert [(each.first, each.last) for each in ranked(replace(missing, hidden=half))] == [(60, 69)]
+
+
 def wandering() -> SolvedFrames:
     """A marker that wanders about 11 mm from its joint for most of the take, which is its usual distance."""
     far = 0.0113 + 0.003 * np.sin(np.arange(150) / 25)[:, None] * np.array([0.0, 0.0, 1.0])

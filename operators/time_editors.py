@@ -1,0 +1,37 @@
+"""Editors whose horizontal axis is time: they are scrolled to a frame that an operator has gone to."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+if TYPE_CHECKING:
+    from bpy.types import Area, Context, Region
+
+VIEW_FRAME = {
+    "DOPESHEET_EDITOR": bpy.ops.action.view_frame,
+    "GRAPH_EDITOR": bpy.ops.graph.view_frame,
+    "NLA_EDITOR": bpy.ops.nla.view_frame,
+}
+"""Editor -> the operator that scrolls it to the current frame. The Timeline is a Dope Sheet."""
+
+
+def scroll_to_frame(context: "Context") -> None:
+    """Scroll the editors of the window that do not show the current frame."""
+    # In background windows have no size.
+    if context.window is None or bpy.app.background:
+        return
+    frame = context.scene.frame_current_final
+    for area in context.window.screen.areas:
+        region = _outside(area, frame)
+        if region is not None:
+            with context.temp_override(area=area, region=region):
+                VIEW_FRAME[area.type]()
+
+
+def _outside(area: "Area", frame: float) -> "Region | None":
+    """Return the region of an editor in which a frame is not shown, None of others."""
+    if area.type not in VIEW_FRAME:
+        return None
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    first, last = (region.view2d.region_to_view(x, 0)[0] for x in (0, region.width))
+    return None if first <= frame <= last else region

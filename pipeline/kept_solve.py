@@ -1,0 +1,85 @@
+"""What a solve finds that the next one of the same capture finds again: kept, it need not be computed anew.
+
+A correction changes nothing of it, so solving its range again takes about as long as that range. Another solver finds
+the same hands.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..capture.markers import Markers
+from .assignment import Assignment
+from .corrections.resolving import Resolved
+from .labelling import LabelledMarkers
+from .marker_cleaning import CleanedMarkers
+from .performer import Performer
+from .recipe import Recipe, to_dict
+from .take import SolvedHand
+
+FINDING_FIELDS = (
+    *("capture", "unit", "up", "rate", "animation", "landmarks", "angle_of_view", "hand_length", "start", "end"),
+    *("hand", "subject", "markers", "labels", "markers_on", "performer", "cleaning"),
+)
+"""Fields of a recipe by which hands are found and measured."""
+SOLVING_FIELDS = ("solver", "settings", "smoothing", "smoothing_settings", "angles", "fps", "mirror")
+"""Fields by which they are solved then, beside the rig's limits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundHands:
+    """The hands of a capture, before they are solved."""
+
+    key: str
+    """What they were found by; empty if that is more than a recipe and a file."""
+    labels: LabelledMarkers
+    """With the labelled markers of the recipe's frames, not cleaned."""
+    cleaned: CleanedMarkers
+    assigned: Assignment
+    performer: Performer
+    """As measured, without the rig's limits."""
+
+    @property
+    def raw(self) -> Markers:
+        """The labelled markers, not cleaned."""
+        return self.labels.markers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedCapture:
+    """A capture that was solved, without corrections and before it is brought to a rig."""
+
+    found: FoundHands
+    key: str
+    """What the hands were solved by, beside what was found."""
+    markers: Markers
+    """Cleaned, at the rate of the solved frames."""
+    solved: tuple[SolvedHand, ...]
+    resolved: Resolved | None = None
+    """The same hands with the ranges of the last corrections."""
+
+
+def finding_key(recipe: Recipe) -> str:
+    """Return what the hands of a capture are found by: the recipe's choices, and the state of its file.
+
+    Empty for a capture that is not a file: an armature may have moved since.
+    """
+    try:
+        state = Path(recipe.capture).stat()
+    except (OSError, ValueError):
+        return ""
+    return json.dumps([_chosen(recipe, FINDING_FIELDS), state.st_size, state.st_mtime_ns])
+
+
+def solving_key(recipe: Recipe, performer: Performer) -> str:
+    """Return what found hands are solved by; performer: with the rig's limits."""
+    limits = [
+        [side, sorted([*joint, *map(float, ends)] for joint, ends in hand.limits.items()), sorted(hand.uncoupled)]
+        for side, hand in performer.hands.items()
+    ]
+    return json.dumps([_chosen(recipe, SOLVING_FIELDS), limits])
+
+
+def _chosen(recipe: Recipe, names: tuple[str, ...]) -> list[object]:
+    values = to_dict(recipe)
+    return [values[name] for name in names]
