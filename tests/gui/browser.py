@@ -119,7 +119,7 @@ def opened(url: str, flags: Sequence[str] = ()) -> Iterator[Page]:
     debugging = (f"--remote-debugging-port={port}", "--remote-allow-origins=*")
     with (
         headless(bring_browser(), "about:blank", (*debugging, *flags)),
-        connect(_new_tab(port), max_size=None, ping_interval=None) as connection,
+        connect(_new_tab(port), open_timeout=SECONDS, max_size=None, ping_interval=None) as connection,
     ):
         page = Page(connection)
         page.call("Page.navigate", url=url)

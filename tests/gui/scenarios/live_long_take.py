@@ -1,4 +1,4 @@
-"""A live take of half an hour is stopped, twice: Escape leaves the first without keys, the second gets them."""
+"""A live take of many minutes is stopped, twice: Escape leaves the first without keys, the second gets them."""
 
 import runpy
 import time
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
 PACKAGE = "bl_ext.user_default.knuckle"
-FRAMES = 216_000
-"""Half an hour at 120 Hz."""
+RATE = 120.0
+"""Hz"""
 PERFORMER = "127.0.0.1"
 strangers = runpy.run_path(str(Path(__file__).parent / "live_strangers.py"))
 
@@ -25,12 +25,13 @@ def play(screen: "Screen") -> "Steps":
     screen.scene.knuckle_live.folder = "/tmp/out/long takes"
     screen.scene.knuckle_live.device = "quest"
     screen.scene.knuckle_live.port = strangers["free_port"]()
-    escaped = yield from recorded_and_stopped(screen, "escape")
-    whole = yield from recorded_and_stopped(screen, "")
+    frames = round(float(screen.arguments[0]) * 60 * RATE)
+    escaped = yield from recorded_and_stopped(screen, frames, "escape")
+    whole = yield from recorded_and_stopped(screen, frames, "")
     return {"escaped": escaped, "whole": whole}
 
 
-def recorded_and_stopped(screen: "Screen", key: str) -> "Generator[float, None, dict[str, Any]]":
+def recorded_and_stopped(screen: "Screen", frames: int, key: str) -> "Generator[float, None, dict[str, Any]]":
     """What is there after a long take, and for how many seconds of its processor time Blender's own thread let nothing
     else happen; the key is pressed meanwhile."""
     with screen.in_view():
@@ -43,8 +44,8 @@ def recorded_and_stopped(screen: "Screen", key: str) -> "Generator[float, None, 
         yield 1 / 60
     buffer, poses = live.run.session.take, {shown.name: shown.pose for shown in live.run.shown}
     first = buffer.times[-1]
-    for number in range(FRAMES - len(buffer)):
-        buffer.add(first + (number + 1) / 120, poses)
+    for number in range(frames - len(buffer)):
+        buffer.add(first + (number + 1) / RATE, poses)
     stop = yield from screen.button("knuckle.live_stop", across=0.25)
     ticks: list[float] = []
 
