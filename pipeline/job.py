@@ -98,16 +98,17 @@ class SolveJob:
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         source = SolveSource(recipe, raw, assigned, performer, methods)
         markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found))
-        work = resolve_ranges(source, corrections, solved, self.kept.resolved if self.kept is not None else None)
-        resolved, waiting = yield from part_of(0.74, 0.8, "", work)
+        kept = self.kept.resolved if self.kept is not None else None
+        resolving = resolve_ranges(source, corrections, solved, kept)
+        resolved, waiting = yield from part_of(0.74, 0.8, "", resolving)
         plain, solved = solved, [*resolved.hands]
         if self.kept is not None:
             self.kept = replace(self.kept, resolved=resolved)
         recipe, solved = self._place(recipe, solved, markers, smoothing)
         effective = [each for each in corrections if each.id not in waiting]
         plain = self._place(replace(recipe, align="off"), plain, markers, smoothing)[1] if resolved.effects else solved
-        work = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
-        solved = yield from part_of(0.8, 1.0, "", work)
+        keying = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
+        solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         self.solved_frames = tuple(
             _solved_frames(hand, history, effective, self.piece.measured_labels) for hand in solved

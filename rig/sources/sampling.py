@@ -27,7 +27,7 @@ from .frame_span import animated_span
 from .source_hands import SourceHand, SourceJoint
 
 if TYPE_CHECKING:
-    from bpy.types import Armature, Depsgraph, Object, Scene
+    from bpy.types import Depsgraph, Object, Scene
 
 Floats = NDArray[np.float64]
 
@@ -111,17 +111,17 @@ def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
     for row, joint in enumerate(joints):
         if joint.upper:
             upper = np.array(bones[joint.upper].matrix)
-            local[row, :3, :3] = _unpronated(armature.data, joint, upper[:3, :3], local[row, :3, :3])
+            local[row, :3, :3] = _unpronated(armature, joint, upper[:3, :3], local[row, :3, :3])
     poses: Floats = np.array(evaluated.matrix_world) @ local
     offsets = np.array([joint.offset for joint in joints])
     poses[:, :3, 3] += (poses[:, :3, :3] @ offsets[..., None])[..., 0]
     return poses
 
 
-def _unpronated(armature: "Armature", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
+def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
     """Return the pose (3, 3) of a forearm's bone without what it is turned about itself, of the poses of an arm."""
     upper_rest, fore_rest, wrist_rest = (
-        np.array(armature.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
+        np.array(armature.data.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
     )
     moved = [
         rot.from_matrix(rot.orthonormal(pose) @ rest[:3, :3].T)

@@ -39,7 +39,9 @@ def on_mesh(points: Floats, made: bpy.types.Object) -> tuple[Floats, Floats]:
     and how far from it (N,) m, negative in it."""
     seen = made.evaluated_get(bpy.context.evaluated_depsgraph_get())
     corners = [seen.matrix_world @ vertex.co for vertex in seen.data.vertices]
-    tree = BVHTree.FromPolygons(corners, [tuple(face.vertices) for face in seen.data.polygons])
+    tree = BVHTree.FromPolygons(
+        [[*corner] for corner in corners], [tuple(face.vertices) for face in seen.data.polygons]
+    )
     highest = max(seen.data.polygons, key=lambda face: face.normal.z)
     start, along, last = (corners[highest.vertices[row]] for row in (0, 1, 3))
     first = (along - start).normalized()

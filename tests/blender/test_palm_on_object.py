@@ -297,7 +297,7 @@ def in_arm(armature: bpy.types.Object, names: tuple[str, ...]) -> list[Matrix]:
     shoulder, elbow, wrist = (posed[name].head for name in ("upper_arm.R", "forearm.R", "wrist.R"))
     along = (wrist - elbow).normalized()
     across = (elbow - shoulder).cross(along).normalized()
-    arm = Matrix((across, along, across.cross(along)))
+    arm = Matrix([[*across], [*along], [*across.cross(along)]])
     return [arm @ posed[name].matrix.to_3x3() for name in names]
 
 

@@ -72,7 +72,8 @@ def mend(kind: str, rig: Armature, problem: TakeProblem, other: str) -> set[str]
 
 
 def played(rig: Armature) -> dict[Any, Floats]:
-    return key_arrays(rig.animation_data.action)
+    arrays: dict[Any, Floats] = key_arrays(rig.animation_data.action)
+    return arrays
 
 
 def within(frames: Floats, spans: list[Floats]) -> NDArray[np.bool_]:

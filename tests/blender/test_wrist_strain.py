@@ -147,8 +147,9 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
     ],
 )
 def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned: float, sentence: str) -> None:
-    angles = (np.deg2rad([each]) for each in (95.0, beyond, turned))
-    assert strain_notes("left", [WristStrain(*angles, np.zeros(1))], "stop") == (sentence,)
+    bend, excess_bend, excess_twist = np.deg2rad([[95.0], [beyond], [turned]])
+    strain = WristStrain(bend, excess_bend, excess_twist, np.zeros(1))
+    assert strain_notes("left", [strain], "stop") == (sentence,)
 
 
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:

@@ -98,7 +98,8 @@ def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: b
     offsets = ABOUT * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
     points = (posed[[JOINT_INDEX[joint] for joint in at], None, :3, 3] + offsets).reshape(-1, 3)
     world = motion.played.wrist[motion.middle]
-    return points @ world[:3, :3].T + world[:3, 3]
+    moved: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return moved
 
 
 def turned_beyond(skin: SkinPoints, beyond: Floats) -> SkinPoints:

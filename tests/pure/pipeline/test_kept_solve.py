@@ -74,7 +74,8 @@ def test_what_is_kept_gives_the_take_that_is_found_anew(capture: Path, choices: 
 @pytest.mark.parametrize("change", ["file", "start", "length"])
 def test_what_was_found_otherwise_is_found_anew(capture: Path, change: str) -> None:
     _, kept = ran(Recipe(str(capture)))
-    given: dict[str, Any] = {"start": {"start": 5}, "length": {"hand_length": 0.2}}.get(change, {})
+    changes: dict[str, dict[str, Any]] = {"start": {"start": 5}, "length": {"hand_length": 0.2}}
+    given = changes.get(change, {})
     if change == "file":
         capture.write_text(capture.read_text() + "\n")
     _, other = ran(Recipe(str(capture), **given), kept)

@@ -5,10 +5,11 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.pipeline.contacts.nearest_skin import MOST_POINTS, POINTS_OF_EACH, least_distance, nearest_skin
+from knuckle.pipeline.contacts.surface import Surface
 from knuckle.tests.pure.pipeline.test_palm_at_rest import Ball, Slab
 
 Floats = NDArray[np.float64]
-SURFACES = {"slab": Slab(0.05, np.eye(4)), "ball": Ball(np.array([0.0, 0.0, -0.06]), 0.06)}
+SURFACES: dict[str, Surface] = {"slab": Slab(0.05, np.eye(4)), "ball": Ball(np.array([0.0, 0.0, -0.06]), 0.06)}
 WITHIN = 6e-3
 
 
@@ -16,8 +17,8 @@ def moving_skin(frames: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
     """Points (F, V, 3) m that move by some millimetres, more or less smoothly, near the origin; and their digits."""
     random = np.random.default_rng(seed)
     start = random.uniform([-0.05, -0.05, -0.01], [0.05, 0.05, 0.03], (700, 3))
-    ways = np.cumsum(random.normal(0.0, 0.3e-3, (frames, 1, 3)), axis=0) + random.normal(0.0, 0.2e-3, (frames, 700, 3))
-    return start + ways, random.integers(0, 5, 700)
+    moves = np.cumsum(random.normal(0.0, 0.3e-3, (frames, 1, 3)), axis=0) + random.normal(0.0, 0.2e-3, (frames, 700, 3))
+    return start + moves, random.integers(0, 5, 700)
 
 
 @pytest.mark.parametrize("name", SURFACES)
