@@ -194,10 +194,11 @@ def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
 def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], times: Floats) -> Pose:
     """Return poses of a hand that are those without corrections where none of them takes effect in the solve.
 
-    What brings a hand to a rig looks at frames around, so that it would change frames beside a range, too.
+    What brings a hand to a rig looks at frames around, so that it would change frames beside a range, too. How much of
+    a correction counts is in what was solved.
     """
-    own = [each for each in corrections if each.is_before_solving and each.hand == plain.hand.side]
-    weights = np.max([np.zeros(len(times)), *(each.weights(times) for each in own)], axis=0)
+    own = [each for each in corrections if each.is_before_solving and each.hand == plain.hand.side and each.counts]
+    weights = np.max([np.zeros(len(times)), *(each.range.weights(times) for each in own)], axis=0)
     angles = plain.angles + weights[:, None] * (again.angles - plain.angles)
     return Pose(again.hand, again.root, np.where((weights >= 1)[:, None], again.angles, angles))
 

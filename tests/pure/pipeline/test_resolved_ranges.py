@@ -7,20 +7,33 @@ import pytest
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.hand import proportions
+from knuckle.hand.limits import RigLimits
 from knuckle.pipeline.corrections.correction import Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.corrections.resolving import corrected_markers
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
+from knuckle.pipeline.retarget import RestHand
 
 MARKERS = captures.read(DEMO_CAPTURE)
 TIPS = [next(name for name in MARKERS.names if part in name and "tip" in name) for part in ("index", "middle")]
 FIRST, LAST = 30, 50
 
 
-def solved(markers=MARKERS, corrections=(), **choices):
+class LargerRig:
+    """A rig with an adult's hand, larger by a tenth, without limits."""
+
+    def limits_of(self, _hand):
+        return RigLimits({}, 0)
+
+    def rest_hand(self, hand, limited):
+        return RestHand(1.1 * proportions.rest_frames_in_wrist(proportions.adult(hand.side))[:, :3, 3])
+
+
+def solved(markers=MARKERS, corrections=(), rig=None, **choices):
     recipe = Recipe(str(DEMO_CAPTURE), corrections=to_list(tuple(corrections)) or None, **choices)
-    job = SolveJob(recipe, markers=markers)
+    job = SolveJob(recipe, rig, markers=markers)
     for _ in job.steps():
         pass
     return job.take
@@ -102,6 +115,20 @@ def test_muted_ones_and_those_of_factor_zero_change_nothing():
     for idle in (correction(change, muted=True), correction(change, factor=0.0)):
         take = solved(corrections=[idle])
         np.testing.assert_array_equal(take.hands[0].pose.angles, PLAIN.hands[0].pose.angles)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.9])
+def test_as_much_of_a_correction_counts_on_a_rig_as_on_the_performers_hand(factor):
+    change, inside = OtherMethods("whole-hand"), slice(FIRST, LAST + 1)
+    takes = [
+        solved(corrections=own, rig=LargerRig())
+        for own in ([], [correction(change)], [correction(change, factor=factor)])
+    ]
+    for of in ("pose", "keyed"):
+        plain, whole, part = (getattr(take.hands[0], of).angles[inside] for take in takes)
+        assert np.abs(whole - plain).max() > 0.01
+        share = ((part - plain) * (whole - plain)).sum() / ((whole - plain) ** 2).sum()
+        assert share == pytest.approx(factor, abs=0.02), of
 
 
 def test_what_cannot_take_effect_waits_in_words():
