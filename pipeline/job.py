@@ -111,7 +111,8 @@ class SolveJob:
         solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         self.solved_frames = tuple(
-            _solved_frames(hand, history, effective, self.piece.measured_labels) for hand in solved
+            _solved_frames(hand, history, effective, self.piece.measured_labels, seen=before.measured)
+            for before, hand in zip(plain, solved, strict=True)
         )
         evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
         by_hand = list(zip(solved, self.solved_frames, strict=True))
@@ -232,10 +233,14 @@ def _solved_frames(
     history: MarkerHistory,
     corrections: Sequence[Correction],
     measured_labels: frozenset[str] | None,
+    *,
+    seen: Bools,
 ) -> SolvedFrames:
     """Return what the evidence of a hand is computed from; measured_labels: see PieceContext.
 
     Where a person hides a marker or swaps labels, what cleaning and labelling found of them is settled.
+
+    seen: (F, T) where the markers were seen without corrections: hiding one that was not changes nothing.
     """
     corrected, doubt = history.at(solved.targets.times, solved.labels)
     hidden = labels_changed(HiddenMarkers, corrections, solved)
@@ -255,7 +260,7 @@ def _solved_frames(
         solved.flesh,
         ever_measured,
         solved.depths,
-        hidden,
+        hidden & seen,
     )
 
 

@@ -58,7 +58,7 @@ class SolvedFrames:
     depths: Floats | None = None
     """(F, P) mm, how deep its parts are in the others; None if that was not measured yet."""
     hidden: Bools | None = None
-    """(F, T) where a correction hides the target's marker; None where none does."""
+    """(F, T) where a correction hides the target's marker, which was seen; None where none does."""
 
     @cached_property
     def errors(self) -> Floats:

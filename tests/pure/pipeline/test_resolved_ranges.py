@@ -110,6 +110,15 @@ def test_a_hidden_marker_has_no_effect_in_the_range_and_is_told_as_predicted():
     assert hand.predicted[FIRST + 2 : LAST - 1, joint].all()
 
 
+def test_hiding_a_marker_that_was_not_seen_leaves_the_problem():
+    positions = MARKERS.positions.copy()
+    positions[FIRST - 10 : LAST + 11, MARKERS.names.index(TIPS[0])] = np.nan
+    gap = replace(MARKERS, positions=positions)
+    base, take = solved(gap), solved(gap, [correction(HiddenMarkers((TIPS[0],)), span=(FIRST - 10, LAST + 10))])
+    np.testing.assert_array_equal(take.hands[0].pose.angles, base.hands[0].pose.angles)
+    assert [problem.measure for problem in base.problems] == ["unseen"] and take.problems == base.problems
+
+
 def test_muted_ones_and_those_of_factor_zero_change_nothing():
     change = OtherMethods("whole-hand")
     for idle in (correction(change, muted=True), correction(change, factor=0.0)):
