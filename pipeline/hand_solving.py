@@ -16,12 +16,12 @@ from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets, assign
-from ..solvers import Smoothing, Solver, initial_state
+from ..solvers import Smoothing, Solver, initial_state, make, make_smoothing
 from ..solvers.smoothing.observability import visible_digits
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment
 from .marker_smoothing import SmoothedMarkers
-from .recipe import AnglesChoice
+from .recipe import AnglesChoice, Recipe
 from .take import SolvedHand
 
 Bools = NDArray[np.bool_]
@@ -37,6 +37,12 @@ class SolveMethods:
     solver: Solver[Any]
     smoothing: Smoothing
     angles: AnglesChoice
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "SolveMethods":
+        """Return those of a recipe. Raises KnuckleError for what is unknown."""
+        smoothing = make_smoothing(recipe.smoothing, recipe.smoothing_settings)
+        return cls(make(recipe.solver, recipe.settings), smoothing, recipe.angles)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import solvers
 from ..capture.cleaning import resample
 from ..capture.markers import Markers
 from ..hand.generators import Progress, Steps, part_of
+from ..solvers import Smoothing
 from . import assignment
 from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
@@ -82,8 +82,7 @@ class SolveJob:
         """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, started = self.recipe, time.perf_counter()
         corrections = from_list(recipe.corrections, "the recipe")
-        smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        methods = SolveMethods(solvers.make(recipe.solver, recipe.settings), smoothing, recipe.angles)
+        methods = SolveMethods.of(recipe)
         found = yield from part_of(0.0, 0.17, "", self._find(recipe))
         seconds = {"read": self.read_seconds}
         raw, labels, cleaned, assigned = found.raw, found.labels, found.cleaned, found.assigned
@@ -104,9 +103,13 @@ class SolveJob:
         plain, solved = solved, [*resolved.hands]
         if self.kept is not None:
             self.kept = replace(self.kept, resolved=resolved)
-        recipe, solved = self._place(recipe, solved, markers, smoothing)
+        recipe, solved = self._place(recipe, solved, markers, methods.smoothing)
         effective = [each for each in corrections if each.id not in waiting]
-        plain = self._place(replace(recipe, align="off"), plain, markers, smoothing)[1] if resolved.effects else solved
+        plain = (
+            self._place(replace(recipe, align="off"), plain, markers, methods.smoothing)[1]
+            if resolved.effects
+            else solved
+        )
         keying = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
         solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
@@ -202,7 +205,7 @@ class SolveJob:
         return keyed
 
     def _place(
-        self, recipe: Recipe, solved: list[SolvedHand], markers: Markers, smoothing: solvers.Smoothing
+        self, recipe: Recipe, solved: list[SolvedHand], markers: Markers, smoothing: Smoothing
     ) -> tuple[Recipe, list[SolvedHand]]:
         """Mirror, align and transform solved hands; return them, and the recipe with the transform that was found.
 

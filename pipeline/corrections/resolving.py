@@ -182,6 +182,12 @@ def _solved_again(source: SolveSource, raw: Markers, correction: Correction) -> 
     return (yield from part_of(0.3, 1.0, "", solve_hand(measured, markers, smoothed, methods)))
 
 
+def has_other_methods(correction: Correction, recipe: Recipe) -> bool:
+    """Whether a correction solves its range with another solver or smoothing than a recipe."""
+    methods = SolveMethods.of(recipe)
+    return _methods(methods, correction) != methods
+
+
 def _methods(methods: SolveMethods, correction: Correction) -> SolveMethods:
     change = correction.change
     if not isinstance(change, OtherMethods):

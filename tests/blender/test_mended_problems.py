@@ -1,5 +1,8 @@
 """Which corrections mend a problem: those on all of its parts and frames, and what the evidence cannot judge."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,7 @@ from knuckle.pipeline.corrections.correction import (
     PoseToHold,
     TimeRange,
 )
-from knuckle.rig.keys.corrections.mended_problems import mends
+from knuckle.rig.keys.corrections.mended_problems import Mend, mending
 from knuckle.rig.keys.corrections.take_clock import TakeClock
 from knuckle.rig.keys.take_problems import TakeProblem
 
@@ -31,7 +34,7 @@ def correction(change: Change, first: float = FIRST, last: float = LAST) -> Corr
 
 
 def mended(of: TakeProblem, *corrections: Correction) -> bool:
-    return bool(mends(of, corrections, CLOCK))
+    return bool(mending(of, [Mend.of(each, CLOCK) for each in corrections], CLOCK))
 
 
 def test_a_pose_mends_the_frames_and_parts_that_it_covers() -> None:
@@ -43,6 +46,23 @@ def test_a_pose_mends_the_frames_and_parts_that_it_covers() -> None:
     for span in ((FIRST + 1, LAST), (FIRST, LAST - 1)):
         assert not mended(off, correction(both, *span)), "a part of it is as it was"
     assert not mended(off, Correction("a", "Mend", "left", correction(both).range, both))
+
+
+@pytest.mark.parametrize(
+    ("others", "is_mend"),
+    [
+        ({"factor": 0.5}, True),
+        ({"factor": 0.4}, False),
+        ({"muted": True}, False),
+        ({"factor_keys": ((0.0, 0.0), (2.0, 0.0), (3.0, 1.0))}, False),
+        ({"range": TimeRange(*CLOCK.times([FIRST - 6, LAST + 6]).tolist(), 0.25, 0.25)}, True),
+        ({"range": TimeRange(*CLOCK.times([FIRST, LAST + 60]).tolist(), 0.4, 0.25)}, False),
+    ],
+    ids=["half", "less", "muted", "no factor there", "blended beside it", "blended in there"],
+)
+def test_what_hardly_counts_on_the_worst_frame_mends_nothing(others: dict[str, Any], is_mend: bool) -> None:
+    off = problem("tip_error", "thumb")
+    assert mended(off, replace(correction(PoseToHold("fist", ("thumb",))), **others)) == is_mend
 
 
 def test_a_palm_is_mended_by_what_moves_the_wrist() -> None:

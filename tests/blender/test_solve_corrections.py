@@ -16,11 +16,13 @@ from knuckle.pipeline.job import run
 from knuckle.pipeline.recipe import Recipe, to_dict
 from knuckle.rig.blend_file import new_scene_with_take, open_file
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
+from knuckle.rig.keys.corrections.mended_problems import mended_problems
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
 from knuckle.rig.keys.corrections.solved_keys import edited_frames
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.reduced_take import dense_action
+from knuckle.rig.keys.take_problems import TakeProblem
 from knuckle.rig.keys.take_report import report_of
 from knuckle.tests.blender.making import copied
 from knuckle.tests.blender.test_spliced_takes import keys
@@ -96,6 +98,24 @@ def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
         bpy.ops.knuckle.hide_marker(marker="nose")
     with pytest.raises(RuntimeError, match="is to be swapped with itself, choose two markers"):
         bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[0])
+
+
+def test_a_solver_mends_what_was_not_seen_once_the_range_is_solved_by_another_than_the_rest(armature):
+    scene = bpy.context.scene
+    unseen = TakeProblem(SIDE, ("index-finger",), 32.0, 44.0, 38.0, 2.0, "marker not seen", "unseen")
+
+    def is_mended():
+        return bool(mended_problems(armature, [unseen], scene))
+
+    assert bpy.ops.knuckle.solve_range(solver=TAKE.recipe.solver, first=30, last=50, blend=0) == {"FINISHED"}
+    assert corrections_of(armature) and not is_mended(), "the take is as it was"
+    assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=40, last=42, blend=0) == {"FINISHED"}
+    assert not is_mended()
+    scene.knuckle_correction.start, scene.knuckle_correction.end = 30.0, 50.0
+    assert corrections_of(armature)[-1].range.contains(expected_take(bpy.context).clock.times([31.0])).all()
+    assert not is_mended(), "its range was changed, and is not solved yet"
+    assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
+    assert is_mended()
 
 
 def corrections():

@@ -2,20 +2,58 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....errors import RecipeError
+from ....errors import KnuckleError, RecipeError
 from ....pipeline.corrections.correction import PALM, Correction, OtherMethods, PoseChange
+from ....pipeline.corrections.resolving import has_other_methods
 from ..take_problems import TakeProblem
-from .corrected_take import base_of, composed_of, corrections_of
+from .corrected_take import corrections_of
+from .resolved_take import recipe_of_take, solved_as_they_are
+from .take_base import base_of, composed_of
 from .take_clock import TakeClock, clock_of
 from .waiting import waiting_of
 
 if TYPE_CHECKING:
-    from bpy.types import Object, Scene
+    from bpy.types import Action, Object, Scene
 
 NEAR = 0.5
 """Frames by which a correction may begin after a problem, and end before it: it begins and ends on whole frames."""
+LEAST = 0.5
+"""How much of a correction counts on the worst frame of a problem that it mends, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """A correction, and where it lies."""
+
+    correction: Correction
+    first: float
+    last: float
+    """Scene frames."""
+    parts: frozenset[str]
+    """The parts of the hand that it moves."""
+
+    @classmethod
+    def of(cls, correction: Correction, clock: TakeClock) -> "Mend":
+        """Return where a correction of a take lies."""
+        first, last = clock.frames([correction.range.start, correction.range.end]).tolist()
+        change = correction.change
+        moves_palm = not isinstance(change, PoseChange) or "wrist" in change.joints
+        return cls(correction, first, last, frozenset((*correction.digits, *((PALM,) if moves_palm else ()))))
+
+    def lies_on(self, problem: TakeProblem, clock: TakeClock) -> bool:
+        """Whether it counts on a problem's frames, moves some of its parts, and is not judged by the evidence."""
+        change = self.correction.change
+        return (
+            self.first - NEAR <= problem.first
+            and problem.last <= self.last + NEAR
+            and self.correction.hand == problem.hand
+            and not self.parts.isdisjoint(problem.parts)
+            and (isinstance(change, PoseChange) or (isinstance(change, OtherMethods) and problem.is_unseen))
+            and bool(self.correction.weights(clock.times([problem.worst]))[0] >= LEAST)
+        )
 
 
 def mended_problems(
@@ -28,33 +66,30 @@ def mended_problems(
     if base is None or not corrections:
         return {}
     waiting, clock = waiting_of(composed_of(armature) or base), clock_of(base, scene)
-    effective = [each for each in corrections if each.counts and each.id not in waiting]
-    found = ((problem.key, mends(problem, effective, clock)) for problem in problems)
-    return {key: tuple(each.name for each in mending) for key, mending in found if mending}
+    poses = [each for each in corrections if each.counts and not each.is_before_solving]
+    effective = [each for each in (*poses, *_other_solves(base, corrections)) if each.id not in waiting]
+    mends = [Mend.of(each, clock) for each in effective]
+    found = ((problem.key, mending(problem, mends, clock)) for problem in problems)
+    return {key: tuple(each.name for each in by) for key, by in found if by}
 
 
-def mends(problem: TakeProblem, corrections: Sequence[Correction], clock: TakeClock) -> list[Correction]:
-    """Return the corrections that lie on a problem, of those that have an effect; none unless they move all its parts.
+def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> list[Correction]:
+    """Return the corrections that mend a problem, of those that have an effect; none unless they move all its parts.
 
     What takes effect in the solve was judged by the evidence, except for a solver that was chosen where markers were
     not seen: what it guesses there is as unseen as before.
     """
-    found = [each for each in corrections if each.hand == problem.hand and _lies_on(each, problem, clock)]
-    moved = {part for each in found for part in _parts(each)}
-    return found if moved.issuperset(problem.parts) else []
+    found = [each for each in mends if each.lies_on(problem, clock)]
+    moved = {part for each in found for part in each.parts}
+    return [each.correction for each in found] if moved.issuperset(problem.parts) else []
 
 
-def _lies_on(correction: Correction, problem: TakeProblem, clock: TakeClock) -> bool:
-    is_judged = isinstance(correction.change, PoseChange) or (
-        isinstance(correction.change, OtherMethods) and problem.is_unseen
-    )
-    first, last = clock.frames([correction.range.start, correction.range.end])
-    covers = first - NEAR <= problem.first and problem.last <= last + NEAR
-    return bool(is_judged and covers and not set(_parts(correction)).isdisjoint(problem.parts))
-
-
-def _parts(correction: Correction) -> tuple[str, ...]:
-    """Return the parts of the hand that a correction moves."""
-    change = correction.change
-    moves_palm = not isinstance(change, PoseChange) or "wrist" in change.joints
-    return (*correction.digits, PALM) if moves_palm else correction.digits
+def _other_solves(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
+    """Return those of corrections by which ranges of a take were solved otherwise than the rest of it."""
+    chosen = [each for each in corrections if isinstance(each.change, OtherMethods) and each.counts]
+    if not chosen:
+        return []
+    with suppress(KnuckleError):
+        recipe = recipe_of_take(base, ())
+        return [each for each in solved_as_they_are(base, chosen) if has_other_methods(each, recipe)]
+    return []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....capture.cleaning import runs
 from ....errors import KnuckleError, RigError
 from ....pipeline.corrections.correction import Correction
-from ....pipeline.corrections.correction_json import decode, encode, to_list
+from ....pipeline.corrections.correction_json import encode, to_list
 from ....pipeline.recipe import Recipe, from_dict
 from ....pipeline.take import Take
 from ..frame_times import LAST_FRAME
@@ -22,6 +22,7 @@ from .corrected_take import (
     SOLVED_WITH_PROPERTY,
     check_correctable,
     correct_take,
+    decoded,
     hands_of_take,
 )
 from .own_take import own_take
@@ -43,7 +44,7 @@ def solved_with(base: "Action") -> tuple[Correction, ...]:
     """Return the corrections that a take was solved with; none if it does not say so in a way that is understood."""
     text = base.get(SOLVED_WITH_PROPERTY)
     try:
-        return decode(text, "solve") if isinstance(text, str) else ()
+        return decoded(text, "solve") if isinstance(text, str) else ()
     except KnuckleError:
         return ()
 
@@ -51,6 +52,12 @@ def solved_with(base: "Action") -> tuple[Correction, ...]:
 def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
     """Whether a take was solved with other corrections than these, so that ranges of it must be solved again."""
     return _effects(solved_with(base)) != _effects(corrections)
+
+
+def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
+    """Return those of corrections in the solve that a take was solved with, and that were not changed since."""
+    known = _effects(solved_with(base))
+    return [each for each in corrections if any(effect in known for effect in _effects((each,)))]
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
