@@ -24,13 +24,15 @@ class SceneFormat:
     """Blender's importers go by the suffix."""
     starts_with: tuple[bytes, ...]
     """What a file of this format may start with."""
+    is_alone: bool = True
+    """Whether it holds all of its scene; buffers of a glTF and layers of a USD may be in files beside it."""
 
 
 SCENE_FORMATS: tuple[SceneFormat, ...] = (
     SceneFormat("FBX", (".fbx",), (b"Kaydara FBX Binary", b"; FBX")),
     SceneFormat("glTF", (".glb", ".vrma"), (b"glTF",)),
-    SceneFormat("glTF", (".gltf",), (b"{",)),
-    SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC")),
+    SceneFormat("glTF", (".gltf",), (b"{",), is_alone=False),
+    SceneFormat("USD", (".usd", ".usda", ".usdc"), (b"#usda", b"PXR-USDC"), is_alone=False),
     SceneFormat("USD", (".usdz",), (b"PK\x03\x04",)),
 )
 
@@ -45,6 +47,12 @@ def armature_name(capture: str) -> str | None:
 def is_scene_file(capture: str | Path) -> bool:
     """Whether a capture is a file that Blender imports, by its suffix."""
     return Path(capture).suffix.lower() in SCENE_SUFFIXES
+
+
+def is_alone(capture: str | Path) -> bool:
+    """Whether a capture's file holds all of it, by its suffix."""
+    suffix = Path(capture).suffix.lower()
+    return all(each.is_alone for each in SCENE_FORMATS if suffix in each.suffixes)
 
 
 def needs_blender(capture: str) -> bool:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bpy
+from bpy.app.handlers import persistent
 
 from ..capture.scene_files import armature_name
 from ..errors import RigError
@@ -141,4 +142,11 @@ def take_timing(context: "Context", take: Take) -> TakeTiming:
     return TakeTiming(float(context.scene.knuckle.start), origin)
 
 
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
+def forget_solve(*_: Any) -> None:
+    """Forget what the last solve found: the next file has other captures."""
+    SESSION.solved = None
+
+
 CLASSES = (KNUCKLE_OT_solve,)
+HANDLERS = ((bpy.app.handlers.load_post, forget_solve),)

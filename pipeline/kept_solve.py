@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..capture.markers import Markers
+from ..capture.scene_files import is_alone
 from .assignment import Assignment
 from .corrections.resolving import Resolved
 from .labelling import LabelledMarkers
@@ -62,13 +63,17 @@ class SolvedCapture:
 def finding_key(recipe: Recipe) -> str:
     """Return what the hands of a capture are found by: the recipe's choices, and the state of its file.
 
-    Empty for a capture that is not a file: an armature may have moved since.
+    Empty for a capture that is not one file alone: an armature may have moved since, and files beside it changed.
     """
+    if not is_alone(recipe.capture):
+        return ""
     try:
         state = Path(recipe.capture).stat()
     except (OSError, ValueError):
         return ""
-    return json.dumps([_chosen(recipe, FINDING_FIELDS), state.st_size, state.st_mtime_ns])
+    # What copies a file over another may set the time of its last change, but not that of the change of its inode.
+    of_file = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+    return json.dumps([_chosen(recipe, FINDING_FIELDS), of_file])
 
 
 def solving_key(recipe: Recipe, performer: Performer) -> str:

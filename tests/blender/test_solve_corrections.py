@@ -8,6 +8,7 @@ import pytest
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.operators.session import SESSION
 from knuckle.operators.solve_corrections import TakeEdits
 from knuckle.operators.take_corrections import expected_take
 from knuckle.pipeline.corrections.correction import Correction, OtherMethods, PoseToHold, TimeRange
@@ -116,6 +117,13 @@ def test_a_solver_mends_what_was_not_seen_once_the_range_is_solved_by_another_th
     assert not is_mended(), "its range was changed, and is not solved yet"
     assert bpy.ops.knuckle.solve_corrections() == {"FINISHED"}
     assert is_mended()
+
+
+def test_what_a_solve_found_is_forgotten_with_its_file(armature):
+    assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=0) == {"FINISHED"}
+    assert SESSION.solved is not None and SESSION.solved.found.key
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert SESSION.solved is None
 
 
 def corrections():

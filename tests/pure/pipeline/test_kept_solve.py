@@ -1,5 +1,6 @@
 """A solve that takes over what the one before it found is the solve that found it anew, to the bit."""
 
+import os
 import shutil
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ from knuckle.pipeline import job as job_module
 from knuckle.pipeline.corrections.correction import Correction, HiddenMarkers, OtherMethods, TimeRange
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.pipeline.job import SolveJob
-from knuckle.pipeline.kept_solve import FINDING_FIELDS, SOLVING_FIELDS, SolvedCapture
+from knuckle.pipeline.kept_solve import FINDING_FIELDS, SOLVING_FIELDS, SolvedCapture, finding_key
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 
@@ -71,15 +72,31 @@ def test_what_is_kept_gives_the_take_that_is_found_anew(capture: Path, choices: 
     np.testing.assert_array_equal(first.hands[0].pose.angles, before, "what was kept has not changed")
 
 
-@pytest.mark.parametrize("change", ["file", "start", "length"])
+@pytest.mark.parametrize("change", ["file", "copied over", "start", "length"])
 def test_what_was_found_otherwise_is_found_anew(capture: Path, change: str) -> None:
     _, kept = ran(Recipe(str(capture)))
     changes: dict[str, dict[str, Any]] = {"start": {"start": 5}, "length": {"hand_length": 0.2}}
     given = changes.get(change, {})
     if change == "file":
         capture.write_text(capture.read_text() + "\n")
+    if change == "copied over":
+        # Another file of the same size with the same times, as an archive is unpacked and a folder synchronised.
+        before = capture.stat()
+        unpacked = capture.with_name("other.json")
+        unpacked.write_bytes(capture.read_bytes().replace(b"0", b"1", 1))
+        os.utime(unpacked, ns=(before.st_atime_ns, before.st_mtime_ns))
+        unpacked.replace(capture)
+        assert capture.stat().st_size == before.st_size and capture.stat().st_mtime_ns == before.st_mtime_ns
     _, other = ran(Recipe(str(capture), **given), kept)
     assert other.found is not kept.found
+
+
+@pytest.mark.parametrize("suffix", [".gltf", ".usd", ".usda", ".usdc"])
+def test_a_capture_that_may_be_in_several_files_is_found_anew(tmp_path: Path, suffix: str) -> None:
+    for name, is_kept in ((f"take{suffix}", False), (f"take{suffix.upper()}", False), ("take.fbx", True)):
+        path = tmp_path / name
+        path.touch()
+        assert bool(finding_key(Recipe(str(path)))) == is_kept
 
 
 def test_finding_hands_reads_no_choice_but_those_that_keep_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
