@@ -211,8 +211,15 @@ def _volume(vertices: Floats, triangles: Ints) -> float:
 
 def evaluated_mesh(obj: "Object") -> tuple[Floats, Ints]:
     """Return the vertices (V, 3) m in the world of an object's evaluated mesh, and its triangles (T, 3)."""
-    graph = bpy.context.evaluated_depsgraph_get()
-    evaluated = obj.evaluated_get(graph)
+    vertices, triangles = evaluated_shape(obj)
+    world = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
+    flipped = np.linalg.det(world[:3, :3]) < 0
+    return vertices @ world[:3, :3].T + world[:3, 3], triangles[:, ::-1] if flipped else triangles
+
+
+def evaluated_shape(obj: "Object") -> tuple[Floats, Ints]:
+    """Return the vertices (V, 3) of an object's evaluated mesh in its own coordinates, and its triangles (T, 3)."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     try:
         mesh = evaluated.to_mesh()
     except RuntimeError:
@@ -227,10 +234,7 @@ def evaluated_mesh(obj: "Object") -> tuple[Floats, Ints]:
         mesh.loop_triangles.foreach_get("vertices", rows)
     finally:
         evaluated.to_mesh_clear()
-    world = np.array(evaluated.matrix_world)
-    vertices: Floats = points.reshape(-1, 3).astype(float) @ world[:3, :3].T + world[:3, 3]
-    triangles = rows.reshape(-1, 3).astype(np.int64)
-    return vertices, triangles[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else triangles
+    return points.reshape(-1, 3).astype(float), rows.reshape(-1, 3).astype(np.int64)
 
 
 def _merged(vertices: Floats, triangles: Ints, near: float) -> tuple[Floats, Ints]:

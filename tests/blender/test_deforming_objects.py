@@ -1,5 +1,7 @@
 """Fingertips and palms on objects that deform: they stay on the mesh as Blender evaluates it on each frame."""
 
+from collections.abc import Callable
+
 import bpy
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from knuckle.hand import proportions
 from knuckle.pipeline.corrections.correction import is_palm
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections.corrected_take import waiting_of
+from knuckle.rig.keys.corrections.deforming_surface import Shape
 from knuckle.tests.blender.test_palm_on_object import flat_take, playing, table
 from knuckle.tests.blender.touching_objects import BLEND, FIRST, HELD, LAST, TIP, hold, playing_hand, shown, skin, thing
 
@@ -31,6 +34,24 @@ def deforming(made: bpy.types.Object, bend: float = 0.0) -> None:
     for frame, value in ((FIRST - BLEND, 0.0), (LAST + BLEND, 1.0)):
         key.value = value
         key.keyframe_insert("value", frame=frame)
+    bpy.context.view_layer.update()
+
+
+def parented_to_rise(made: bpy.types.Object) -> None:
+    """Let a mesh rise as an armature that it is parented to deforms it, without a modifier."""
+    made.animation_data_clear()
+    lift = bpy.data.objects.new("Lift", bpy.data.armatures.new("Lift"))
+    bpy.context.scene.collection.objects.link(lift)
+    bpy.context.view_layer.objects.active = lift
+    bpy.ops.object.mode_set(mode="EDIT")
+    lift.data.edit_bones.new("Up").tail = 0.0, 0.0, 1.0
+    bpy.ops.object.mode_set(mode="OBJECT")
+    made.parent, made.parent_type = lift, "ARMATURE"
+    made.vertex_groups.new(name="Up").add(range(len(made.data.vertices)), 1.0, "REPLACE")
+    bone = lift.pose.bones["Up"]
+    for frame, height in ((FIRST - BLEND, 0.0), (LAST + BLEND, RISE)):
+        bone.location = 0.0, height, 0.0
+        bone.keyframe_insert("location", frame=frame)
     bpy.context.view_layer.update()
 
 
@@ -55,11 +76,18 @@ def on_mesh(points: Floats, made: bpy.types.Object) -> tuple[Floats, Floats]:
     return (points - np.array(start)) @ axes.T, np.array(far)
 
 
-@pytest.mark.parametrize("bend", [0.0, 3e-3])
-def test_a_fingertip_stays_on_a_mesh_that_deforms(bend: float) -> None:
+@pytest.mark.parametrize(
+    "deform",
+    [deforming, lambda made: deforming(made, 3e-3), parented_to_rise],
+    ids=["shape key", "one that bends", "parent"],
+)
+def test_a_fingertip_stays_on_a_mesh_that_deforms(deform: Callable[[bpy.types.Object], None]) -> None:
     armature = playing_hand()
     board = thing(armature, "box")
-    deforming(board, bend)
+    height = board.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation.z
+    deform(board)
+    assert board.matrix_world.translation.z == pytest.approx(height, abs=1e-6)
+    bpy.context.view_layer.objects.active = armature
     hold()
     assert waiting_of(shown().base) == {}
     places, depths = [], []
@@ -92,6 +120,21 @@ def test_a_palm_stays_on_a_mesh_that_deforms() -> None:
     touching = np.abs(far).max(axis=0) < 1e-3
     assert touching.any(), "it is there in all frames"
     assert np.ptp(np.array(places)[:, touching], axis=0).max() < 1e-3
+
+
+def test_a_mesh_that_keeps_its_shape_under_a_modifier_is_kept_once() -> None:
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    cube.modifiers.new("Smooth", "SUBSURF")
+    bpy.context.view_layer.update()
+    first, again = Shape.of(cube), Shape.of(cube)
+    assert first is not None and again is not None and len(first.vertices) > 8
+    assert again.shared(first) is first
+    cube.modifiers["Smooth"].show_viewport = False
+    cube.data.vertices[0].co.x += 0.1
+    bpy.context.view_layer.update()
+    moved = Shape.of(cube)
+    assert moved is not None and moved.shared(first) is moved, "it is another"
 
 
 def test_a_mesh_that_bends_below_the_hand_says_by_how_much() -> None:

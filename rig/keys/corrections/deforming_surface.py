@@ -1,6 +1,6 @@
 """A surface that deforms, followed where a hand is: there it moves as a rigid thing, or the hand cannot stay on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ....errors import RigError
 from ....hand import rotations as rot
 from ...closest_points import barycentric, closest_points
-from ...solid_mesh import Solid
+from ...solid_mesh import Solid, evaluated_shape
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -21,6 +21,8 @@ SAME_PLACE = 1e-6
 """m within which a vertex has not moved on its object."""
 MOST_BENT = 0.7e-3
 """m by which the surface may bend where a hand stays on it: 1 mm is promised."""
+DEFORMING_PARENTS = ("ARMATURE", "LATTICE")
+"""How a parent deforms its children without a modifier."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,34 +58,56 @@ class Shapes:
         return motions
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """An object's mesh on one frame."""
+
+    vertices: Floats
+    """(V, 3) in the object's coordinates."""
+    triangles: Ints
+    """(T, 3)"""
+
+    @classmethod
+    def of(cls, obj: "Object") -> "Shape | None":
+        """Return an object's evaluated mesh if it may be another on other frames."""
+        return cls(*evaluated_shape(obj)) if may_deform(obj) else None
+
+    def shared(self, other: "Shape | None") -> "Shape":
+        """Return another one if both are the same: a large mesh that keeps its shape is kept once for all frames."""
+        if other is None or not np.array_equal(self.triangles, other.triangles):
+            return self
+        return other if np.array_equal(self.vertices, other.vertices) else replace(self, triangles=other.triangles)
+
+
 def may_deform(obj: "Object") -> bool:
     """Whether an object's mesh may be another on other frames."""
     data = obj.data
-    return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data)
+    by_parent = obj.parent is not None and obj.parent_type in DEFORMING_PARENTS
+    return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data or by_parent)
 
 
-def shapes_of(meshes: "list[tuple[Floats, Ints]]", middle: int, worlds: Floats, name: str) -> Shapes | None:
+def shapes_of(shapes: list[Shape], middle: int, worlds: Floats, name: str) -> Shapes | None:
     """Return the meshes of an object on F frames; None if it keeps its shape.
 
-    meshes: vertices (V, 3) m in the world and triangles of each; worlds: (F, 4, 4) T_world_object. Raises RigError if
-    vertices are others.
+    worlds: (F, 4, 4) T_world_object. Raises RigError if it has other vertices on some frames than on others.
     """
+    if all(shape is shapes[middle] for shape in shapes):
+        return None
     # How a face that is not flat is cut into triangles may change with its shape.
-    triangles, counts = meshes[middle][1], [len(vertices) for vertices, _ in meshes]
+    triangles, counts = shapes[middle].triangles, [len(shape.vertices) for shape in shapes]
     if min(counts) != max(counts):
         raise RigError(
             f"'{name}' has {min(counts)} to {max(counts)} vertices in these frames, and nothing can stay on it: "
-            "expected the same ones"
+            "expected as many on all of them"
         )
-    vertices = np.stack([vertices for vertices, _ in meshes])
-    back = worlds[middle] @ np.linalg.inv(worlds)
-    kept = vertices @ back[:, :3, :3].swapaxes(1, 2) + back[:, None, :3, 3]
-    return Shapes(vertices, triangles) if np.abs(kept - vertices[middle]).max() > SAME_PLACE else None
+    own = np.stack([shape.vertices for shape in shapes])
+    vertices = own @ worlds[:, :3, :3].swapaxes(1, 2) + worlds[:, None, :3, 3]
+    moved = (own - own[middle]) @ worlds[middle, :3, :3].T
+    return Shapes(vertices, triangles) if np.abs(moved).max() > SAME_PLACE else None
 
 
 def _triangle_at(corners: Floats, place: Floats) -> int:
     """Return which of triangles (T, 3, 3) is nearest to a place (3,)."""
-
     feet = closest_points(np.broadcast_to(place, (len(corners), 3)), corners)
     return int(((feet - place) ** 2).sum(axis=1).argmin())
 

@@ -15,11 +15,11 @@ from ....hand.generators import Progress, Steps
 from ...binding import RigBinding
 from ...markers_object import is_markers
 from ...skin_bones import is_skin
-from ...solid_mesh import Solid, evaluated_mesh, solid_of
+from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
-from .deforming_surface import Shapes, may_deform, places_about, shapes_of
+from .deforming_surface import Shape, Shapes, places_about, shapes_of
 from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 from .played_wrist import PlayedWrist, orthonormal
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FRAMES_AT_ONCE = 10
 """Frames that are evaluated between two steps."""
@@ -120,8 +119,8 @@ class ReadFrame:
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
     """The object's surface, in the world, if that was asked for."""
-    mesh: tuple[Floats, Ints] | None = None
-    """Its vertices in the world and triangles, if it may deform."""
+    shape: Shape | None = None
+    """Its mesh, if that may deform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ class Beside:
             bases = [np.array(bones[each].matrix_basis) for each in self.keyed]
             transforms = np.stack([np.array(shown.matrix_world), carrier, *moved, *bases])
             solid = solid_of(obj) if frame == with_solid else None
-            return ReadFrame(frame, True, transforms, solid, evaluated_mesh(obj) if may_deform(obj) else None)
+            return ReadFrame(frame, True, transforms, solid, Shape.of(obj))
 
         return on_frames(armature, np.array(frames), read, obj)
 
@@ -203,9 +202,9 @@ class PlayedFrames:
         axes = binding.location_axes[0]
         bases[:, -1, :3, 3] = bases[:, -1, :3, 3] @ axes.T
         played = PlayedWrist(orthonormal(wrists[:, 0]), bones, bases, axes, elbow, arm)
-        meshes = [each.mesh for each in reads if each.mesh is not None]
-        shapes = shapes_of(meshes, len(reads) // 2, worlds[:, 0], name) if len(meshes) == len(reads) else None
-        return ObjectMotion(name, solid, worlds[:, 0], played, carried, shapes)
+        shapes = [each.shape for each in reads if each.shape is not None]
+        deformed = shapes_of(shapes, len(reads) // 2, worlds[:, 0], name) if len(shapes) == len(reads) else None
+        return ObjectMotion(name, solid, worlds[:, 0], played, carried, deformed)
 
     def _reading(self, beside: Beside, frames: list[float]) -> Steps[list[ReadFrame]]:
         """Return what is evaluated on frames, on the middle one with the object's surface."""
@@ -215,7 +214,9 @@ class PlayedFrames:
             yield Progress(begin / len(missing), f"Evaluating the frames beside '{beside.object}'")
             with self._placed():
                 some = beside.read(missing[begin : begin + FRAMES_AT_ONCE], middle)
-            known |= {each.frame: each for each in some}
+            for each in some:
+                first = next(iter(known.values()), each).shape
+                known[each.frame] = each if each.shape is None else replace(each, shape=each.shape.shared(first))
         return [known[frame] for frame in frames]
 
 
