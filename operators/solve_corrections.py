@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event, UILayout
 
 UNSEEN = (
-    "Markers were not seen here, so to hide one",
-    "makes more frames a guess: pose the hand,",
+    "Markers were not seen here: to hide one makes",
+    "more frames a guess. Pose the hand,",
     "or solve the range with another solver",
 )
 """Rows of a dialog: why a marker is not hidden where it was not seen."""

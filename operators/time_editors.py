@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from bpy.types import Area, Context, Region
 
 VIEW_FRAME = {
-    "DOPESHEET_EDITOR": bpy.ops.action.view_frame,
-    "GRAPH_EDITOR": bpy.ops.graph.view_frame,
+    "DOPESHEET": bpy.ops.action.view_frame,
+    "TIMELINE": bpy.ops.action.view_frame,
+    "FCURVES": bpy.ops.graph.view_frame,
     "NLA_EDITOR": bpy.ops.nla.view_frame,
 }
-"""Editor -> the operator that scrolls it to the current frame. The Timeline is a Dope Sheet."""
+"""Editor -> the operator that scrolls it to the current frame. Drivers are no function of time."""
 
 
 def scroll_to_frame(context: "Context") -> None:
@@ -22,15 +23,15 @@ def scroll_to_frame(context: "Context") -> None:
         return
     frame = context.scene.frame_current_final
     for area in context.window.screen.areas:
-        region = _outside(area, frame)
+        region = region_beside(area, frame)
         if region is not None:
             with context.temp_override(area=area, region=region):
-                VIEW_FRAME[area.type]()
+                VIEW_FRAME[area.ui_type]()
 
 
-def _outside(area: "Area", frame: float) -> "Region | None":
-    """Return the region of an editor in which a frame is not shown, None of others."""
-    if area.type not in VIEW_FRAME:
+def region_beside(area: "Area", frame: float) -> "Region | None":
+    """Return the region of an editor of time in which a frame is not shown, None of others."""
+    if area.ui_type not in VIEW_FRAME:
         return None
     region = next(region for region in area.regions if region.type == "WINDOW")
     first, last = (region.view2d.region_to_view(x, 0)[0] for x in (0, region.width))

@@ -111,7 +111,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     middle = (FIRST + LAST) // 2
     hold(first=middle - 2, last=middle + 2, blend=1)
     (told,) = hurried_of(shown().base).values()
-    assert told.startswith("its 5 frames are too short for the way there and back: give it ")
+    assert told.startswith("its 5 frames are too few for the way there and back: give it ")
     needed = int(told.rpartition(" ")[2])
     made = shown().corrections
     assert shown().write(made) == (), "it was told when it was made"
@@ -120,7 +120,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     shown().write(())
     hold(first=middle, last=middle, blend=0)
     (told,) = hurried_of(shown().base).values()
-    assert told.startswith("its 1 frame is too short for the way there and back: give it ")
+    assert told.startswith("its 1 frame is too few for the way there and back: give it ")
     shown().write(())
     hold(first=middle - needed // 2 - 1, last=middle + needed // 2 + 1, blend=needed // 2)
     assert hurried_of(shown().base) == {}

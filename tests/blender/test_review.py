@@ -12,6 +12,7 @@ from mathutils import Matrix
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.operators.time_editors import region_beside
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
@@ -271,3 +272,15 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
     assert len(marker_lines(armature, binding, damaged, shown, 3.0).errors) == 0
     assert len(marker_lines(armature, binding, None, shown, 3.0).errors) == 0
+
+
+@pytest.mark.parametrize(
+    ("editor", "scrolls"),
+    [("DOPESHEET", True), ("TIMELINE", True), ("FCURVES", True), ("NLA_EDITOR", True), ("DRIVERS", False)],
+)
+def test_editors_of_time_are_scrolled_and_drivers_are_left(editor, scrolls):
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    area = bpy.context.window_manager.windows[0].screen.areas[0]
+    area.ui_type = editor
+    far = 1e6
+    assert (region_beside(area, far) is not None) == scrolls

@@ -25,7 +25,7 @@ def held_shorter(span: TimeRange, frames: Floats, held: HeldRows, clock: TakeClo
     """
     if held.frames_needed:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
-        return f"its {own} too short for the way there and back: give it {held.frames_needed}"
+        return f"its {own} too few for the way there and back: give it {held.frames_needed}"
     begin, end = clock.frames([span.full_start, span.full_end]).tolist()
     asked = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
     first, last = float(frames[held.first]), float(frames[held.last])

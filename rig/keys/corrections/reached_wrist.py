@@ -59,5 +59,5 @@ def _told(armature: "Object", of: HandOfTake, laid: LaidWrist, control: str) -> 
         return ""
     return (
         f"on frame {laid.frames[rows[worst]]:g} the hand is {1e3 * off[worst]:.0f} mm from where its palm rests, as it "
-        f"does not follow '{control}' so far: bring the object nearer, or let the arm stretch"
+        f"does not follow '{control}' that far: bring the object nearer, or let the arm stretch"
     )
