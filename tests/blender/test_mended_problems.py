@@ -48,6 +48,12 @@ def test_a_pose_mends_the_frames_and_parts_that_it_covers() -> None:
     assert not mended(off, Correction("a", "Mend", "left", correction(both).range, both))
 
 
+def frames(first: float, last: float, blend_in: float) -> TimeRange:
+    """The range of frames of the take, blended in over so many s."""
+    start, end = CLOCK.times([first, last]).tolist()
+    return TimeRange(start, end, blend_in, 0.25)
+
+
 @pytest.mark.parametrize(
     ("others", "is_mend"),
     [
@@ -55,8 +61,8 @@ def test_a_pose_mends_the_frames_and_parts_that_it_covers() -> None:
         ({"factor": 0.4}, False),
         ({"muted": True}, False),
         ({"factor_keys": ((0.0, 0.0), (2.0, 0.0), (3.0, 1.0))}, False),
-        ({"range": TimeRange(*CLOCK.times([FIRST - 6, LAST + 6]).tolist(), 0.25, 0.25)}, True),
-        ({"range": TimeRange(*CLOCK.times([FIRST, LAST + 60]).tolist(), 0.4, 0.25)}, False),
+        ({"range": frames(FIRST - 6, LAST + 6, 0.25)}, True),
+        ({"range": frames(FIRST, LAST + 60, 0.4)}, False),
     ],
     ids=["half", "less", "muted", "no factor there", "blended beside it", "blended in there"],
 )
