@@ -100,7 +100,7 @@ class OnRange:
         if problem is not None:
             first = min(first, int(problem.first) - blend)
             last = max(last, int(problem.last + 0.999) + blend)
-        start, end = (round(value) for value in shown_take.base.curve_frame_range)
+        start, end = shown_take.ends
         if start <= frame <= end:
             first, last = max(first, start), min(last, end)
         for name, value in (("blend", blend), ("first", first), ("last", last)):

@@ -65,11 +65,18 @@ class ShownTake:
             raise RigError(f"the take has {len(used)} corrections, expected at most {MOST}: delete some")
         return next(name for number in range(1, MOST + 1) if (name := f"c{number}") not in used)
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last scene frame of the take."""
+        first, last = (round(value) for value in self.base.curve_frame_range)
+        return first, last
+
     def range(self, first: float, last: float, blend: float) -> TimeRange:
-        """Return the range of scene frames, blends in frames as well."""
-        start, end = self.clock.times([first, last]).tolist()
-        most = (end - start) / 2
-        return TimeRange(start, end, min(blend / self.clock.rate, most), min(blend / self.clock.rate, most))
+        """Return the range of scene frames, blends in frames as well; none at an end of the take, where it would only
+        weaken the correction."""
+        (start, end), (begins, ends) = self.clock.times([first, last]).tolist(), self.ends
+        length = min(blend / self.clock.rate, (end - start) / 2)
+        return TimeRange(start, end, 0.0 if first <= begins else length, 0.0 if last >= ends else length)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
         """Let a correction be another, and show it: the frames that it changes are composed anew if that is enough."""

@@ -210,7 +210,10 @@ def only_in_ranges(plain: Pose, again: Pose, corrections: Iterable[Correction], 
 
 
 def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> SolvedHand:
-    """Return a solved hand with another solve of it blended in by the weights of a correction."""
+    """Return a solved hand with another solve of it blended in by the weights of a correction.
+
+    It is judged by the markers of the one that counts more.
+    """
     times, other = solved.targets.times, again.targets.times
     nearest = np.clip(np.searchsorted(other, times - SAME_INSTANT), 0, len(other) - 1)
     weights = np.where(np.abs(other[nearest] - times) < SAME_INSTANT, correction.weights(times), 0.0)
@@ -222,11 +225,12 @@ def blended(solved: SolvedHand, again: SolvedHand, correction: Correction) -> So
     angles[rows] += part[:, None] * (again.pose.angles[theirs] - angles[rows])
     root[rows] = _between(root[rows], again.pose.root[theirs], part)
     measured, predicted = solved.measured.copy(), solved.predicted.copy()
-    measured[rows], predicted[rows] = again.measured[theirs], again.predicted[theirs]
+    judged, by = rows[part >= 0.5], theirs[part >= 0.5]
+    measured[judged], predicted[judged] = again.measured[by], again.predicted[by]
     return replace(
         solved,
         pose=Pose(solved.pose.hand, root, angles),
-        targets=_with_rows(solved.targets, rows, again.targets.select(theirs)),
+        targets=_with_rows(solved.targets, judged, again.targets.select(by)),
         smoothed_targets=_with_rows(solved.smoothed_targets, rows, again.smoothed_targets.select(theirs)),
         measured=measured,
         predicted=predicted,

@@ -236,3 +236,14 @@ def key_digest(action):
     """Curve of an action -> its keys, as bytes."""
     curves = action.layers[0].strips[0].channelbags[0].fcurves
     return {(action.name, c.data_path, c.array_index): key_values(c, "co").tobytes() for c in curves}
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_correction_counts_fully_at_an_end_of_the_take(armature, end):
+    bpy.context.scene.frame_set(expected_take(bpy.context).ends[end])
+    assert bpy.ops.knuckle.snap_to_pose(pose="fist") == {"FINISHED"}
+    shown = expected_take(bpy.context)
+    (one,) = shown.corrections
+    assert one.weights(shown.clock.times([shown.frame])) == [1.0]
+    inner = shown.clock.times(shown.clock.frames([(one.range.end, one.range.start)[end]]))
+    assert one.weights(inner) == pytest.approx([0.0], abs=1e-6), "and begins and ends inside the take"

@@ -110,6 +110,22 @@ def test_a_hidden_marker_has_no_effect_in_the_range_and_is_told_as_predicted():
     assert hand.predicted[FIRST + 2 : LAST - 1, joint].all()
 
 
+def test_a_marker_that_is_hardly_hidden_is_as_far_off_as_it_was():
+    positions = MARKERS.positions.copy()
+    positions[FIRST : LAST + 1, MARKERS.names.index(TIPS[0])] += 0.08
+    astray = replace(MARKERS, positions=positions)
+    base, hardly, hidden = (
+        solved(astray, own)
+        for own in ([], *([correction(HiddenMarkers((TIPS[0],)), factor=factor)] for factor in (0.02, 1.0)))
+    )
+    column = base.hands[0].labels.index(TIPS[0])
+    assert not hidden.hands[0].measured[FIRST : LAST + 1, column].any()
+    np.testing.assert_array_equal(hardly.hands[0].measured, base.hands[0].measured)
+    np.testing.assert_array_equal(hardly.hands[0].targets.weights, base.hands[0].targets.weights)
+    told = [{(one.measure, one.parts) for one in take.problems} for take in (base, hardly)]
+    assert told[0] <= told[1]
+
+
 def test_hiding_a_marker_that_was_not_seen_leaves_the_problem():
     positions = MARKERS.positions.copy()
     positions[FIRST - 10 : LAST + 11, MARKERS.names.index(TIPS[0])] = np.nan
