@@ -15,11 +15,10 @@ from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_ta
 from ..rig.keys.corrections.making import Stretch, motion_of, posed_hands
 from ..rig.keys.corrections.take_clock import clock_of
 from ..rig.keys.corrections.written_take import is_same_capture
-from ..rig.keys.take_problems import problems_of
 from .apply_hand_pose import POSE_ITEMS
 from .posing_operator import side_property
 from .reports import tell
-from .review import problem_here, tell_of_mend, unmended_here
+from .review import BeforeMend, problem_here
 from .saved_poses import saved_poses
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -144,14 +143,14 @@ class Corrects(OnRange):
         try:
             self.fill_range(context)
             shown = expected_take(context)
-            made, problems, problem = self.made(context, shown), problems_of(shown.armature), unmended_here(context)
+            made, before = self.made(context, shown), BeforeMend.of(context)
             notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
         except KnuckleError as error:
             tell(self, "ERROR", str(error))
             return {"CANCELLED"}
         context.scene.knuckle_correction.selected = made[-1].id
         operator: Any = self
-        tell_of_mend(operator, context, problem, problems)
+        before.tell(operator, context)
         if notes:
             tell(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}

@@ -38,6 +38,7 @@ from .correct_take import (
 )
 from .job import AgreedJob, no_job_runs
 from .reports import tell
+from .review import BeforeMend
 from .take_corrections import ShownTake, expected_take, has_take, shown_take
 
 if TYPE_CHECKING:
@@ -191,9 +192,11 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
 
     def finish(self, context: "Context") -> None:
         """Write the keys, select the correction, and tell what is to be told."""
-        shown, made = expected_take(context), self._correction
+        shown, made, before = expected_take(context), self._correction, BeforeMend.of(context)
         notes = shown.write((*shown.corrections, made), composed=self._composed)
         context.scene.knuckle_correction.selected = made.id
+        operator: Any = self
+        before.tell(operator, context)
         if notes:
             tell(self, "WARNING", "; ".join(notes))
 

@@ -51,6 +51,35 @@ def current_problem(context: "Context", problems: tuple[TakeProblem, ...]) -> in
     return keys.index(current) if current in keys else None
 
 
+@dataclass(frozen=True, slots=True)
+class BeforeMend:
+    """What was wrong before a mend."""
+
+    problems: tuple[TakeProblem, ...]
+    """Of the take."""
+    here: TakeProblem | None
+    """The one that was shown on the current frame, unless it was mended or marked as seen."""
+
+    @classmethod
+    def of(cls, context: "Context") -> "BeforeMend":
+        """Return what is wrong now with the take that is shown."""
+        armature, here = result_armature(context), problem_here(context)
+        is_left = here is not None and armature is not None and here in problems_left(context, armature)
+        return cls(problems_of(armature), here if is_left else None)
+
+    def tell(self, operator: "Operator", context: "Context") -> None:
+        """Tell what the mend has left of what was shown, if anything was, and how many problems there are."""
+        armature = result_armature(context)
+        if self.here is None or armature is None:
+            return
+        left = problems_left(context, armature)
+        still = next((problem for problem in remains_of(self.here, self.problems, left)), None)
+        if still is not None:
+            tell(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
+        else:
+            tell(operator, "INFO", f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left")
+
+
 def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
     """Show what a mend has left of the problem that is shown, which is visited then as well.
 
@@ -82,28 +111,6 @@ def problem_here(context: "Context") -> TakeProblem | None:
     current = current_problem(context, problems)
     shown = None if current is None else problems[current]
     return shown if shown is not None and int(shown.first) <= context.scene.frame_current <= shown.last else None
-
-
-def unmended_here(context: "Context") -> TakeProblem | None:
-    """Return the problem that is shown on the current frame, unless it was mended or marked as seen."""
-    problem, armature = problem_here(context), result_armature(context)
-    return problem if problem is not None and armature and problem in problems_left(context, armature) else None
-
-
-def tell_of_mend(
-    operator: "Operator", context: "Context", shown: TakeProblem | None, before: tuple[TakeProblem, ...]
-) -> None:
-    """Tell what a mend has left of the problem that was shown here, if one was, and how many there are.
-
-    before: the problems of the take before the mend.
-    """
-    armature = result_armature(context)
-    if shown is None or armature is None:
-        return
-    left = problems_left(context, armature)
-    still = next((problem for problem in remains_of(shown, before, left)), None)
-    count = f"{len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-    tell(operator, "INFO", f"Mended, {count}" if still is None else f"What is left here: {still.hand} {still.reason}")
 
 
 def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:

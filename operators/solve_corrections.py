@@ -18,7 +18,6 @@ from ..rig.data_reference import DataReference
 from ..rig.keys.corrections.corrected_take import check_correctable
 from ..rig.keys.corrections.resolved_take import is_on_rig, recipe_of_take, solved_with, write_ranges
 from ..rig.keys.corrections.solved_keys import edited_frames, edits_in
-from ..rig.keys.take_problems import problems_of
 from ..rig.keys.take_report import report_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
@@ -28,7 +27,7 @@ from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
 from .reports import tell
-from .review import keep_place, tell_of_mend, unmended_here
+from .review import BeforeMend, keep_place
 from .session import SESSION
 from .take_corrections import ShownTake, expected_take, has_take
 
@@ -98,12 +97,12 @@ class _SolvesAgain(AgreedJob):
         armatures = [found for each in self._armatures if (found := each.among(bpy.data.objects)) is not None]
         if take is None or len(armatures) < len(self._armatures):
             raise RigError(f"armature '{self._armatures[0].name}' is gone: nothing was changed")
-        problems, shown = problems_of(armatures[0]), unmended_here(context)
+        before = BeforeMend.of(context)
         notes = write_ranges(take, armatures, self._corrections, scene)
-        keep_place(context, problems)
+        keep_place(context, before.problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         operator: Any = self
-        tell_of_mend(operator, context, shown, problems)
+        before.tell(operator, context)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
             tell(self, "WARNING", "; ".join(dict.fromkeys(notes)))

@@ -12,6 +12,7 @@ from mathutils import Matrix
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
+from knuckle.operators.review import problems_left
 from knuckle.operators.time_editors import region_beside
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
@@ -145,6 +146,22 @@ def mend(kind: str, armature: bpy.types.Object, part: str) -> Any:
     return bpy.ops.knuckle.hide_marker(
         marker=next(label for label in report["hands"]["right"]["markers"] if f"{part}-tip" in label)
     )
+
+
+@pytest.mark.parametrize("kind", ["pose", "contact"])
+def test_a_mend_tells_how_many_problems_are_left(
+    hand: bpy.types.Object, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    thumb = of_part(problems_of(hand), "thumb")
+    bpy.ops.knuckle.show_problem(problem=thumb.key)
+    if kind == "pose":
+        assert mend("pose", hand, "thumb") == {"FINISHED"}
+    else:
+        span = {"first": int(thumb.first) - 8, "last": int(thumb.last) + 9, "blend": 4}
+        assert bpy.ops.knuckle.hold_contact(digit="thumb", other="index-finger", **span) == {"FINISHED"}
+    left = problems_left(bpy.context, hand)
+    assert thumb not in left and len(left) == len(problems_of(hand)) - 1
+    assert f"Mended, {len(left)} problem" in "".join(capfd.readouterr())
 
 
 def test_ten_presses_with_mends_between_visit_ten_places_the_worst_first(tmp_path: Any) -> None:
