@@ -78,6 +78,11 @@ def to_list(corrections: tuple[Correction, ...]) -> list[dict[str, Any]]:
     return [_to_dict(one) for one in corrections]
 
 
+def effect_of(one: Correction) -> dict[str, Any]:
+    """Return what a correction does, as JSON: all of it but what it is called and whether it is locked."""
+    return {name: value for name, value in _to_dict(one).items() if name not in ("id", "name", "locked")}
+
+
 def _correction(data: object, where: str) -> Correction:
     if not isinstance(data, dict):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")

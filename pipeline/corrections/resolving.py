@@ -29,7 +29,7 @@ from ..performer import Performer
 from ..recipe import Recipe
 from ..take import SolvedHand
 from .correction import Correction, HiddenMarkers, OtherMethods, SwappedLabels, TimeRange
-from .correction_json import to_list
+from .correction_json import effect_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -94,7 +94,7 @@ def resolve_ranges(
     own = [correction for correction in corrections if correction.is_before_solving and correction.counts]
     reasons = {correction.id: source.waiting(correction) for correction in own}
     usable = [correction for correction in own if not reasons[correction.id]]
-    effects = tuple(_effect(correction) for correction in usable)
+    effects = tuple(json.dumps(effect_of(correction)) for correction in usable)
     begun, hands = 0, list(solved)
     if known is not None and effects[: len(known.effects)] == known.effects:
         begun, hands = len(known.effects), list(known.hands)
@@ -105,11 +105,6 @@ def resolve_ranges(
         again = yield from part_of(*share, f"Solving '{correction.name}' again", _solved_again(source, raw, correction))
         hands[at] = blended(hands[at], again, correction)
     return Resolved(effects, tuple(hands)), {of_id: reason for of_id, reason in reasons.items() if reason}
-
-
-def _effect(correction: Correction) -> str:
-    (told,) = to_list((correction,))
-    return json.dumps({name: value for name, value in told.items() if name not in ("id", "name", "locked")})
 
 
 def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[str]:

@@ -99,9 +99,15 @@ class Composed:
         return spread
 
 
-def compose(of: HandOfTake, corrections: Sequence[Correction], clock: TakeClock, only: Bools | None = None) -> Composed:
+def compose(
+    of: HandOfTake,
+    corrections: Sequence[Correction],
+    clock: TakeClock,
+    only: Bools | None = None,
+    played: PlayedFrames | None = None,
+) -> Composed:
     """Return the same as `composing`, at once."""
-    return run_to_end(composing(of, corrections, clock, only))
+    return run_to_end(composing(of, corrections, clock, only, played))
 
 
 def composing(
@@ -227,8 +233,7 @@ def corrected_keys(
 
     played: see composing.
     """
-    composed = run_to_end(composing(of, corrections, clock, wanted, played))
-    keys = of.keys(of.frames[wanted])
+    composed, keys = compose(of, corrections, clock, wanted, played), of.keys(of.frames[wanted])
     return keys.with_rows(composed.rows[wanted], composed.keys.select(wanted[composed.rows]))
 
 

@@ -120,7 +120,7 @@ def correct_take(
     hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]
     edited = _is_edited(armature, every, hands, clock, posed_at)
     if composed is None:
-        composed = run_to_end(composing_take(armature, corrections, scene))
+        composed = run_to_end(_composing(hands, corrections, clock, played_frames(armature, hands)))
     keys = [(of, composed[of.hand.side]) for of in hands]
     before = composed_of(armature) or base
     known = waiting_of(before) if unsolved is None else unsolved
@@ -167,9 +167,17 @@ def composing_take(
     """
     base = check_correctable(armature)
     corrections = decoded(encode(corrections), f"corrections of the take '{base.name}'")
-    clock, known = clock_of(base, scene), (*corrections_of(armature), *corrections)
-    hands, found = [of.moved_by(known) for of in hands_of_take(armature, base)], dict[Side, Composed]()
+    known = (*corrections_of(armature), *corrections)
+    hands = [of.moved_by(known) for of in hands_of_take(armature, base)]
     played = played or played_frames(armature, hands)
+    return (yield from _composing(hands, corrections, clock_of(base, scene), played))
+
+
+def _composing(
+    hands: Sequence[HandOfTake], corrections: Sequence[Correction], clock: TakeClock, played: PlayedFrames
+) -> Steps[dict[Side, Composed]]:
+    """Return what corrections make of the hands of a take, which they move."""
+    found = dict[Side, Composed]()
     for number, of in enumerate(hands):
         work = composing(of, of_hand(corrections, of), clock, played=played)
         found[of.hand.side] = yield from part_of(number / len(hands), (number + 1) / len(hands), "", work)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....capture.cleaning import runs
 from ....errors import KnuckleError, RigError
 from ....pipeline.corrections.correction import Correction
-from ....pipeline.corrections.correction_json import encode, to_list
+from ....pipeline.corrections.correction_json import effect_of, encode, to_list
 from ....pipeline.recipe import Recipe, from_dict
 from ....pipeline.take import Take
 from ..frame_times import LAST_FRAME
@@ -57,13 +57,12 @@ def is_unsolved(base: "Action", corrections: Sequence[Correction]) -> bool:
 def solved_as_they_are(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
     """Return those of corrections in the solve that a take was solved with, and that were not changed since."""
     known = _effects(solved_with(base))
-    return [each for each in corrections if any(effect in known for effect in _effects((each,)))]
+    return [each for each in corrections if not each.muted and effect_of(each) in known]
 
 
 def _effects(corrections: Sequence[Correction]) -> list[dict[str, Any]]:
     """Return what corrections do in the solve, without what they are called."""
-    own = tuple(correction for correction in corrections if correction.is_before_solving and not correction.muted)
-    return [{k: v for k, v in told.items() if k not in ("id", "name", "locked")} for told in to_list(own)]
+    return [effect_of(each) for each in corrections if each.is_before_solving and not each.muted]
 
 
 def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recipe:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....pipeline.corrections.correction import Correction, PoseChange
-from ....pipeline.corrections.correction_json import to_list
+from ....pipeline.corrections.correction_json import effect_of
 from ..take_report import report_in
 from .composing import moved_joints
 from .hand_of_take import HandOfTake
@@ -98,14 +98,14 @@ def _told(text: str) -> dict[str, str]:
     return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
 
 
-def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> list[dict[str, Any]]:
-    """Return what those of a take's corrections do that are held shorter than asked, for `waiting_notes`."""
+def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> dict[str, dict[str, Any]]:
+    """Return id -> what it does, of those of a take's corrections that are held shorter than asked."""
     hurried = hurried_of(base)
-    return [_effect(one) for one in corrections if one.id in hurried]
+    return {one.id: effect_of(one) for one in corrections if one.id in hurried}
 
 
 def waiting_notes(
-    base: "Action", corrections: Sequence[Correction], told: Sequence[Mapping[str, Any]] = ()
+    base: "Action", corrections: Sequence[Correction], told: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...]:
     """Return a sentence about each correction of a take that has no effect, or is held shorter than asked.
 
@@ -113,10 +113,5 @@ def waiting_notes(
     """
     waiting, hurried = waiting_of(base), hurried_of(base)
     waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
-    new = [one for one in corrections if one.id in hurried and _effect(one) not in told]
+    new = [one for one in corrections if one.id in hurried and effect_of(one) != told.get(one.id)]
     return (*waits, *(f"correction '{one.name}': {hurried[one.id]}" for one in new))
-
-
-def _effect(correction: Correction) -> dict[str, Any]:
-    (told,) = to_list((correction,))
-    return {name: value for name, value in told.items() if name not in ("name", "locked")}
