@@ -5,9 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..capture.cleaning import resample
 from ..capture.markers import Markers
 from ..hand.generators import Progress, Steps, part_of
@@ -17,9 +14,9 @@ from .alignment import align, check_align
 from .capture_transform import NO_TRANSFORM
 from .captured_forearm import captured_forearm
 from .contacts.apply_contacts import apply_contacts
-from .corrections.correction import Correction, HiddenMarkers, SwappedLabels
+from .corrections.correction import Correction
 from .corrections.correction_json import from_list
-from .corrections.resolving import SolveSource, blind_notes, labels_changed, only_in_ranges, resolve_ranges
+from .corrections.resolving import Resolved, SolveSource, blind_notes, only_in_ranges, resolve_ranges
 from .device_frames import to_hand_frames
 from .evidence.evidence import Evidence
 from .evidence.marker_history import MarkerHistory
@@ -37,10 +34,8 @@ from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
 from .retarget import observed_directions, retarget_figures
 from .rig_constraints import Rig, RigHands
+from .solved_frames import solved_frames
 from .take import SolvedHand, Take
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 class SolveJob:
@@ -97,24 +92,18 @@ class SolveJob:
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         source = SolveSource(recipe, raw, assigned, performer, methods)
         markers, solved = yield from part_of(0.18, 0.74, "", self._solve(source, found))
-        kept = self.kept.resolved if self.kept is not None else None
-        resolving = resolve_ranges(source, corrections, solved, kept)
-        resolved, waiting = yield from part_of(0.74, 0.8, "", resolving)
-        plain, solved = solved, [*resolved.hands]
-        if self.kept is not None:
-            self.kept = replace(self.kept, resolved=resolved)
-        recipe, solved = self._place(recipe, solved, markers, methods.smoothing)
+        resolved, waiting = yield from part_of(0.74, 0.8, "", self._resolve(source, corrections, solved))
         effective = [each for each in corrections if each.id not in waiting]
-        plain = (
-            self._place(replace(recipe, align="off"), plain, markers, methods.smoothing)[1]
-            if resolved.effects
-            else solved
-        )
+        uncorrected = solved
+        recipe, solved = self._place(recipe, [*resolved.hands], markers, methods.smoothing)
+        plain = solved
+        if resolved.effects:
+            _, plain = self._place(replace(recipe, align="off"), uncorrected, markers, methods.smoothing)
         keying = self._to_keyed_hands(rig_hands, performer, [*zip(plain, solved, strict=True)], effective)
         solved = yield from part_of(0.8, 1.0, "", keying)
         seconds["solve"] = time.perf_counter() - started - seconds["read"]
         self.solved_frames = tuple(
-            _solved_frames(hand, history, effective, self.piece.measured_labels, seen=before.measured)
+            solved_frames(hand, history, effective, self.piece.measured_labels, seen=before.measured)
             for before, hand in zip(plain, solved, strict=True)
         )
         evidence = Evidence(markers.times, tuple(map(measure_hand, self.solved_frames)))
@@ -170,6 +159,16 @@ class SolveJob:
         is_kept = found.key and len(source.raw.times) <= MOST_MEASURED
         self.kept = SolvedCapture(found, key, markers, tuple(solved)) if is_kept else None
         return markers, solved
+
+    def _resolve(
+        self, source: SolveSource, corrections: Sequence[Correction], solved: Sequence[SolvedHand]
+    ) -> Steps[tuple[Resolved, dict[str, str]]]:
+        """Solve the ranges of corrections again, as resolve_ranges does; what was kept of them is taken over."""
+        known = self.kept.resolved if self.kept is not None else None
+        resolved, waiting = yield from resolve_ranges(source, corrections, solved, known)
+        if self.kept is not None:
+            self.kept = replace(self.kept, resolved=resolved)
+        return resolved, waiting
 
     def _prepared_by_stretches(self, raw: Markers) -> Steps[Prepared | None]:
         """Return what holds for the whole take, measured on stretches of a long one; None for a short one."""
@@ -229,42 +228,6 @@ def _solve_hands(
         work = solve_hand(measured, markers, smoothed, source.methods, piece)
         solved.append((yield from part_of(number / count, (number + 1) / count, "", work)))
     return solved
-
-
-def _solved_frames(
-    solved: SolvedHand,
-    history: MarkerHistory,
-    corrections: Sequence[Correction],
-    measured_labels: frozenset[str] | None,
-    *,
-    seen: Bools,
-) -> SolvedFrames:
-    """Return what the evidence of a hand is computed from; measured_labels: see PieceContext.
-
-    Where a person hides a marker or swaps labels, what cleaning and labelling found of them is settled.
-
-    seen: (F, T) where the markers were seen without corrections: hiding one that was not changes nothing.
-    """
-    corrected, doubt = history.at(solved.targets.times, solved.labels)
-    hidden = labels_changed(HiddenMarkers, corrections, solved)
-    settled = hidden | labels_changed(SwappedLabels, corrections, solved)
-    ever_measured = None
-    if measured_labels is not None:
-        known = np.array([label in measured_labels for label in solved.labels], dtype=bool)
-        ever_measured = known | solved.measured.any(axis=0)
-    return SolvedFrames(
-        solved.targets,
-        solved.pose,
-        solved.keyed,
-        solved.measured,
-        solved.predicted,
-        corrected & ~settled,
-        np.where(settled, 0.0, doubt),
-        solved.flesh,
-        ever_measured,
-        solved.depths,
-        hidden & seen,
-    )
 
 
 def _report(
