@@ -10,14 +10,21 @@ import pytest
 from mathutils import Matrix
 from numpy.typing import NDArray
 
+from knuckle.hand.flesh import PARTS_OF_CAPSULES, touches
 from knuckle.hand.joints import DIGITS
+from knuckle.hand.kinematics import joint_frames
 from knuckle.operators.hold_contact import found_contacts
 from knuckle.operators.marker_labels import marker_of_problem
 from knuckle.operators.review import problem_here, problems_left, remains_of
 from knuckle.operators.take_corrections import expected_take
-from knuckle.rig.keys.corrections.corrected_take import base_of, corrections_of
+from knuckle.pipeline.corrections.correction import PALM, Correction, HeldTouch
+from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of_take
+from knuckle.rig.keys.corrections.hand_of_take import hand_of_take
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
+from knuckle.rig.keys.corrections.take_base import base_of
 from knuckle.rig.keys.corrections.waiting import hurried_of, waiting_of
+from knuckle.rig.keys.fcurves import curves_on
+from knuckle.rig.keys.reduced_take import key_figures
 from knuckle.rig.keys.take_problems import TakeProblem, problems_of
 from knuckle.tests.blender.rigs import RIGS
 from knuckle.tests.blender.test_mend_a_take import changed, key_arrays
@@ -37,6 +44,7 @@ second."""
 MOST_MENDS = 4
 """Of one place: several markers may be astray at once."""
 CAPTURES: dict[str, Callable[[Folder, Path], str]] = {
+    "video": lambda shared, _folder: str(shared.file("data/captures/mediapipe_video.json")),
     "glove": lambda shared, _folder: str(shared.file("data/captures/qualisys_glove.tsv")),
 }
 
@@ -121,11 +129,25 @@ def hold_two(rig: Armature) -> list[str]:
                 held.append(new)
     first = int(base_of(rig).frame_range[0])
     for digit in ("index-finger", "middle-finger")[len(held) :]:
-        span = {"first": first, "last": first + 60, "blend": 20}
+        span = {"first": first, "last": first + 90, "blend": 34}
         assert bpy.ops.knuckle.hold_contact(digit="thumb", other=digit, **span) == {"FINISHED"}
         held.append(corrections_of(rig)[-1].id)
-        first += 70
+        first += 100
     return held
+
+
+def depths(rig: Armature, one: Correction) -> Floats:
+    """(F,) mm, how deep the parts that a correction holds are in each other where it counts fully; negative apart."""
+    assert isinstance(one.change, HeldTouch)
+    of = next(of for of in hands_of_take(rig, base_of(rig)) if of.hand.side == one.hand)
+    played = hand_of_take(rig, of.hand, [(curve.data_path, curve) for curve in curves_on(rig)])
+    first, last = expected_take(bpy.context).clock.frames([one.range.full_start, one.range.full_end])
+    pose, _ = of.hand.posed(played.rotations(np.arange(np.ceil(first), np.floor(last) + 1)))
+    parts = sorted((*DIGITS, PALM).index(part) for part in one.change.parts)
+    flesh, joints = of.hand.flesh, joint_frames(pose.hand, pose)[..., :3, 3]
+    pairs = np.flatnonzero((np.sort(PARTS_OF_CAPSULES[flesh.pairs], axis=0) == np.array(parts)[:, None]).all(axis=0))
+    rows = np.zeros(len(pairs), int)
+    return 1000 * np.array([touches(flesh, frame[None], rows, pairs).depths.max() for frame in joints])
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -150,10 +172,20 @@ def test_the_ten_worst_places_are_mended_and_stay_mended(name: str, shared: Fold
         visited.append(place)
     assert len(visited) == PLACES or bpy.ops.knuckle.next_problem() == {"CANCELLED"}, "all are mended"
 
-    assert len(hold_two(rig)) == 2
+    held = hold_two(rig)
     before = {each.id: each.kind for each in corrections_of(rig)}
     solved(rig, "cga")
     kept, base = corrections_of(rig), base_of(rig)
     assert {each.id: each.kind for each in kept} == before and not is_unsolved(base, kept) and not waiting_of(base)
     again = [problem for problem in problems_left(bpy.context, rig) if any(map(problem.is_same_place, visited))]
     assert not again, "Next Problem does not come to what was mended"
+    contacts = [each for each in kept if each.id in held]
+    assert len(contacts) == 2 and not {*held} & {*hurried_of(base)}, "held as long as was asked"
+    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= 1.0
+
+    assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}
+    figures = key_figures(rig)
+    assert figures is not None and figures.after < 0.2 * figures.before
+    assert figures.distance_mm <= 1.0 and figures.angle_deg <= 1.0
+    assert {each.id: each.kind for each in corrections_of(rig)} == before
+    assert max(np.abs(depths(rig, each)).max() for each in contacts) <= 2.0, "1 mm of the contact, 1 of the reduction"
