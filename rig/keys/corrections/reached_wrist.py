@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 MOST_OFF = 1e-3
 """m by which a hand may be off."""
 MOST_FRAMES = 5
-"""Frames of a palm that are looked at."""
+"""Frames of a palm's contact that are checked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
