@@ -243,13 +243,18 @@ def _shared_prefix(names: tuple[str, ...]) -> str:
     if len(names) < 2:
         return ""
     first, last = min(names), max(names)
-    length = next((i for i, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
-    shared = first[:length]
+    shared = first[: _shared_length(first, last)]
     if ":" in shared:
         return ""
     prefixes = (shared[: place + 1] for place, character in enumerate(shared) if character in _PREFIX_ENDS)
     words = {*SIDE_WORDS, *DIGIT_WORDS, *WRIST_WORDS}
     return max((prefix for prefix in prefixes if not words.intersection(split_label(prefix))), key=len, default="")
+
+
+def _shared_length(first: str, second: str) -> int:
+    """Return how many characters two names have in common at their beginning."""
+    pairs = zip(first, second, strict=False)
+    return next((i for i, pair in enumerate(pairs) if pair[0] != pair[1]), min(len(first), len(second)))
 
 
 def side_in_name(group: str) -> Side | None:
@@ -275,7 +280,7 @@ def _group_of_label(read: _ReadLabel, side: Side | None) -> str:
 
 
 def _match_set(marker_set: MarkerSet, labels: list[_ReadLabel]) -> Groups:
-    result: Groups = {}
+    result: _Candidates = {}
     for read in labels:
         text, side = read.text, read.subject_side or marker_set.side
         if marker_set.side_pattern:
@@ -287,7 +292,7 @@ def _match_set(marker_set: MarkerSet, labels: list[_ReadLabel]) -> Groups:
             text, side = read.without_side, read.side or side
         if text in marker_set.labels:
             _add(result, _group_of_label(read, side), read.label, marker_set.labels[text])
-    return result
+    return _without_duplicates(result)
 
 
 def _without_side(name: str) -> tuple[str, Side | None]:
@@ -300,20 +305,38 @@ def _without_side(name: str) -> tuple[str, Side | None]:
 
 
 def _match_words(labels: list[_ReadLabel]) -> Groups:
-    result: Groups = {}
+    result: _Candidates = {}
     for read in labels:
         parsed = parse_label(read.spelling)
         if parsed is not None:
             side, spot = parsed
             _add(result, _group_of_label(read, side), read.label, spot)
-    return result
+    return _without_duplicates(result)
 
 
-def _add(groups: Groups, group: str, label: str, spot: Spot) -> None:
-    """Add a label to its group unless its spot is taken: duplicates and helper joints may have the same words."""
-    spots = groups.setdefault(group, {})
-    if spot not in spots.values():
-        spots[label] = spot
+_Candidates = dict[str, dict[Spot, list[str]]]
+"""Group -> spot -> the labels that name it: duplicates and helper joints may have the same words."""
+
+
+def _add(candidates: _Candidates, group: str, label: str, spot: Spot) -> None:
+    candidates.setdefault(group, {}).setdefault(spot, []).append(label)
+
+
+def _without_duplicates(candidates: _Candidates) -> Groups:
+    """Return groups with one label for each spot: the one that begins most like the others, else the first.
+
+    Of a body's right_wrist and a hand's right_hand_wrist, this is the one that was tracked with right_hand_thumb_tip.
+    """
+    return {group: {_best_label(spot, spots): spot for spot in spots} for group, spots in candidates.items()}
+
+
+def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
+    """Return the label of a spot whose beginning is shared most with the labels of the other spots."""
+    labels = spots[spot]
+    if len(labels) == 1:
+        return labels[0]
+    others = [named[0] for other, named in spots.items() if other != spot]
+    return max(labels, key=lambda label: sum(_shared_length(label, each) for each in others))
 
 
 def completeness(spots: dict[str, Spot]) -> float:

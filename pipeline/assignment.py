@@ -332,7 +332,7 @@ def measure_performer(
     """
     known = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
     hands: dict[Side, MeasuredHand] = {}
-    warnings, problem = list(assigned.warnings), None
+    warnings, problems = list(assigned.warnings), list[HandError | MarkerMapError]()
     for side, spots in assigned.hands.items():
         try:
             check_solvable(side, spots, markers)
@@ -349,10 +349,10 @@ def measure_performer(
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
-            problem = problem or error
+            problems.append(error)
             warnings.append(f"the {side} hand was left out: {error}")
-    if not hands and problem is not None:
-        raise problem
+    if not hands and problems:
+        raise type(problems[-1])("; ".join(map(str, problems)))
     usable = {side: assigned.hands[side] for side in hands}
     return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
 

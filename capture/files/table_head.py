@@ -4,13 +4,12 @@ A column's title is a label and an axis (`wrist.x`, `wrist_X`, `Wrist-Z (mm)`, `
 labels, axes and units have a row each, as in exports of Vicon and of pandas.
 """
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..conventions import unit_from
-from .text_table import is_blank, parse_number
+from .text_table import is_blank, parse_number, split_cells
 
 HEAD_ROWS = 40
 """Lines that are searched for the first row of numbers."""
@@ -95,11 +94,7 @@ def cells(line: str, separator: str) -> list[str]:
     """The cells of a line of the head, without quotes and blanks around them."""
     if separator == " ":
         return line.split()
-    try:
-        row = next(csv.reader([line], delimiter=separator), []) if '"' in line else line.split(separator)
-    except csv.Error:
-        row = line.split(separator)
-    return [cell.strip(" \"'\t\0") for cell in row]
+    return [cell.strip(" \"'\t\0") for cell in split_cells(line, separator)]
 
 
 def find_head(lines: Sequence[str], start: int = 0) -> TableHead | None:

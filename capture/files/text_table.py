@@ -1,5 +1,6 @@
 """Fast parsing of numbers in text tables, shared by TRC, Motive, Qualisys, BVH and plain tables."""
 
+import csv
 import math
 from array import array
 from dataclasses import dataclass
@@ -59,6 +60,16 @@ def text_lines(data: bytes, source: str) -> list[str]:
 def is_blank(line: str) -> bool:
     """True for a line of nothing but separators."""
     return not line.strip("\t ,;\0")
+
+
+def split_cells(line: str, separator: str) -> list[str]:
+    """Return the cells of a line. A separator between quotes is part of its cell."""
+    if '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return line.split(separator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +135,7 @@ class Table:
 
     def _split(self, index: int) -> list[str]:
         """The cells of a line; split at white space if only that yields the full width."""
-        cells = self.lines[index].split(self.separator)
+        cells = split_cells(self.lines[index], self.separator)
         if len(cells) != self.width and self.separator == "\t":
             words = self.lines[index].split()
             return words if len(words) == self.width else cells

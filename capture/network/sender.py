@@ -73,7 +73,7 @@ class UdpSender(ABC):
             try:
                 self._socket.sendto(packet, (self._address.host, self._address.port))
             except ConnectionRefusedError:
-                # Nothing listens at the address at the outgoing.
+                # Nothing listens at the address now.
                 continue
             except OSError as error:
                 raise StreamError(socket_error(f"UDP {self._address}", error)) from None

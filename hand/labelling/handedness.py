@@ -9,6 +9,11 @@ from ..proportions import adult, to_wrist_frame
 
 Floats = NDArray[np.float64]
 
+CLEAR = 0.5
+"""How one-sided a frame's markers are that tells a side: 1 where all are on the same side of the palm."""
+AGREE = 0.75
+"""Least part of these frames that tell the same side: a hand has one, only damaged positions tell both."""
+
 
 def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
     """Decide the side of a hand and its confidence, 0..1.
@@ -21,7 +26,8 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         positions: (F, M, 3) m, NaN where not seen.
 
     Returns:
-        None and 0 if no frame shows three palm markers, or the fingers do not leave the palm's plane.
+        None and 0 if no frame shows three palm markers, the fingers do not leave the palm's plane, or they leave it to
+        one side in some frames and to the other in others.
     """
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
     palm_seen = palm_visible(spots, positions)
@@ -29,7 +35,11 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         return None, 0.0
     local = to_wrist_frame(adult("right"), spots, positions[palm_seen])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
-    total, spread = np.nansum(depth), np.nansum(np.abs(depth))
+    in_frames, spreads = np.nansum(depth, axis=1), np.nansum(np.abs(depth), axis=1)
+    total, spread = in_frames.sum(), spreads.sum()
     if not spread > 1e-6 * depth.size:
+        return None, 0.0
+    clear = np.sign(in_frames[np.abs(in_frames) > CLEAR * spreads])
+    if np.count_nonzero(clear == np.sign(total)) < AGREE * len(clear):
         return None, 0.0
     return ("right" if total > 0 else "left"), float(abs(total) / spread)

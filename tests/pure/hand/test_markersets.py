@@ -161,3 +161,10 @@ def test_a_set_is_known_with_the_side_in_its_labels(form: str) -> None:
 
 def test_joints_by_their_names_are_not_on_the_skin():
     assert not suggest(tuple(f"right:{joint}" for joint in JOINTS)).on_skin
+
+
+def test_of_two_wrists_the_one_that_was_tracked_with_the_fingers_is_the_hands():
+    body = ["right_elbow", "right_wrist", "right_index", "right_thumb"]
+    hand = [f"right_hand_{joint}" for joint in ("wrist", "thumb_tip", "index_finger_mcp", "pinky_mcp", "pinky_tip")]
+    for labels in (body + hand, hand + body):
+        assert set(suggest(labels).groups["right"]) == set(hand)

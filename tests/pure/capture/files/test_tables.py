@@ -359,6 +359,15 @@ def test_columns_that_are_no_positions_are_left_out(tmp_path: Path) -> None:
     assert read.names == TABLE_LABELS
 
 
+def test_a_comma_between_quotes_is_no_separator(tmp_path: Path) -> None:
+    """FreeMoCap writes the cameras' times of a frame as a dictionary."""
+    head = "timestamp,cameras," + ",".join(f"{name}_{axis}" for name in "ab" for axis in "xyz")
+    rows = [f"{time},\"{{'one': 1.5, 'two': 2.5}}\",0.1,0.2,0.3,0.4,0.5,0.6" for time in (0.0, 0.02)]
+    read = capture.read(written(tmp_path, "frames.csv", "\n".join([head, *rows, ""]).encode()), unit="m")
+    assert read.names == ("a", "b")
+    np.testing.assert_array_equal(read.positions[1], [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+
+
 @pytest.mark.parametrize("form", ["{n}_{a}", "{n}{a}", "{n}{A}"])
 @pytest.mark.parametrize("other", ["_r", "v", "rot", "_quat"])
 def test_axes_of_rotations_and_velocities_that_are_glued_to_a_letter_are_left_out(

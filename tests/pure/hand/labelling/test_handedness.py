@@ -63,3 +63,11 @@ def test_noise_does_not_swap_hands(noise):
     for side in ("left", "right"):
         many = np.concatenate([seen(side, SETS["full"], "relaxed", seed) for seed in range(20)])
         assert handedness(tuple(SETS["full"]), many + rng.normal(0, noise, many.shape))[0] == side
+
+
+def test_frames_of_both_sides_tell_none():
+    """No hand changes its side: a few far-off positions of bad data must not outvote what the labels say."""
+    right, left = ([seen(side, SETS["full"], "fist", seed) for seed in range(6)] for side in ("right", "left"))
+    both = np.concatenate([right[0], right[1], right[2], 4 * left[3], 4 * left[4], 4 * left[5]])
+    assert handedness(tuple(SETS["full"]), both) == (None, 0.0)
+    assert handedness(tuple(SETS["full"]), np.concatenate(right + [left[0]]))[0] == "right"
