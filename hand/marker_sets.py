@@ -113,6 +113,20 @@ _NINETEEN_ON_SKIN = {
     "backhand3": Spot("wrist", (-0.012, 0.046, _HAND_MARKER_HEIGHT_M)),
 }
 
+_JOINTS_BY_NUMBER = {
+    f"{part}{number}": Spot(joint)
+    for number, digit in enumerate(DIGITS, start=1)
+    for part, joint in zip(
+        ("cmc", "mp", "ip", "ft") if digit == "thumb" else ("cmc", "mp", "pp", "dp", "ft"),
+        DIGIT_JOINTS[digit],
+        strict=True,
+    )
+} | {
+    "ip": Spot("thumb-phalanx-distal"),
+    "rs": Spot("wrist", (-0.028, 0.0, 0.0)),
+    "us": Spot("wrist", (0.028, 0.0, 0.0)),
+}
+
 _ORDINALS = dict(zip(("first", "second", "third", "fourth", "fifth"), DIGITS, strict=True))
 _XSENS = {
     f"{ordinal}{part}": Spot(joint)
@@ -128,6 +142,7 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
     MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)", on_skin=True),
     MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right", on_skin=True),
     MarkerSet("19 markers on the skin (Han et al. 2018)", _NINETEEN_ON_SKIN, on_skin=True),
+    MarkerSet("joints by their digit's number (Ganguly et al. 2021)", _JOINTS_BY_NUMBER, on_skin=True),
     MarkerSet(
         "FABRIK-CGA, 8 markers",
         {

@@ -247,18 +247,19 @@ def _sides_by_shape(groups: Groups, markers: Markers, warnings: list[str]) -> di
     A person has no two left hands. If the shapes say so, of flat hands for instance, and the labels do not, the labels
     are right: of hands that clap, the fingers may even be bent backwards.
     """
-    sides: dict[str, Side | None] = {}
+    shapes: dict[str, Side | None] = {}
     for group, spots in groups.items():
         side, confidence = handedness(tuple(spots.values()), positions_of(markers, spots))
-        sides[group] = side if confidence >= MIN_SIDE_CONFIDENCE else None
-    for group, side in sides.items():
-        of_person = [other for other in groups if subject_of(other) == subject_of(group)]
-        labelled = {side_in_name(other) for other in of_person if sides[other] == side}
-        if side is not None and set(SIDES) <= labelled and side_in_name(group) != side:
+        shapes[group] = side if confidence >= MIN_SIDE_CONFIDENCE else None
+    sides = dict(shapes)
+    for group, side in shapes.items():
+        of_person = [other for other in groups if other != group and subject_of(other) == subject_of(group)]
+        is_second = any(side_in_name(other) == side and shapes[other] in {side, None} for other in of_person)
+        if side is not None and is_second and side_in_name(group) not in {side, None}:
             sides[group] = None
             warnings.append(
-                f"'{group}' was taken as a {side_in_name(group)} hand as its labels say, though both hands have the "
-                f"shape of a {side} one"
+                f"'{group}' was taken as a {side_in_name(group)} hand as its labels say: it has the shape of a {side} "
+                "one, but that is the other hand"
             )
     return sides
 

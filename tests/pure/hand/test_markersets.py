@@ -168,3 +168,16 @@ def test_of_two_wrists_the_one_that_was_tracked_with_the_fingers_is_the_hands():
     hand = [f"right_hand_{joint}" for joint in ("wrist", "thumb_tip", "index_finger_mcp", "pinky_mcp", "pinky_tip")]
     for labels in (body + hand, hand + body):
         assert set(suggest(labels).groups["right"]) == set(hand)
+
+
+def test_joints_are_known_by_the_numbers_of_their_digits():
+    """The labels of Ganguly et al. 2021: five fingertips, four joints a finger, styloids, and two of the elbow."""
+    numbered = [f"{part}{digit}" for part in ("FT", "DP", "PP", "MP") for digit in range(2, 6)]
+    labels = ["FT1", "IP", "MP1", "CMC1", "CMC2", "CMC5", "RS", "US", "EM", "EL", *numbered]
+    found = suggest(labels)
+    assert found.on_skin and found.confidence == 1.0
+    (hand,) = found.groups.values()
+    assert set(labels) - set(hand) == {"EM", "EL"}
+    assert (
+        hand["DP3"].joint == "middle-finger-phalanx-distal" and hand["PP5"].joint == "pinky-finger-phalanx-intermediate"
+    )

@@ -84,7 +84,7 @@ def test_two_hands_of_a_person_are_a_left_and_a_right_one_whatever_shape_one_has
     found = assign_hands(Recipe("clap.fbx"), bent)
     assert set(found.hands) == set(SIDES)
     (told,) = found.warnings
-    assert told.endswith("as its labels say, though both hands have the shape of a left one")
+    assert told.endswith("it has the shape of a left one, but that is the other hand")
     assert all(label.startswith("right") for label in found.hands["right"])
 
 
