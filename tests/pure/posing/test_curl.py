@@ -37,6 +37,9 @@ MOST_LEAN = 12.0
 """Degrees that a knuckle leans at most while a straight finger is pushed at the palm."""
 LAST = 15.0
 """Degrees by which a last joint flexes more than a middle one, at most."""
+BUCKLED = 13.5
+"""Degrees to which a straight finger bends when it gets a pixel shorter: two bones of 33 and 36 mm, as the shortest have,
+do by 0.23 rad, since 33 · 36 / (2 · 69) mm times the square of their angle is what they lose."""
 RHO = 2 / 3
 NEAR = np.deg2rad(20.0)
 """rad of flexion between poses that are near each other. Along the view there may be others, bent otherwise."""
@@ -181,7 +184,8 @@ def test_the_mouse_wins_and_a_pixel_further_is_a_pose_nearby(digit: str, bent: s
     assert off(steps[-1].pose, digit, goal, along) < UNDER
     check_held(steps[-1], start, digit, goal, along)
     for before, after in itertools.pairwise([start, *(step.pose for step in steps)]):
-        assert np.rad2deg(np.abs(after.angles - before.angles).max()) < 7.5
+        most = BUCKLED if before is start and bent == "straight" else 7.5
+        assert np.rad2deg(np.abs(after.angles - before.angles).max()) < most
 
 
 @some
