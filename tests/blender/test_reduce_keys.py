@@ -405,6 +405,17 @@ def test_a_key_that_is_no_number_is_refused():
     assert len(bpy.data.actions) == 1
 
 
+def test_a_bone_that_is_out_of_reach_is_told():
+    armature = foreign()
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    for frame, away in ((39, 0.0), (40, 1e20), (41, 0.0)):
+        bone.location[0] = away
+        bone.keyframe_insert("location", frame=frame)
+    with pytest.raises(RigError, match="'index-finger-phalanx-proximal' is over a million units away on frame 40"):
+        reduce_keys(armature, Reduction())
+    assert len(bpy.data.actions) == 1
+
+
 def test_a_linked_action_is_refused(tmp_path):
     armature = foreign()
     link_action(armature, tmp_path)
