@@ -63,3 +63,16 @@ def test_noise_does_not_swap_hands(noise):
     for side in ("left", "right"):
         many = np.concatenate([seen(side, SETS["full"], "relaxed", seed) for seed in range(20)])
         assert handedness(tuple(SETS["full"]), many + rng.normal(0, noise, many.shape))[0] == side
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_hand_that_is_drawn_flat_has_no_side(side):
+    """As in the rest pose of a skeleton, whose fingers lie in one plane but for a millimetre."""
+    hand = build(adult(side))
+    pose = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    joints = [hand.joints.index(spot.joint) for spot in SETS["full"]]
+    flat = kinematics.joint_frames(hand, pose)[:, :, :3, 3][:, joints] * [1.0, 1.0, 0.0]
+    for above in (-0.001, 0.0, 0.001):
+        flat[0, 1:, 2] = above
+        flat[0, [5, 9, 13, 17], 2] = 0.0
+        assert handedness(tuple(SETS["full"]), flat) == (None, 0.0), above
