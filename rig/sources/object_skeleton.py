@@ -81,7 +81,8 @@ def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":
         names[joint.key] = bone.name
         location, rotation, _ = joint.world.decompose()
         below = [places[other.key] for other in joints if other.parent == joint.key]
-        bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, _length(location, below, places.get(joint.parent)), 0.0)
+        above = None if joint.parent is None else places[joint.parent]
+        bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, _length(location, below, above), 0.0)
         bone.matrix = Matrix.LocRotScale(location, rotation, None)
         if joint.parent is not None:
             bone.parent = bones[names[joint.parent]]

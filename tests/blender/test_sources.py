@@ -149,12 +149,13 @@ def test_a_hand_that_is_an_armature_on_empties_has_the_empty_above_as_its_wrist(
     armature.data.transform(wrist.inverted())
     bpy.ops.object.mode_set(mode="OBJECT")
     armature.name = "LeftHand"
-    above = None
-    for name, place in (("Hips", (0.0, 0.0, 1.0)), ("LeftForeArm", (0.0, 0.0, 1.2)), ("LeftHand empty", wrist)):
+    above: bpy.types.Object | None = None
+    places = {"Hips": Matrix.Translation((0.0, 0.0, 1.0)), "LeftForeArm": Matrix.Translation((0.0, 0.0, 1.2))}
+    for name, place in (places | {"Hand": wrist}).items():
         below = bpy.data.objects.new(name, None)
         bpy.context.scene.collection.objects.link(below)
         below.parent, above = above, below
-        below.matrix_world = place if name == "LeftHand empty" else Matrix.Translation(place)
+        below.matrix_world = place
         bpy.context.view_layer.update()
     armature.parent = above
     (made,) = add_armatures_of_objects(bpy.context.scene)
