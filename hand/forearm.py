@@ -17,6 +17,9 @@ MOST_LENGTH = 1.0
 """m between the elbow and the wrist of a person, also where the unit or the figure is a little off."""
 LEAST_TILT = 0.1
 """Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
+MAX_ASYMMETRY = 0.1
+"""Most by which distances of one arm differ from those of the other, as a share of the forearm, at rest: performers'
+skeletons differ by some per cent, and a palm that turns by 30 degrees moves its knuckles by a tenth of the forearm."""
 ALONG = np.array([0.0, 1.0, 0.0])
 """Where the forearm points in the frame of the wrist of a hand that rests on it."""
 
@@ -89,6 +92,23 @@ def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = ALONG) 
     """
     swing = rot.shortest_rotation(rot.rotate(on_upper_arm, along), rot.rotate(on_forearm, along))
     return rot.multiply(swing, on_upper_arm)
+
+
+def arms_rest_alike(left: Floats, right: Floats) -> bool:
+    """Return whether both arms of a skeleton are at rest: whether they mirror each other.
+
+    The rest pose of a file may be the first frame of its recording, in which no performer's arms are alike.
+
+    left, right: (P, 3) the same points of either arm, the elbow and the wrist first.
+    """
+    across = _distances(left, right)
+    apart = max(np.abs(across - across.T).max(), np.abs(_distances(left, left) - _distances(right, right)).max())
+    return bool(apart < MAX_ASYMMETRY * np.linalg.norm(left[0] - left[1]))
+
+
+def _distances(points: Floats, others: Floats) -> Floats:
+    distances: Floats = np.linalg.norm(points[:, None] - others[None], axis=-1)
+    return distances
 
 
 def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:

@@ -26,7 +26,12 @@ _PART_WORDS = {
     **dict.fromkeys(("distal", "dip", "dist", "ip", "3", "03"), "phalanx-distal"),
     **dict.fromkeys(("tip", "end", "nub", "btip", "4", "04", "3end", "03end"), "tip"),
 }
-_THUMB_NUMBERS = {"1": "metacarpal", "01": "metacarpal", "2": "phalanx-proximal", "02": "phalanx-proximal"}
+_THUMB_WORDS = {
+    **dict.fromkeys(("1", "01"), "metacarpal"),
+    **dict.fromkeys(("2", "02", "mcp", "proximal", "prox", "intermediate", "medial", "inter"), "phalanx-proximal"),
+}
+"""Where a thumb has other joints by these words than a finger has."""
+_MIDDLE_WORDS = {"intermediate", "medial", "inter"}
 WRIST_WORDS = ("wrist", "hand", "carpus")
 _DIGIT_OF_ROW = ("thumb", "index", "middle", "ring", "pinky")
 
@@ -78,8 +83,12 @@ def joint_in_label(label: str) -> tuple[Side | None, str] | None:
     if not parts:
         return None
     last = parts[-1]
-    part = _THUMB_NUMBERS.get(last, _PART_WORDS[last]) if digit == "thumb" else _PART_WORDS[last]
-    if digit == "thumb" and last in ("mcp", "proximal", "prox"):
-        part = "phalanx-proximal"
+    part = _THUMB_WORDS.get(last, _PART_WORDS[last]) if digit == "thumb" else _PART_WORDS[last]
     joint = f"{digit}-{part}"
     return (side, joint) if joint in DIGIT_JOINTS[digit] else None
+
+
+def is_middle_of_thumb(label: str) -> bool:
+    """Whether a label is of a thumb's middle joint, as Unity's LeftThumbIntermediate, whose proximal is the CMC."""
+    words = set(_name_numbered_digits(split_label(label.rpartition(":")[-1])))
+    return "thumb" in words and not words.isdisjoint(_MIDDLE_WORDS)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import MarkerMapError
 from .finite_points import finite_points
-from .joint_words import DIGIT_WORDS, SIDE_WORDS, WRIST_WORDS, joint_in_label, split_label
+from .joint_words import DIGIT_WORDS, SIDE_WORDS, WRIST_WORDS, is_middle_of_thumb, joint_in_label, split_label
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 
 
@@ -178,6 +178,8 @@ def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     return None if named is None else (named[0], Spot(named[1]))
 
 
+_THUMB_CMC, _THUMB_MCP = (Spot(joint) for joint in CHAIN_JOINTS["thumb"][:2])
+
 Groups = dict[str, dict[str, Spot]]
 """Group -> label -> where the marker sits. Within a group, no two labels share a spot."""
 
@@ -320,12 +322,13 @@ def _without_side(name: str) -> tuple[str, Side | None]:
 
 
 def _match_words(labels: list[_ReadLabel]) -> Groups:
+    parsed = [(read, *found) for read in labels if (found := parse_label(read.spelling)) is not None]
+    groups = [_group_of_label(read, side) for read, side, _ in parsed]
+    with_middle = {group for group, (read, _, _) in zip(groups, parsed, strict=True) if is_middle_of_thumb(read.label)}
     result: _Candidates = {}
-    for read in labels:
-        parsed = parse_label(read.spelling)
-        if parsed is not None:
-            side, spot = parsed
-            _add(result, _group_of_label(read, side), read.label, spot)
+    for group, (read, _, spot) in zip(groups, parsed, strict=True):
+        begins = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(read.label)
+        _add(result, group, read.label, _THUMB_CMC if begins else spot)
     return _without_duplicates(result)
 
 

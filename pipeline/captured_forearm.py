@@ -1,11 +1,11 @@
 """What a capture shows of the forearm on which a hand hangs."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..capture.arm_labels import ELBOW_WORDS, TRUNK_WORDS, is_called, turned_wrist_and_elbow
 from ..capture.cleaning import Cleaning, clean
 from ..capture.marker_labels import wrist_and_elbow
 from ..capture.markers import Markers
@@ -13,7 +13,6 @@ from ..hand import mirror
 from ..hand import rotations as rot
 from ..hand.forearm import Forearm
 from ..hand.joints import SIDES, Side
-from ..hand.marker_sets import side_in_name
 from ..solvers import Smoothing
 from .recipe import Recipe
 from .take import SolvedHand
@@ -21,14 +20,6 @@ from .take import SolvedHand
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ELBOW_WORDS = ("elb", "fore_?arm", "lower_?arm")
-"""What a marker at the elbow is called; a forearm's joint is where it begins."""
-TRUNK_WORDS = (
-    ("shldr", "up(per)?_?arm", r"(?<!fore)(?<!fore_)(?<!lower)(?<!lower_)arm$"),
-    ("shoulder", "sho$", "clav", "collar"),
-    ("up(per)?_?leg", "thigh", "asi$", "hip(?!s)"),
-)
-"""The same of markers on both sides of the trunk, the best first: shoulders, collar bones, hips."""
 LEAST_SEEN = 0.8
 """Share of frames in which a point of the arm is seen that is used."""
 MOST_STRETCH = 1.3
@@ -73,11 +64,11 @@ def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
 def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
     """Return where the back of a hand would point (F, 3) if it rested on its forearm, in the frame of the wrist.
 
-    Armatures and devices with a body tell it: their elbow's rotation is that of the wrist of a hand at rest on the
+    Skeletons and devices with a body tell it: their elbow's rotation is that of the wrist of a hand at rest on the
     forearm. None for others, and unless most frames tell it.
     """
     _, signs = recorded_as(recipe, hand)
-    joints = wrist_and_elbow(hand.labels, markers.names)
+    joints = turned_wrist_and_elbow(hand.labels, markers.names)
     if markers.rotations is None or joints is None:
         return None
     moved, resting = (rot.to_matrix(markers.rotations[:, markers.names.index(name)]) for name in joints)
@@ -131,17 +122,7 @@ def elbow_columns(markers: Markers, hand: SolvedHand, side: Side) -> list[int]:
 def _columns(markers: Markers, hand: SolvedHand, words: Sequence[str], side: Side) -> list[int]:
     """Return the columns of markers of the hand's performer that are called by one of some words, the best first."""
     subjects = {label.rpartition(":")[0] for label in hand.labels}
-    named = [column for word in words for column, label in enumerate(markers.names) if _is_called(label, word, side)]
+    named = [column for word in words for column, label in enumerate(markers.names) if is_called(label, word, side)]
     subject = {column: markers.names[column].rpartition(":")[0] for column in dict.fromkeys(named)}
     own = [column for column in subject if subject[column] in subjects]
     return own or [column for column in subject if "" in (subject[column], *subjects)]
-
-
-def _is_called(label: str, word: str, side: Side) -> bool:
-    """Whether a label means a place on a side, such as LeftForeArm, elbow.L or LELB."""
-    text = label.lower()
-    found = re.search(word, text)
-    if found is None:
-        return False
-    before = text[max(found.start() - 1, 0) : found.start()]
-    return (side_in_name(label) or {"l": "left", "r": "right"}.get(before)) == side

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..capture.marker_labels import elbow_beside
+from ..capture.arm_labels import turned_wrist_and_elbow
 from ..capture.markers import Markers
 from ..hand import rotations as rot
 from ..hand.joint_rotations import device_offsets
@@ -37,9 +37,10 @@ def to_hand_frames(solver: Solver[Any], performer: Performer, markers: Markers) 
         pose, _ = solver.solve(hand, compared, initial_state(solver, measured))
         offsets = device_offsets(hand, compared, pose, device_rotations[frames])
         rotations[:, columns] = rot.multiply(device_rotations, offsets)
-        for label, offset in zip(measured.spots, offsets, strict=True):
-            elbow = elbow_beside(label)
-            if elbow in markers.names:
-                column = markers.names.index(elbow)
-                rotations[:, column] = rot.multiply(markers.rotations[:, column], offset)
+        joints = turned_wrist_and_elbow(measured.spots, markers.names)
+        if joints is not None:
+            wrist, elbow = joints
+            column = markers.names.index(elbow)
+            offset = offsets[list(measured.spots).index(wrist)]
+            rotations[:, column] = rot.multiply(markers.rotations[:, column], offset)
     return replace(markers, rotations=rotations)

@@ -32,7 +32,7 @@ from .placing import mirror_hand, move_hand
 from .prepared import MOST_MEASURED, Prepared, measured_frames, prepare
 from .recipe import Recipe
 from .report import HandFigures, ReportedTake, hand_report, take_report
-from .retarget import observed_directions, retarget_figures
+from .retarget import observed_directions, retarget_figures, with_solved_directions
 from .rig_constraints import Rig, RigHands
 from .solved_frames import solved_frames
 from .take import SolvedHand, Take
@@ -245,7 +245,7 @@ def _report(
     for hand, _ in solved:
         if hand.retargeted is not None:
             measured = replace(hand.targets, weights=hand.targets.weights * hand.measured)
-            directions = observed_directions(hand.pose, measured)
+            directions = with_solved_directions(observed_directions(hand.pose, measured), hand.pose)
             figures[hand.side]["rig"] = retarget_figures(hand.retargeted, directions)
         figures[hand.side]["contacts"] = list(hand.contacts)
         figures[hand.side]["hand_length_mm"] = round(1000 * hand.proportions.size, 1)

@@ -1,7 +1,8 @@
 """BVH: a skeleton and its motion, read as joint positions by forward kinematics. Y up.
 
 The format has no unit; it is guessed from the length of a hand, or of the body if there is no hand. Each joint becomes
-a marker of its name, each end site with a length, or at the end of a finger, one named `<joint>_end`.
+a marker of its name, each end site with a length, or at the end of a finger, one named `<joint>_end`. Joints of arms
+and hands have rotations, too.
 """
 
 from dataclasses import dataclass, field
@@ -9,9 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import CaptureError
+from ...hand import rotations as rot
 from ..marker_labels import duplicate_warning, quoted, unique
-from ..markers import Floats
+from ..markers import Bools, Floats
 from ..recording import Recording
+from .bvh_arms import joints_of_arms, with_resting_hands
 from .bvh_tips import place_ends
 from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
@@ -61,12 +64,18 @@ def read(data: bytes, source: str) -> Recording:
         )
     end_sites = frozenset(index for index, joint in enumerate(joints) if joint.is_end_site)
     offsets = np.array([joint.offset for joint in joints])
-    ends = place_ends([joint.name for joint in joints], [joint.parent for joint in joints], offsets, end_sites)
+    names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
+    ends = place_ends(names, parents, offsets, end_sites)
+    turned = joints_of_arms(names, parents)
+    positions, rotations = _motion(joints, ends.offsets, values, turned)
+    if turned.any():
+        rotations = with_resting_hands(names, parents, _rest(joints, ends.offsets), rotations)
     labels = [joints[index].name for index in ends.kept]
     return Recording(
         format="BVH",
         names=unique(labels),
-        positions=_positions(joints, ends.offsets, values)[:, list(ends.kept)],
+        positions=positions[:, list(ends.kept)],
+        rotations=rotations[:, list(ends.kept)] if turned.any() else None,
         rate=_rate(frame_time),
         default_unit=_guess_unit(joints, ends.offsets),
         up="y",
@@ -189,10 +198,13 @@ def _rate(frame_time: float | None) -> float | None:
     return float(whole) if whole and abs(whole * frame_time - 1.0) < 2e-5 else 1.0 / frame_time
 
 
-def _positions(joints: list[_Joint], offsets: Floats, values: Floats) -> Floats:
-    """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · rotations in channel order."""
+def _motion(joints: list[_Joint], offsets: Floats, values: Floats, turned: Bools) -> tuple[Floats, Floats]:
+    """Positions (F, J, 3) in the file's unit and rotations (F, J, 4) wxyz in the world, NaN of joints not in `turned`.
+
+    T_world_joint = T_world_parent · translation · rotations in channel order.
+    """
     frames = len(values)
-    positions = np.empty((frames, len(joints), 3))
+    positions, rotations = np.empty((frames, len(joints), 3)), np.full((frames, len(joints), 4), np.nan)
     # Joints are in depth-first order, so only the rotations on the path from the root are needed.
     ancestors: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
     for index, joint in enumerate(joints):
@@ -210,7 +222,17 @@ def _positions(joints: list[_Joint], offsets: Floats, values: Floats) -> Floats:
             if kind == "rotation":
                 world = world @ _rotation(axis, values[:, column])
         ancestors.append((index, world))
-    return positions
+        if turned[index]:
+            rotations[:, index] = rot.from_matrix(world)
+    return positions, rotations
+
+
+def _rest(joints: list[_Joint], offsets: Floats) -> Floats:
+    """Where the joints are in the rest pose, (J, 3) in the file's unit."""
+    rest = np.zeros((len(joints), 3))
+    for index, joint in enumerate(joints):
+        rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
+    return rest
 
 
 def _rotation(axis: int, degrees: Floats) -> Floats:
@@ -232,10 +254,7 @@ def _guess_unit(joints: list[_Joint], offsets: Floats) -> str:
     if finger_length > 0:
         ratio = finger_length / ADULT_HAND_LENGTH_M
     else:
-        rest = np.zeros((len(joints), 3))
-        for index, joint in enumerate(joints):
-            rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
-        ratio = float(np.ptp(rest, axis=0).max()) / ADULT_HEIGHT_M
+        ratio = float(np.ptp(_rest(joints, offsets), axis=0).max()) / ADULT_HEIGHT_M
     if ratio <= 0:
         return "m"
     exponents = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}

@@ -13,6 +13,9 @@ CLEAR = 0.5
 """How one-sided a frame's markers are that tells a side: 1 where all are on the same side of the palm."""
 AGREE = 0.75
 """Least part of these frames that tell the same side: a hand has one, only damaged positions tell both."""
+FLAT = 0.01
+"""Spread (rms) of the markers about a plane, as a share of that along their longest axis, up to which a hand is drawn
+flat: as some skeletons are at rest, whose fingers are a millimetre on one side of the palm or the other."""
 
 
 def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
@@ -26,12 +29,12 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         positions: (F, M, 3) m, NaN where not seen.
 
     Returns:
-        None and 0 if no frame shows three palm markers, the fingers do not leave the palm's plane, or they leave it to
-        one side in some frames and to the other in others.
+        None and 0 if no frame shows three palm markers, all markers lie in a plane in all frames, or the fingers leave
+        the palm's plane to one side in some frames and to the other in others.
     """
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
     palm_seen = palm_visible(spots, positions)
-    if not digits or not palm_seen.any():
+    if not digits or not palm_seen.any() or _is_flat(positions[palm_seen]):
         return None, 0.0
     local = to_wrist_frame(adult("right"), spots, positions[palm_seen])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
@@ -43,3 +46,10 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
     if np.count_nonzero(clear == np.sign(total)) < AGREE * len(clear):
         return None, 0.0
     return ("right" if total > 0 else "left"), float(abs(total) / spread)
+
+
+def _is_flat(positions: Floats) -> bool:
+    """Whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
+    centred = np.nan_to_num(positions - np.nanmean(positions, axis=1, keepdims=True))
+    squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
+    return bool((squares[:, 0] < FLAT**2 * squares[:, 2]).all())

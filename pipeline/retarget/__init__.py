@@ -1,6 +1,6 @@
 """Retarget a performer's hand to a rig's hand of other proportions, keeping directions, fingertips or pinches."""
 
-from .bone_directions import ObservedDirections, observed_directions
+from .bone_directions import ObservedDirections, observed_directions, with_solved_directions
 from .character_hand import Character, RestHand, build_character
 from .digit_mapping import FINGERS, is_mitten
 from .retarget_report import retarget_figures
@@ -18,4 +18,5 @@ __all__ = [
     "observed_directions",
     "retarget",
     "retarget_figures",
+    "with_solved_directions",
 ]

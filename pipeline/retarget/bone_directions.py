@@ -83,6 +83,13 @@ def observed_directions(performance: Pose, targets: Targets) -> ObservedDirectio
     return ObservedDirections(directions, _blend_weights(targets.times, np.isfinite(directions[..., 0])))
 
 
+def with_solved_directions(observed: ObservedDirections, performance: Pose) -> ObservedDirections:
+    """Return directions in which a digit that has no markers on the ends of a bone has those of its solved bones."""
+    unseen = (observed.weights == 0).all(axis=(0, 2))
+    directions = np.where(unseen[:, None, None], pose_directions(performance), observed.directions)
+    return replace(observed, directions=directions)
+
+
 def _blend_weights(times: Floats, known: Bools) -> Floats:
     """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
     now = np.broadcast_to(times[:, None, None], known.shape)

@@ -20,7 +20,8 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
 
     tip_off_mm: distance of its tip from the performer's scaled tip. gap_off_mm: in frames of a full pinch, difference
     of its gap to the thumb from the performer's scaled gap. direction_off_deg, tip_direction_off_deg: angles between
-    its bones, or the last bone, and the directions between the markers on their ends.
+    its bones, or the last bone, and the directions that were observed: `directions_of` says whether those are the
+    markers' on the bones' ends, or the solved hand's, where markers are on the skin or missing.
     """
     table = digit_weights(retargeted.character.digits)
     tips = retargeted.character.tips(retargeted.pose.angles)
@@ -41,6 +42,7 @@ def retarget_figures(retargeted: RetargetedHand, observed: ObservedDirections | 
                 "tip_off_mm": error_statistics(tip_errors[:, row]),
                 "gap_off_mm": error_statistics(np.where(full_pinch[:, row], gap_errors[:, row], np.nan)),
                 "pinched_frames": int(full_pinch[:, row].sum()),
+                "directions_of": _source(observed, row),
                 "direction_off_deg": error_statistics(directions),
                 "tip_direction_off_deg": error_statistics(directions[:, -1]),
             }
@@ -62,6 +64,11 @@ def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats
     sine = np.linalg.norm(np.cross(directions, observed.directions), axis=-1)
     angles: Floats = np.degrees(np.arctan2(sine, (directions * observed.directions).sum(axis=-1)))
     return angles
+
+
+def _source(observed: ObservedDirections | None, row: int) -> str:
+    """Where the directions of a digit are from."""
+    return "markers" if observed is not None and (observed.weights[:, row] > 0).any() else "solved hand"
 
 
 def _mean_and_max(digits: dict[str, Any], figure: str) -> dict[str, float | None]:

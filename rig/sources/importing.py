@@ -17,7 +17,7 @@ from ..importer_reasons import importer_reason
 from ..keys.frame_times import set_scene_rate
 from ..linked import ObjectName
 from .frame_span import actions_played, is_animated
-from .object_skeleton import add_armatures_of_empties
+from .object_skeleton import add_armatures_of_objects
 from .sampling import Source, sample
 from .source_hands import source_hands
 
@@ -106,8 +106,9 @@ def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
     scene = bpy.context.scene
     sources, problems = _usable([obj for obj in scene.objects if is_armature(obj)])
     if not sources:
-        sources, more_problems = _usable(add_armatures_of_empties(scene))
-        problems += more_problems
+        sources, of_objects = _usable(add_armatures_of_objects(scene))
+        # Hands of armatures that hang on empties are read with these.
+        problems = of_objects if sources else problems + of_objects
     if not sources:
         nothing = "there is no armature in it, expected one with an animated hand"
         raise CaptureError(f"{path.name}: {problems[0] if problems else nothing}")

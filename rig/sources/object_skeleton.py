@@ -1,64 +1,107 @@
-"""Skeletons of empties: what importers make of a file that has joints but no skin, as an armature that follows them."""
+"""Skeletons of objects, as an armature that follows them.
 
-from collections.abc import Iterable
+Importers make empties of a file's joints where nothing is skinned to them, and hang an armature on these for each hand
+that is.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import bpy
 from mathutils import Matrix, Vector
 
+from ..binding import is_armature
+
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
 LEAST_JOINTS = 10
-"""Hierarchies of fewer empties hold no hand."""
+"""Hierarchies of fewer joints hold no hand."""
 LEAF_SHARE = 0.7
 """Length of a bone without children, as a share of the distance from its parent's head."""
 LEAST_LENGTH = 1e-6
 """Blender removes bones of no length."""
 
 
-def add_armatures_of_empties(scene: "Scene") -> "list[Object]":
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """An object, or a bone of an armature, that a bone follows."""
+
+    target: "Object"
+    bone: str
+    """Empty for the object itself."""
+    parent: "tuple[Object, str] | None"
+
+    @property
+    def key(self) -> "tuple[Object, str]":
+        """What `parent` of others names it by."""
+        return self.target, self.bone
+
+    @property
+    def world(self) -> Matrix:
+        """T_world_joint of the current frame."""
+        world: Matrix = self.target.matrix_world
+        return world @ self.target.pose.bones[self.bone].matrix if self.bone else world.copy()
+
+
+def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     """Add an armature for each hierarchy of empties; its bones are where the empties are, and follow them.
 
-    The bones have the names, the parents and the axes of the empties. Works in Object Mode.
+    Armatures that hang on empties belong to it, with their bones. The bones have the names, the parents and the axes of
+    what they follow. Works in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
     roots = [empty for empty in empties if empty.parent not in empties]
-    hierarchies = [[root, *(child for child in root.children_recursive if child in empties)] for root in roots]
+    hierarchies = [list(_joints(root)) for root in roots]
     return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= LEAST_JOINTS]
 
 
-def _add_armature(joints: "list[Object]", scene: "Scene") -> "Object":
-    armature = bpy.data.objects.new(joints[0].name, bpy.data.armatures.new(joints[0].name))
+def _joints(root: "Object") -> Iterator[_Joint]:
+    """Yield the joints of a hierarchy, parents first."""
+    pending: list[tuple[Object, Object | None]] = [(root, None)]
+    while pending:
+        obj, parent = pending.pop()
+        yield _Joint(obj, "", None if parent is None else (parent, ""))
+        for bone in obj.data.bones if is_armature(obj) else ():
+            yield _Joint(obj, bone.name, (obj, bone.parent.name if bone.parent else ""))
+        pending += [(child, obj) for child in obj.children if child.type == "EMPTY" or is_armature(child)]
+
+
+def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":
+    armature = bpy.data.objects.new(joints[0].target.name, bpy.data.armatures.new(joints[0].target.name))
     scene.collection.objects.link(armature)
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
     bones = armature.data.edit_bones
-    names: dict[str, str] = {}
+    names: dict[tuple[Object, str], str] = {}
+    places = {joint.key: joint.world.translation for joint in joints}
     for joint in joints:
-        bone = bones.new(joint.name)
-        names[joint.name] = bone.name
-        location, rotation, _ = joint.matrix_world.decompose()
-        bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, _length(joint), 0.0)
+        bone = bones.new(joint.bone or joint.target.name)
+        names[joint.key] = bone.name
+        location, rotation, _ = joint.world.decompose()
+        below = [places[other.key] for other in joints if other.parent == joint.key]
+        above = None if joint.parent is None else places[joint.parent]
+        bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, _length(location, below, above), 0.0)
         bone.matrix = Matrix.LocRotScale(location, rotation, None)
-        if joint.parent is not None and joint.parent.name in names:
-            bone.parent = bones[names[joint.parent.name]]
+        if joint.parent is not None:
+            bone.parent = bones[names[joint.parent]]
     bpy.ops.object.mode_set(mode="OBJECT")
     for joint in joints:
         for kind in ("COPY_LOCATION", "COPY_ROTATION"):
-            armature.pose.bones[names[joint.name]].constraints.new(kind).target = joint
+            constraint = armature.pose.bones[names[joint.key]].constraints.new(kind)
+            constraint.target, constraint.subtarget = joint.target, joint.bone
     bpy.context.view_layer.update()
     return armature
 
 
-def _length(joint: "Object") -> float:
+def _length(place: Vector, below: list[Vector], above: Vector | None) -> float:
     """Return the distance to the furthest child, or for a leaf a share of the distance from the parent."""
-    place = joint.matrix_world.translation
-    reach = _furthest(joint.children, place)
-    if not reach and joint.parent is not None:
-        reach = LEAF_SHARE * _furthest([joint.parent], place)
+    reach = _furthest(below, place)
+    if not reach and above is not None:
+        reach = LEAF_SHARE * _furthest([above], place)
     return max(reach, LEAST_LENGTH)
 
 
-def _furthest(objects: "Iterable[Object]", place: Vector) -> float:
-    return max(((obj.matrix_world.translation - place).length for obj in objects), default=0.0)
+def _furthest(points: Iterable[Vector], place: Vector) -> float:
+    return max(((point - place).length for point in points), default=0.0)

@@ -31,6 +31,9 @@ TAIL_TOLERANCE = 0.1
 STUB_SHARE = 0.2
 """A last bone nearer to its parent's head than this share of the bone before stands for an end that is not known."""
 
+SAME_VECTOR = 0.01
+"""Share of a bone by which others differ from it that are the same from head to tail."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceJoint:
@@ -62,21 +65,48 @@ def source_hands(armature: "Object", *, tails_known: bool) -> tuple[SourceHand, 
     tails_known: whether bones end where their tails are. Otherwise the lengths of last bones without a tip are a mean
     hand's. Raises RigError as `find_hands` does.
     """
+    found = plain_bones(armature)
+    nowhere = _pointing_nowhere(found)
     if any(saved_mapping(armature, side) for side in SIDES):
-        return tuple(_source_hand(armature, hand, {}, tails_known) for hand in find_hands(armature, ()))
+        known = LastBones({}, nowhere, tails_known)
+        return tuple(_source_hand(armature, hand, known) for hand in find_hands(armature, ()))
     expect_current_pose(armature)
-    bones, ends = _without_ends(_without_stubs(plain_bones(armature)))
-    return tuple(_source_hand(armature, hand, ends, tails_known) for hand in _detected(armature, bones))
+    bones, ends = _without_ends(_without_stubs(found, nowhere))
+    known = LastBones(ends, nowhere, tails_known)
+    return tuple(_source_hand(armature, hand, known) for hand in _detected(armature, bones))
 
 
-def _without_stubs(bones: "list[PlainBone]") -> "list[PlainBone]":
+def _pointing_nowhere(bones: "list[PlainBone]") -> frozenset[str]:
+    """Return last bones that do not point to an end: those that are one vector, whose parents mostly lead elsewhere.
+
+    Blender lets those of a BVH whose end sites have no length go up by a fixed length.
+    """
+    steps, parents = _steps(bones), {bone.parent for bone in bones}
+    last = [bone for bone in bones if bone.name in steps and bone.name not in parents]
+    vectors = np.array([np.subtract(bone.tail, bone.head) for bone in last]).reshape(-1, 3)
+    before = np.array([steps[bone.name] for bone in last]).reshape(-1, 3)
+    lengths = np.linalg.norm(vectors, axis=1)
+    leads_there = np.einsum("bi,bi->b", before, vectors) > SAME_AXIS_COSINE * lengths * np.linalg.norm(before, axis=1)
+    found = set()
+    for bone, vector, length in zip(last, vectors, lengths, strict=True):
+        same = np.linalg.norm(vectors - vector, axis=1) < SAME_VECTOR * length
+        if same.sum() > 1 and leads_there[same].mean() <= 0.5:
+            found.add(bone.name)
+    return frozenset(found)
+
+
+def _steps(bones: "list[PlainBone]") -> dict[str, Floats]:
+    """Return bone -> the step (3,) from its parent's head to its own."""
+    heads = {bone.name: bone.head for bone in bones}
+    return {bone.name: np.subtract(bone.head, heads[bone.parent]) for bone in bones if bone.parent in heads}
+
+
+def _without_stubs(bones: "list[PlainBone]", nowhere: frozenset[str]) -> "list[PlainBone]":
     """Return bones without last ones that are next to their parent's head: converters add them, in any direction.
 
-    Importers let the parent end there; it continues its own parent straight on instead.
+    Importers let the parent end there; it continues its own parent straight on instead, as bones that point nowhere do.
     """
-    by_name = {bone.name: bone for bone in bones}
-    parents = {bone.parent for bone in bones}
-    steps = {bone.name: np.subtract(bone.head, by_name[bone.parent].head) for bone in bones if bone.parent in by_name}
+    steps, parents = _steps(bones), {bone.parent for bone in bones}
     stubs = {
         bone.name: bone.parent
         for bone in bones
@@ -85,15 +115,21 @@ def _without_stubs(bones: "list[PlainBone]") -> "list[PlainBone]":
         and np.linalg.norm(steps[bone.name]) < STUB_SHARE * np.linalg.norm(steps[bone.parent])
     }
     ended = set(stubs.values())
+    short = {
+        bone.name
+        for bone in bones
+        if bone.name in ended
+        and np.linalg.norm(np.subtract(bone.tail, bone.head)) < STUB_SHARE * np.linalg.norm(steps[bone.name])
+    }
     return [
-        _straight_on(bone, steps[bone.name]) if bone.name in ended else bone for bone in bones if bone.name not in stubs
+        _straight_on(bone, steps[bone.name]) if bone.name in short | nowhere else bone
+        for bone in bones
+        if bone.name not in stubs
     ]
 
 
 def _straight_on(bone: "PlainBone", step: Floats) -> "PlainBone":
-    """Return a bone that ends along the step (3,) from its parent's head to its own, unless it is no stub."""
-    if np.linalg.norm(np.subtract(bone.tail, bone.head)) >= STUB_SHARE * np.linalg.norm(step):
-        return bone
+    """Return a bone that ends along the step (3,) from its parent's head to its own."""
     x, y, z = (np.array(bone.head) + step).tolist()
     return replace(bone, tail=(x, y, z))
 
@@ -129,15 +165,23 @@ def _detected(armature: "Object", bones: "tuple[PlainBone, ...]") -> tuple[Detec
         return detect(tuple(replace(bone, driven=False, locked=False) for bone in bones), where, mirrored)
 
 
-def _source_hand(
-    armature: "Object", hand: FoundHand | DetectedHand, ends: Mapping[str, str], tails_known: bool
-) -> SourceHand:
-    return SourceHand(hand.side, tuple(_joints(armature, hand, ends, tails_known)))
+@dataclass(frozen=True, slots=True)
+class LastBones:
+    """What is known of the last bones of digits."""
+
+    ends: Mapping[str, str]
+    """Bone -> the one that marks its end."""
+    nowhere: frozenset[str]
+    """Those that point nowhere."""
+    tails_known: bool
+    """Whether others end where their tails are."""
 
 
-def _joints(
-    armature: "Object", hand: FoundHand | DetectedHand, ends: Mapping[str, str], tails_known: bool
-) -> Iterator[SourceJoint]:
+def _source_hand(armature: "Object", hand: FoundHand | DetectedHand, known: LastBones) -> SourceHand:
+    return SourceHand(hand.side, tuple(_joints(armature, hand, known)))
+
+
+def _joints(armature: "Object", hand: FoundHand | DetectedHand, known: LastBones) -> Iterator[SourceJoint]:
     for joint, bone in hand.bones.items():
         # A wrist's control need not be where the hand is.
         yield SourceJoint(joint, hand.carrier or bone if joint == "wrist" else bone)
@@ -147,11 +191,11 @@ def _joints(
         joints = [joint for joint in others if joint in hand.bones]
         if tip in hand.bones or not joints:
             continue
-        if hand.bones[joints[-1]] in ends:
-            yield SourceJoint(tip, ends[hand.bones[joints[-1]]])
+        if hand.bones[joints[-1]] in known.ends:
+            yield SourceJoint(tip, known.ends[hand.bones[joints[-1]]])
         elif len(joints) > 1:
             chain = [bones[hand.bones[joint]] for joint in joints]
-            x, y, z = _tip_offset(chain, tails_known, _last_share(digit, *joints[-2:])).tolist()
+            x, y, z = _tip_offset(chain, known, _last_share(digit, *joints[-2:])).tolist()
             yield SourceJoint(tip, chain[-1].name, (x, y, z))
     arm = arm_ending_at(armature, hand.bones, bones[hand.carrier or hand.bones["wrist"]])
     if arm is not None:
@@ -159,7 +203,7 @@ def _joints(
         yield SourceJoint(ELBOW, arm.fore, axes=hand.carrier or hand.bones["wrist"], upper=upper.name)
 
 
-def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:
+def _tip_offset(chain: "list[Bone]", known: LastBones, share: float) -> Floats:
     """Return where a digit's tip is, from the head of its last bone in that bone's rest frame.
 
     Digits (N bones, from the palm) keep a convention: the next joint is along the same local axis of each bone. Without
@@ -171,13 +215,13 @@ def _tip_offset(chain: "list[Bone]", tails_known: bool, share: float) -> Floats:
     length = float(np.linalg.norm(steps[-1]))
     last = chain[-1]
     # Importers turn a bone that ends at a stub towards it.
-    is_turned = last.length < STUB_SHARE * length
+    is_turned = last.name in known.nowhere or last.length < STUB_SHARE * length
     if local[0] @ local[-1] > SAME_AXIS_COSINE and not is_turned:
         direction = local[-1]
     else:
         direction = np.array(last.matrix_local)[:3, :3].T @ _step(chain[-2], last) / max(length, 1e-12)
     met = all(_step_to_tail(bone, after) < TAIL_TOLERANCE * length for bone, after in _pairs(chain[-3:]))
-    tip: Floats = direction * (float(last.length) if tails_known and met and not is_turned else length * share)
+    tip: Floats = direction * (float(last.length) if known.tails_known and met and not is_turned else length * share)
     return tip
 
 

@@ -188,6 +188,9 @@ def test_live_is_what_its_raw_take_and_a_bvh_of_the_motion_are_baked_to(tmp_path
     of_file = apart(keyed, rotations(file, frames))
     # The protocols send no fingertips, which the file has.
     assert of_file[:, ARM].max() < 0.1 and of_file.max() < 8.0
+    of_armature = rotations(file, frames)
+    baked(file, str(tmp_path / "avatar.bvh"))
+    assert apart(of_armature, rotations(file, frames)).max() < 0.1, "the same file, read by Knuckle and by Blender"
 
 
 def test_a_hand_is_shown_live_and_keyed_alike_however_the_character_twists_its_forearm_by_itself() -> None:

@@ -6,14 +6,19 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from mathutils import Vector
+from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
 from knuckle.capture import Markers
 from knuckle.errors import CaptureError, KnuckleError
+from knuckle.hand.generators import run_to_end
 from knuckle.rig.keys.frame_times import set_scene_rate
+from knuckle.rig.linked import ObjectName
 from knuckle.rig.sources import imported_file
 from knuckle.rig.sources.imported_file import read_scene_file
+from knuckle.rig.sources.object_skeleton import add_armatures_of_objects
+from knuckle.rig.sources.sampling import Source, sample
+from knuckle.rig.sources.source_hands import source_hands
 from knuckle.tests.blender.baking import bake, measured
 from knuckle.tests.blender.curled import curl
 from knuckle.tests.blender.exporting import EXPORTERS, evaluated_heads, exported, read
@@ -130,6 +135,36 @@ def test_joints_without_a_skin_are_read_as_a_skeleton(tmp_path: Path) -> None:
     assert set(markers.names) == set(truth.names)
     order = [markers.names.index(name) for name in truth.names]
     assert np.allclose(markers.positions[:, order], truth.positions, atol=NEAREST / 1000)
+
+
+def test_a_hand_that_is_an_armature_on_empties_has_the_empty_above_as_its_wrist() -> None:
+    """Files of body suits: only hands are skinned, so that importers make bones of these alone."""
+    armature = rig("left")
+    curl(armature, [1, 20], [0.0, 1.0])
+    truth = read("armature:Rig")
+    wrist = armature.data.bones["wrist"].matrix_local.copy()
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones.remove(armature.data.edit_bones["wrist"])
+    armature.data.transform(wrist.inverted())
+    bpy.ops.object.mode_set(mode="OBJECT")
+    armature.name = "LeftHand"
+    above: bpy.types.Object | None = None
+    places = {"Hips": Matrix.Translation((0.0, 0.0, 1.0)), "LeftForeArm": Matrix.Translation((0.0, 0.0, 1.2))}
+    for name, place in (places | {"Hand": wrist}).items():
+        below = bpy.data.objects.new(name, None)
+        bpy.context.scene.collection.objects.link(below)
+        below.parent, above = above, below
+        below.matrix_world = place
+        bpy.context.view_layer.update()
+    armature.parent = above
+    (made,) = add_armatures_of_objects(bpy.context.scene)
+    made.name = "Suit"
+    hands = source_hands(made, tails_known=False)
+    markers = run_to_end(sample([Source(ObjectName.of(made), hands)], bpy.context.scene, "FBX"))
+    for name in (name for name in truth.names if not name.endswith("-tip")):
+        apart = markers.positions[:, markers.names.index(name)] - truth.positions[:, truth.names.index(name)]
+        assert np.abs(apart).max() < 1e-5, name
 
 
 def test_an_animation_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:

@@ -42,6 +42,17 @@ def test_words_name_joints(label, side, joint):
 
 
 @pytest.mark.parametrize(
+    "parts",
+    [("Proximal", "Intermediate", "Distal"), ("Proximal", "Medial", "Distal"), ("Metacarpal", "Proximal", "Distal")],
+)
+def test_a_thumb_has_three_joints_whatever_they_are_called(parts):
+    names = ["RightHand", *(f"Right{digit}{part}" for digit in ("Thumb", "Index") for part in (*parts, "Tip"))]
+    spots = suggest(names).groups["right"]
+    thumb = [spots[f"RightThumb{part}"].joint for part in (*parts, "Tip")]
+    assert thumb == ["thumb-metacarpal", "thumb-phalanx-proximal", "thumb-phalanx-distal", "thumb-tip"]
+
+
+@pytest.mark.parametrize(
     "label",
     [
         "LeftForeArm",

@@ -71,3 +71,16 @@ def test_frames_of_both_sides_tell_none():
     both = np.concatenate([right[0], right[1], right[2], 4 * left[3], 4 * left[4], 4 * left[5]])
     assert handedness(tuple(SETS["full"]), both) == (None, 0.0)
     assert handedness(tuple(SETS["full"]), np.concatenate(right + [left[0]]))[0] == "right"
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_hand_that_is_drawn_flat_has_no_side(side):
+    """As in the rest pose of a skeleton, whose fingers lie in one plane but for a millimetre."""
+    hand = build(adult(side))
+    pose = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    joints = [hand.joints.index(spot.joint) for spot in SETS["full"]]
+    flat = kinematics.joint_frames(hand, pose)[:, :, :3, 3][:, joints] * [1.0, 1.0, 0.0]
+    for above in (-0.001, 0.0, 0.001):
+        flat[0, 1:, 2] = above
+        flat[0, [5, 9, 13, 17], 2] = 0.0
+        assert handedness(tuple(SETS["full"]), flat) == (None, 0.0), above

@@ -21,6 +21,7 @@ from knuckle.pipeline.retarget import (
     observed_directions,
     retarget,
     retarget_figures,
+    with_solved_directions,
 )
 from knuckle.pipeline.retarget.bone_directions import (
     BLEND_SECONDS,
@@ -231,7 +232,27 @@ def test_a_hand_of_other_proportions_points_as_the_markers_do_and_the_report_say
         beside = degrees(pose_directions(kept.pose)[:, row], markers.directions[:, row])
         assert told["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
         assert told["tip_direction_off_deg"]["mean"] == pytest.approx(beside[:, 2].mean(), abs=1e-3)
+        assert told["directions_of"] == "markers"
     assert retarget_figures(kept)["left_deg"] == {"mean": None, "max": None}
     # Where fingertips are kept they decide, not how bones point.
     tips = retarget(plain, of, RetargetMode("fingertips"), targets)
     assert np.array_equal(tips.pose.angles, retarget(plain, of, RetargetMode("fingertips")).pose.angles)
+
+
+def test_where_markers_show_no_bone_it_is_compared_with_the_solved_hands():
+    truth, times = performance("right")
+    targets = stretched(truth, times, 0.1)
+    # A marker on the skin is beside its joint: no bone is between two.
+    thumb = [row for row in range(len(JOINTS)) if JOINTS[row].startswith("thumb")]
+    shown = Targets(
+        times, targets.sites, targets.positions, np.where(np.isin(targets.sites, thumb), 0.0, targets.weights)
+    )
+    plain = solved(truth.hand, targets)
+    compared = with_solved_directions(observed_directions(plain, shown), plain)
+    of = build_character(truth.hand, RestHand(kinematics.joint_frames(truth.hand, plain)[0, :, :3, 3]))
+    kept = retarget(plain, of, RetargetMode("directions"), shown)
+    turned = replace(kept, pose=replace(kept.pose, angles=0 * kept.pose.angles))
+    told = retarget_figures(turned, compared)["digits"]
+    beside = degrees(pose_directions(turned.pose)[:, 0], pose_directions(plain)[:, 0])
+    assert told["thumb"]["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
+    assert [told[digit]["directions_of"] for digit in DIGITS] == ["solved hand", *["markers"] * 4]
