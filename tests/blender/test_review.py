@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
@@ -13,7 +14,7 @@ from mathutils import Matrix
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.hand.joints import DIGITS
-from knuckle.operators.review import problems_left
+from knuckle.operators.review import BeforeMend, problems_left
 from knuckle.operators.time_editors import region_beside
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
@@ -23,7 +24,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.marker_lines import marker_lines
-from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
+from knuckle.rig.keys.take_problems import TakeProblem, mark_seen, problems_of, seen_problems
 from knuckle.rig.keys.take_report import (
     EVIDENCE_PROPERTY,
     REPORT_PROPERTY,
@@ -307,6 +308,19 @@ def test_a_problem_is_snapped_by_its_own_digits_unless_others_are_chosen(hand: b
     bpy.ops.knuckle.snap_to_pose(pose="fist")
     moved = [set(each.digits) for each in corrections_of(hand)]
     assert moved == [own, own, {"middle-finger"}, {*DIGITS}, {*DIGITS}]
+
+
+def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(hand: bpy.types.Object) -> None:
+    problems = problems_of(hand)
+    ring = of_part(problems, "ring-finger")
+    thumb = [each for each in problems if "thumb" in each.parts]
+    assert len(thumb) > 1 and len(problems) == 1 + len(thumb), "none is beside that of the ring finger"
+    mark_seen([hand], {ring.key})
+    left = f"Mended, {len(thumb)} problems are left"
+    for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of which the mend has made")):
+        reports = list[str]()
+        BeforeMend(before, ring).tell(SimpleNamespace(report=lambda _, text, to=reports: to.append(text)), bpy.context)
+        assert reports == [told]
 
 
 @pytest.mark.parametrize(
