@@ -148,6 +148,8 @@ def contacts(screen: "Screen", walk: Walk, recording: str) -> Told:
         yield from walk.typed("Reach", ("45", "34"))
     for number, (frame, asked) in enumerate((found or chosen).items(), len(before) + 1):
         screen.scene.frame_set(frame)
+        # The list is of the contacts near this frame once the sidebar is drawn anew.
+        screen.move(*screen.middle(screen.region(screen.area(), "UI")))
         yield 0.7
         walk = Walk(screen, walk.page, walk.number)
         if isinstance(asked, str):
