@@ -126,6 +126,14 @@ def states(screen: "Screen") -> dict[str, str]:
     return {one.id: hindered.get(one.id, "on") for one in kept(screen)}
 
 
+def spans(screen: "Screen") -> list[str]:
+    """The frames of each correction, as the panel writes them."""
+    with screen.in_view():
+        shown = module("operators.take_corrections").expected_take(bpy.context)
+    frames = (shown.clock.frames([one.range.start, one.range.end]) for one in shown.corrections)
+    return [f"{first:.0f}–{last:.0f}" for first, last in frames]
+
+
 def problems(screen: "Screen") -> Any:
     """All of the take."""
     return module("rig.keys.take_problems").problems_of(walking.armature(screen))

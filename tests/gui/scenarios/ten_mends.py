@@ -26,6 +26,8 @@ Told = Generator[float, None, Any]
 PLACES = 10
 MOST_MENDS = 4
 """Of one place: several markers may be astray at once."""
+LISTED = 12
+"""The corrections that the panel lists at a time."""
 CONTACTS = {"mediapipe_video.json": {255: "R  Thumb on index", 373: "R  Thumb on little"}}
 """Recording -> frame -> the row of a contact that the solve found; else the thumb is held on two fingers."""
 CHOSEN = {46: (), 146: ("Index", "Middle")}
@@ -163,6 +165,9 @@ def contacts(screen: "Screen", walk: Walk, recording: str) -> Told:
     screen.move(*screen.view_middle())
     yield 1.0
     walk.picture(*walking.area_box(screen))
+    # Rows of long names are drawn, too.
+    for span in mending.spans(screen)[-LISTED:]:
+        yield from walk.look(span, within=mending.sidebar(screen))
     return sorted(set(mending.states(screen)) - before)
 
 
