@@ -1,6 +1,5 @@
 """Correct a take: keep a pose, snap to a named one, or take a stretch from another take."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,128 +7,23 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..errors import HandError, KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, Side, digit_title
+from ..hand.joints import DIGITS, SIDES
 from ..hand.poses import named
-from ..pipeline.corrections.correction import Correction, PoseToHold, TimeRange
+from ..pipeline.corrections.correction import Correction, PoseToHold
 from ..rig.keys.corrections.corrected_take import check_correctable, hands_of_take
 from ..rig.keys.corrections.making import Stretch, motion_of, posed_hands
 from ..rig.keys.corrections.take_clock import clock_of
 from ..rig.keys.corrections.written_take import is_same_capture
 from .apply_hand_pose import POSE_ITEMS
-from .posing_operator import side_property
+from .correction_range import OnRange, blend_property, digits_property, first_property, last_property, sides_property
 from .reports import tell
 from .review import BeforeMend, problem_here
 from .saved_poses import saved_poses
-from .take_corrections import ShownTake, expected_take, has_take
+from .take_corrections import ShownTake, expected_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Action, Context, Event, UILayout
-
-DIGIT_ITEMS = [(digit, digit_title(digit), "") for digit in DIGITS]
-
-
-def first_property() -> Any:
-    """Make the property of the first frame of a new correction."""
-    return IntProperty(name="First", description="First frame to correct", options={"SKIP_SAVE"})
-
-
-def last_property() -> Any:
-    """Make the property of the last frame of a new correction."""
-    return IntProperty(name="Last", description="Last frame to correct", options={"SKIP_SAVE"})
-
-
-def blend_property() -> Any:
-    """Make the property of the blends of a new correction."""
-    return IntProperty(
-        name="Blend",
-        description="Frames at each end over which the correction begins and ends",
-        min=0,
-        max=10_000,
-        options={"SKIP_SAVE"},
-    )
-
-
-def hand_property() -> Any:
-    """Make the property of the hand that a new correction changes."""
-    return EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
-    )
-
-
-def chosen_side(sides: Sequence[Side], hand: str) -> Side:
-    """Return the side of the hand that was chosen of those of a take. Raises RigError unless it is one."""
-    chosen = [side for side in sides if hand in ("AUTO", side)]
-    if len(chosen) != 1:
-        raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
-    return chosen[0]
-
-
-def digits_property() -> Any:
-    """Make the property of the digits that a new correction moves."""
-    return EnumProperty(
-        name="Digits",
-        description="Digits to correct",
-        items=DIGIT_ITEMS,
-        options={"ENUM_FLAG"},
-        default=set(DIGITS),
-    )
-
-
-class OnRange:
-    """Mixin of operators that add corrections of a range of frames."""
-
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """Available with a take."""
-        return has_take(cls, context)
-
-    def fill_range(self, context: "Context") -> None:
-        """Give the frames that were not given: those about the current one, or of the problem that is shown there.
-
-        They are frames of the take, unless the current one is none.
-        """
-        operator: Any = self
-        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, expected_take(context)
-        blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
-        first, last = frame - made.reach, frame + made.reach
-        problem = problem_here(context)
-        if problem is not None:
-            first = min(first, int(problem.first) - blend)
-            last = max(last, int(problem.last + 0.999) + blend)
-        start, end = shown_take.ends
-        if start <= frame <= end:
-            first, last = max(first, start), min(last, end)
-        for name, value in (("blend", blend), ("first", first), ("last", last)):
-            if not operator.properties.is_property_set(name):
-                setattr(operator, name, value)
-
-    def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Open a dialog with the frames, and what else the operator draws."""
-        operator: Any = self
-        try:
-            self.fill_range(context)
-        except KnuckleError as error:
-            tell(operator, "ERROR", str(error))
-            return {"CANCELLED"}
-        return set(context.window_manager.invoke_props_dialog(operator))
-
-    def draw_range(self, layout: "UILayout") -> None:
-        """Draw the frames in a dialog."""
-        operator: Any = self
-        row = layout.row(align=True)
-        row.prop(operator, "first")
-        row.prop(operator, "last")
-        layout.prop(operator, "blend")
-
-    def range_of(self, shown: ShownTake) -> TimeRange:
-        """Return the range that was chosen. Raises RigError for one that ends before it begins."""
-        operator: Any = self
-        if operator.last < operator.first:
-            raise RigError(f"the last frame is {operator.last}, before the first, {operator.first}")
-        return shown.range(operator.first, operator.last, operator.blend)
+    from bpy.types import Action, Context, Event
 
 
 class Corrects(OnRange):
@@ -168,6 +62,19 @@ class Corrects(OnRange):
         return result
 
 
+class CorrectsDigits(Corrects):
+    """Mixin of operators that correct chosen digits of chosen hands: at a problem its own, unless others are given."""
+
+    def fill_range(self, context: "Context") -> None:
+        """Give the frames and the digits that were not given."""
+        super().fill_range(context)
+        operator: Any = self
+        problem, given = problem_here(context), operator.properties.is_property_set
+        digits = {part for part in problem.parts if part in DIGITS} if problem else set()
+        if problem and digits and not given("digits") and not given("side"):
+            operator.side, operator.digits = problem.hand, digits
+
+
 class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
     """Keep how the hand is posed on this frame as a correction: it is blended in and out over the frames around, and a
     new solve keeps it"""
@@ -196,7 +103,7 @@ class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
         return self.numbered(shown, made)
 
 
-class KNUCKLE_OT_snap_to_pose(Corrects, bpy.types.Operator):
+class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
     """Bring digits to a named pose over a range of frames, as far as its factor, as a correction that a new solve
     keeps"""
 
@@ -210,7 +117,7 @@ class KNUCKLE_OT_snap_to_pose(Corrects, bpy.types.Operator):
         description="Name of a saved pose, which is taken instead if it is not empty",
         options={"SKIP_SAVE"},
     )
-    side: side_property()
+    side: sides_property()
     digits: digits_property()
     factor: FloatProperty(name="Factor", description="How far to go", subtype="FACTOR", min=0.0, max=1.0, default=1.0)
     first: first_property()
@@ -256,7 +163,7 @@ def _sides(shown: ShownTake, side: str) -> list[Any]:
     return sides
 
 
-class KNUCKLE_OT_take_from(Corrects, bpy.types.Operator):
+class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
     """Take a stretch of another action of this armature, such as another solve of the capture, as a correction. It is
     kept with the take, and outlasts that action"""
 
@@ -271,7 +178,7 @@ class KNUCKLE_OT_take_from(Corrects, bpy.types.Operator):
         default=0,
         options={"SKIP_SAVE"},
     )
-    side: side_property()
+    side: sides_property()
     digits: digits_property()
     first: first_property()
     last: last_property()

@@ -27,7 +27,7 @@ from ..rig.keys.fcurves import SAME_FRAME
 from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from ..rig.markers_object import is_markers
 from ..rig.skin_bones import is_skin
-from .correct_take import (
+from .correction_range import (
     DIGIT_ITEMS,
     OnRange,
     blend_property,

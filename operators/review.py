@@ -68,7 +68,7 @@ class BeforeMend:
         return cls(problems_of(armature), here if is_left else None)
 
     def tell(self, operator: "Operator", context: "Context") -> None:
-        """Tell what the mend has left of what was shown, if anything was, and how many problems there are."""
+        """Tell what the mend has left of what was shown, if anything was, how many problems there are and are new."""
         armature = result_armature(context)
         if self.here is None or armature is None:
             return
@@ -76,8 +76,10 @@ class BeforeMend:
         still = next((problem for problem in remains_of(self.here, self.problems, left)), None)
         if still is not None:
             tell(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
-        else:
-            tell(operator, "INFO", f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left")
+            return
+        new = sum(not any(each.is_beside(old) for old in self.problems) for each in left)
+        told = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
+        tell(operator, "INFO", f"{told}, {new} of which the mend has made" if new else told)
 
 
 def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:

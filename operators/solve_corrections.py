@@ -22,7 +22,7 @@ from ..rig.keys.take_report import report_of
 from ..rig.rig_query import RigQuery
 from ..rig.sources.reading import read_capture
 from ..solvers import LABELS, SMOOTHING_LABELS
-from .correct_take import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
+from .correction_range import OnRange, blend_property, chosen_side, first_property, hand_property, last_property
 from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem

@@ -13,13 +13,15 @@ from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.resolved_take import is_unsolved
 from ..rig.keys.corrections.take_base import composed_of, is_alone
 from ..rig.keys.corrections.waiting import hurried_of, waiting_of
-from .text_format import paragraph
+from .text_format import fitting, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 12
 """Corrections that are listed at a time, around the selected one."""
+TAKEN = 170
+"""Pixels of a row that are not its text's: eye, icon, lock, buttons beside the list, margins, and tabs."""
 CONTACTS = 5
 """Contacts that are offered at a time, those nearest to the current frame."""
 ICONS: dict[Kind, str] = {
@@ -115,7 +117,7 @@ def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
     row = layout.row()
     column = row.box().column(align=True)
     for one in shown.corrections[first : first + ROWS]:
-        _row(column, shown, one, one is selected, (one.id in waiting, one.id in hurried))
+        _row(column, context, shown, one, is_selected=one is selected, told=(one.id in waiting, one.id in hurried))
     if selected is None:
         return
     buttons = row.column(align=True)
@@ -125,7 +127,15 @@ def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
     _selected(layout.column(), context, selected, told)
 
 
-def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: bool, told: tuple[bool, bool]) -> None:
+def _row(
+    layout: "UILayout",
+    context: "Context",
+    shown: ShownTake,
+    one: Correction,
+    *,
+    is_selected: bool,
+    told: tuple[bool, bool],
+) -> None:
     """Draw a correction: its eye, its name and frames, which select it, and its lock.
 
     told: whether it waits, and whether it is held shorter than asked.
@@ -137,7 +147,7 @@ def _row(layout: "UILayout", shown: ShownTake, one: Correction, is_selected: boo
     name.active = not one.muted and not told[0]
     first, last = shown.clock.frames([one.range.start, one.range.end])
     icon = "ERROR" if any(told) else ICONS[one.kind]
-    text = f"{one.hand[0].upper()}  {one.name}  {first:.0f}–{last:.0f}"
+    text = fitting(context, f"{one.hand[0].upper()}  {one.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN)
     _button(name, one, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)
     end.alignment = "RIGHT"

@@ -10,13 +10,15 @@ from ..operators.review import current_problem
 from ..rig.keys.corrections.mended_problems import mended_problems
 from ..rig.keys.take_problems import TakeProblem, problems_of, seen_problems
 from ..rig.keys.take_report import report_of
-from .text_format import pair, paragraph
+from .text_format import fitting, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
 
 ROWS = 8
 """Problems that are listed at a time, around the current one."""
+TAKEN = 116
+"""Pixels of a row that are not its text's: its mark, its icon, the margins and the sidebar's tabs."""
 Icon = Literal["STRIP_COLOR_01", "STRIP_COLOR_02", "STRIP_COLOR_03"]
 MENDED: Literal["CHECKMARK"] = "CHECKMARK"
 """The icon of a problem on which a correction lies."""
@@ -62,7 +64,7 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         for index in range(first, min(first + ROWS, len(problems))):
             problem = problems[index]
             state = _State(index == current, problem.key in seen, problem.key in mended)
-            _row(column, problem, state)
+            _row(column, context, problem, state)
 
 
 def grade(severity: float) -> Icon:
@@ -93,14 +95,14 @@ class _State:
     is_mended: bool
 
 
-def _row(layout: "UILayout", problem: TakeProblem, state: _State) -> None:
+def _row(layout: "UILayout", context: "Context", problem: TakeProblem, state: _State) -> None:
     """Draw a problem as a button that goes to it, after its mark."""
     row = layout.row(align=True)
     icon: Box = "CHECKBOX_HLT" if state.is_seen else "CHECKBOX_DEHLT"
     mark: Any = row.operator("knuckle.mark_seen", text="", icon=icon, emboss=False)
     shown = row.row(align=True)
     shown.alignment = "LEFT"
-    text = f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}"
+    text = fitting(context, f"{problem.worst:.0f}  {problem.hand[0].upper()}  {problem.reason}", taken=TAKEN)
     look = MENDED if state.is_mended else grade(problem.severity)
     go: Any = shown.operator("knuckle.show_problem", text=text, icon=look, emboss=state.is_current)
     go.problem = mark.problem = problem.key

@@ -3,6 +3,8 @@
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
+import blf
+
 from ..hand.joints import DIGITS, digit_title
 
 if TYPE_CHECKING:
@@ -31,6 +33,22 @@ def paragraph(
     column.scale_y = 0.75
     for number, line in enumerate(textwrap.wrap(text, letters)):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
+
+
+def fitting(context: "Context", text: str, end: str = "", *, taken: int) -> str:
+    """Return a text and its end, cut to fit into the region: Blender leaves buttons out of rows that are too wide.
+
+    taken: pixels of the region's width, at a scale of 1, that are not the text's.
+    """
+    preferences = context.preferences
+    scale = preferences.system.ui_scale
+    blf.size(0, preferences.ui_styles[0].widget.points * scale)
+    room = context.region.width - taken * scale
+    if blf.dimensions(0, text + end)[0] <= room:
+        return text + end
+    lengths = range(len(text) - 1, 0, -1)
+    kept = next((count for count in lengths if blf.dimensions(0, f"{text[:count]}…{end}")[0] <= room), 1)
+    return f"{text[:kept].rstrip()}…{end}"
 
 
 def pair(layout: "UILayout", name: str, value: str) -> None:

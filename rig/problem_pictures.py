@@ -17,6 +17,7 @@ from . import detection_cache
 from .binding import posed_frames
 from .blend_file import in_background
 from .camera_framing import add_camera, view_along
+from .drawn_flesh import drawn_flesh
 from .keys.take_problems import playing_with
 from .render import RenderSettings, render_still, usable_engine
 
@@ -48,12 +49,14 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
                 note = f"Pictures end here: they may take {SECONDS:.0f} s."
                 break
             _show_frame(scene, take.frame(problem.worst))
-            frames = _hand_frames(armature, scene, problem.side)
-            if frames is None:
+            shown = _shown_hand(armature, scene, problem.side)
+            if shown is None:
                 note = f"No pictures of the {problem.side} hand: it is hidden, or was not found in the scene."
                 continue
-            pictures = _pictures(scene, frames, problem.side, Path(folder) / "picture.jpg")
-            found += [ProblemPicture(rank, view, jpeg, SIZE.width, SIZE.height) for view, jpeg in pictures]
+            of, frames = shown
+            with drawn_flesh(scene, of, frames[:, :3, 3]):
+                pictures = _pictures(scene, frames, problem.side, Path(folder) / "picture.jpg")
+                found += [ProblemPicture(rank, view, jpeg, SIZE.width, SIZE.height) for view, jpeg in pictures]
     return Pictures(tuple(found), note)
 
 
@@ -61,13 +64,16 @@ def _show_frame(scene: "Scene", frame: float) -> None:
     scene.frame_set(int(frame // 1), subframe=frame % 1)
 
 
-def _hand_frames(armature: "Object", scene: "Scene", side: Side) -> Floats | None:
-    """Return the joints' frames (J, 4, 4) in the world, NaN for those without a bone; None if there is no such hand."""
+def _shown_hand(armature: "Object", scene: "Scene", side: Side) -> "tuple[Object, Floats] | None":
+    """Return the armature that has a hand, and its joints' frames (J, 4, 4) in the world; None without such a hand.
+
+    Frames are NaN for joints without a bone.
+    """
     for candidate in playing_with(armature, scene):
         binding = detection_cache.now(candidate).bindings.get(side)
         if binding is not None and candidate.visible_get():
             frames: Floats = np.array(candidate.matrix_world) @ posed_frames(candidate, binding)
-            return frames
+            return candidate, frames
     return None
 
 

@@ -29,6 +29,7 @@ def main() -> None:
     tutorial("first-hand")
     tutorial("first-take")
     tutorial("mend-a-take")
+    ten_mends()
     live()
     sliders()
     algebra()
@@ -44,6 +45,13 @@ def main() -> None:
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
+
+
+def ten_mends() -> None:
+    """The last of ten places that were mended, and the corrections after a new solve, without the other editors."""
+    for number, picture in ((11, "10"), (12, "13_corrections")):
+        shown = read_png(GUI / f"ten_mends_tsv_{picture}.png")[:, :1066]
+        write_png(DOCS / f"mend-a-take-{number}.png", fewer(shown))
 
 
 def rig_hands() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
@@ -90,6 +91,35 @@ def test_markers_that_bind_a_camera_change_no_picture(spoilt: Take) -> None:  # 
     own = scene.camera
     assert pictures.found and problem_pictures(take, hand) == pictures
     assert (marker.camera, unbound.camera, scene.camera) == (away, None, own)
+
+
+def covered(jpeg: bytes, path: Path) -> NDArray[np.bool_]:
+    """(P,) which pixels of a picture are not as its corner is."""
+    path.write_bytes(jpeg)
+    image: Any = bpy.data.images.load(str(path))
+    pixels = np.array(image.pixels[:]).reshape(-1, 4)
+    bpy.data.images.remove(image)
+    apart: NDArray[np.bool_] = np.abs(pixels - pixels[0]).max(axis=1) > 0.1
+    return apart
+
+
+def test_a_rig_without_a_mesh_is_seen_where_its_skin_would_be(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand = bpy.data.objects["Right Hand"]
+    take = reviewed_take(hand.animation_data.action)
+    for other in [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is None]:
+        other.hide_render = True  # markers
+    with_skin = problem_pictures(take, hand)
+    for skin in [obj for obj in bpy.data.objects if obj.find_armature() == hand]:
+        bpy.data.objects.remove(skin)
+    before = set(bpy.data.objects), set(bpy.data.meshes)
+    without = problem_pictures(take, hand)
+    assert (set(bpy.data.objects), set(bpy.data.meshes)) == before
+    assert len(without.found) == len(with_skin.found) > 0
+    for one, other in zip(with_skin.found, without.found, strict=True):
+        skin, capsules = (covered(each.jpeg, tmp_path / "seen.jpg") for each in (one, other))
+        both = (skin & capsules).sum()
+        assert both > 0.85 * capsules.sum() and both > 0.45 * skin.sum(), f"{one.view} of problem {one.rank}"
 
 
 def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811

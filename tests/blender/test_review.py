@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
@@ -12,7 +13,8 @@ from mathutils import Matrix
 
 from knuckle import capture as captures
 from knuckle.cli.commands import DEMO_CAPTURE
-from knuckle.operators.review import problems_left
+from knuckle.hand.joints import DIGITS
+from knuckle.operators.review import BeforeMend, problems_left
 from knuckle.operators.time_editors import region_beside
 from knuckle.pipeline.evidence.packing import unpack
 from knuckle.pipeline.job import SolveJob
@@ -20,8 +22,9 @@ from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig import detection_cache
 from knuckle.rig.blend_file import new_scene_with_take
+from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.marker_lines import marker_lines
-from knuckle.rig.keys.take_problems import TakeProblem, problems_of, seen_problems
+from knuckle.rig.keys.take_problems import TakeProblem, mark_seen, problems_of, seen_problems
 from knuckle.rig.keys.take_report import (
     EVIDENCE_PROPERTY,
     REPORT_PROPERTY,
@@ -289,6 +292,35 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
     assert len(marker_lines(armature, binding, damaged, shown, 3.0).errors) == 0
     assert len(marker_lines(armature, binding, None, shown, 3.0).errors) == 0
+
+
+def test_a_problem_is_snapped_by_its_own_digits_unless_others_are_chosen(hand: bpy.types.Object) -> None:
+    first = hand.animation_data.action.name
+    assert bpy.ops.knuckle.next_problem() == {"FINISHED"}
+    (problem,) = [each for each in problems_of(hand) if each.key == bpy.context.scene.knuckle_review.current]
+    own = set(problem.parts) & {*DIGITS}
+    assert own and own != {*DIGITS}
+    bpy.ops.knuckle.snap_to_pose(pose="fist")
+    bpy.ops.knuckle.take_from(action=first)
+    bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"middle-finger"})
+    bpy.ops.knuckle.snap_to_pose(pose="fist", side="BOTH")
+    bpy.context.scene.frame_set(int(problem.last) + 20)
+    bpy.ops.knuckle.snap_to_pose(pose="fist")
+    moved = [set(each.digits) for each in corrections_of(hand)]
+    assert moved == [own, own, {"middle-finger"}, {*DIGITS}, {*DIGITS}]
+
+
+def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(hand: bpy.types.Object) -> None:
+    problems = problems_of(hand)
+    ring = of_part(problems, "ring-finger")
+    thumb = [each for each in problems if "thumb" in each.parts]
+    assert len(thumb) > 1 and len(problems) == 1 + len(thumb), "none is beside that of the ring finger"
+    mark_seen([hand], {ring.key})
+    left = f"Mended, {len(thumb)} problems are left"
+    for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of which the mend has made")):
+        reports = list[str]()
+        BeforeMend(before, ring).tell(SimpleNamespace(report=lambda _, text, to=reports: to.append(text)), bpy.context)
+        assert reports == [told]
 
 
 @pytest.mark.parametrize(

@@ -1,41 +1,36 @@
 """docs/tutorials/mend-a-take.md walked through as it is written: from a solved take to one that can be shown."""
 
 import importlib
-import shutil
-import subprocess
 import sys
-from collections.abc import Generator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import bpy
 import numpy as np
-from mathutils import Quaternion
 
 sys.path.append("/tmp/knuckle/tests/gui")
 if TYPE_CHECKING:
     from knuckle.tests.gui import walking
     from knuckle.tests.gui.driver import Screen, Steps
+    from knuckle.tests.gui.mending import (
+        agreed,
+        alone,
+        kept,
+        keys,
+        module,
+        next_problem,
+        opened,
+        place,
+        to_hand,
+        turned,
+    )
 else:
     walking = importlib.import_module("walking")
+    from mending import agreed, alone, kept, keys, module, next_problem, opened, place, to_hand, turned
 
-Told = Generator[float, None, Any]
-
-RIG = Path("/tmp/out/rigs/rigify.blend")
 GLOVE, VIDEO = "qualisys_glove.tsv", "mediapipe_video.json"
-KNUCKLE = "bl_ext.user_default.knuckle"
 
 
 def play(screen: "Screen") -> "Steps":
-    for name in (GLOVE, VIDEO):
-        shutil.copy(f"/tmp/out/{name}", Path.home())
-    shutil.copy(RIG, Path.home())
-    # Step 2 of the first take's page, and its step 8.
-    bpy.ops.wm.open_mainfile(filepath=str(Path.home() / RIG.name), load_ui=False, use_scripts=True)
-    yield from screen.resize(1300, 1000)
-    yield from screen.show_sidebar("Knuckle")
-    yield from screen.widen_sidebar(60)
-    screen.scene.knuckle.rig, screen.scene.knuckle.armature = "ARMATURE", walking.armature(screen)
+    yield from opened(screen, GLOVE, VIDEO)
     steps = (solve, find, pose, solve_range, snap, hide, again, splice, hold, reduce)
     return (yield from walking.play_steps(screen, "mend_a_take", steps))
 
@@ -64,12 +59,7 @@ def find(screen: "Screen", walk: "walking.Walk") -> "Steps":
 
 def pose(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The digit's bones, which are selected, are turned by a key, and that is kept."""
-    screen.move(*screen.view_middle())
-    yield 0.3
-    for name in ("R", "X", "X"):
-        yield from walk.key(name)
-    subprocess.run(["xdotool", "type", "--", "-15"], check=True)
-    yield from walk.key("Enter", "Return")
+    yield from turned(screen, walk, -15)
     yield from walk.press("Correct Pose")
     yield from screen.wait_until(lambda: len(kept(screen)) == 1)
     yield 0.5
@@ -166,77 +156,8 @@ def reduce(screen: "Screen", walk: "walking.Walk") -> "Steps":
     return walk.done(counts=[dense, keys(screen)])
 
 
-def alone(screen: "Screen", walk: "walking.Walk", title: str) -> Told:
-    """Open a panel and fold the others, by Ctrl and a click on its title."""
-    walk.keys.append("Ctrl")
-    subprocess.run(["xdotool", "keydown", "ctrl"], check=True)
-    yield from walk.press(title, within=titles(screen))
-    subprocess.run(["xdotool", "keyup", "ctrl"], check=True)
-    yield 0.7
-    walk.marks.clear()
-
-
-def titles(screen: "Screen") -> "walking.Box":
-    """The left part of the sidebar, where the titles of panels stand."""
-    region = screen.region(screen.area(), "UI")
-    return region.x, screen.window.height - region.y - region.height, round(0.36 * region.width), region.height
-
-
-def next_problem(screen: "Screen", walk: "walking.Walk") -> Told:
-    """By its key, over the view."""
-    before = screen.scene.knuckle_review.current
-    screen.move(*screen.view_middle())
-    yield 0.3
-    yield from walk.key("Alt J", "alt+j")
-    yield from screen.wait_until(lambda: screen.scene.knuckle_review.current != before)
-    yield 0.5
-
-
-def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Told:
-    """Enter in a dialogue, until the take has so many corrections."""
-    left, top, width, _ = walk.marks[0]
-    # Off the field below the mouse, which Enter would edit.
-    screen.move(left + width // 2 - 220, top - 25)
-    yield 0.5
-    yield from walk.key("Enter", "Return")
-    yield from screen.wait_until(lambda: len(kept(screen)) == count and not walking.running(), 60)
-    screen.move(*screen.view_middle())
-    yield 0.7
-    # What was pressed in the dialogue is gone, and a list that has grown may have moved the button that opened it.
-    walk.marks = [(yield from walk.look(walk.words[0]))]
-
-
-def module(name: str) -> Any:
-    return importlib.import_module(f"{KNUCKLE}.{name}")
-
-
-def kept(screen: "Screen") -> Any:
-    """The corrections of the take."""
-    return module("rig.keys.corrections.corrected_take").corrections_of(walking.armature(screen))
-
-
 def hand_report(screen: "Screen") -> Any:
     return module("rig.keys.take_report").report_of(walking.armature(screen))["hands"]["right"]
-
-
-def keys(screen: "Screen") -> int:
-    """The keys of the action that the character plays."""
-    curves = module("rig.keys.fcurves").curves_on(walking.armature(screen))
-    return sum(len(curve.keyframe_points) for curve in curves)
-
-
-def place(screen: "Screen") -> dict[str, Any]:
-    """The problem that is shown, by its rank, and what is selected."""
-    rig, key = walking.armature(screen), screen.scene.knuckle_review.current
-    problems = module("rig.keys.take_problems").problems_of(rig)
-    rank, problem = next(pair for pair in enumerate(problems) if pair[1].key == key)
-    return {
-        "rank": rank,
-        "frame": screen.scene.frame_current_final,
-        "worst": problem.worst,
-        "reason": problem.reason,
-        "bones": [bone.name for bone in rig.pose.bones if bone.select],
-    }
 
 
 def mends(screen: "Screen") -> dict[str, Any]:
@@ -247,7 +168,7 @@ def mends(screen: "Screen") -> dict[str, Any]:
     base, action = corrected.base_of(rig), rig.animation_data.action
     clock = module("rig.keys.corrections.take_clock").clock_of(base, screen.scene)
     waiting = module("rig.keys.corrections.waiting").waiting_of(action)
-    (before,), turned = corrected.hands_of_take(rig, base), {}
+    (before,), turns = corrected.hands_of_take(rig, base), {}
     (after,) = [
         module("rig.keys.corrections.hand_of_take").hand_of_take(
             rig, before.hand, [(c.data_path, c) for c in module("rig.keys.fcurves").curves_on(rig)]
@@ -256,18 +177,5 @@ def mends(screen: "Screen") -> dict[str, Any]:
     for one in kept(screen):
         frames = before.frames[before.rows(one, clock)]
         turn = rotations.angles_between(before.rotations(frames), after.rotations(frames))
-        turned[one.kind] = [waiting.get(one.id, "on"), float(np.degrees(np.max(turn)))]
-    return {"mends": turned, "action": action.name}
-
-
-def to_hand(screen: "Screen") -> Told:
-    """Turn the view to the hand, from the thumb's side a little above."""
-    rig = walking.armature(screen)
-    wrist = rig.pose.bones["DEF-hand.R"]
-    view = screen.area().spaces.active.region_3d
-    view.view_perspective = "PERSP"
-    view.view_rotation = Quaternion((1.0, 0.0, 0.0), np.radians(70.0))
-    view.view_location = rig.matrix_world @ (wrist.head + 1.2 * (wrist.tail - wrist.head))
-    view.view_distance = 0.62
-    screen.area().tag_redraw()
-    yield 0.7
+        turns[one.kind] = [waiting.get(one.id, "on"), float(np.degrees(np.max(turn)))]
+    return {"mends": turns, "action": action.name}

@@ -1,0 +1,133 @@
+"""Where a new correction lies: what a person gives of its frames, hands and digits, and what is taken otherwise."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bpy.props import EnumProperty, IntProperty
+
+from ..errors import KnuckleError, RigError
+from ..hand.joints import DIGITS, SIDES, Side, digit_title
+from ..pipeline.corrections.correction import TimeRange
+from .reports import tell
+from .review import problem_here
+from .rig_hands import SIDE_ITEMS
+from .take_corrections import ShownTake, expected_take, has_take
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, UILayout
+
+DIGIT_ITEMS = [(digit, digit_title(digit), "") for digit in DIGITS]
+
+
+def first_property() -> Any:
+    """Make the property of the first frame of a new correction."""
+    return IntProperty(name="First", description="First frame to correct", options={"SKIP_SAVE"})
+
+
+def last_property() -> Any:
+    """Make the property of the last frame of a new correction."""
+    return IntProperty(name="Last", description="Last frame to correct", options={"SKIP_SAVE"})
+
+
+def blend_property() -> Any:
+    """Make the property of the blends of a new correction."""
+    return IntProperty(
+        name="Blend",
+        description="Frames at each end over which the correction begins and ends",
+        min=0,
+        max=10_000,
+        options={"SKIP_SAVE"},
+    )
+
+
+def hand_property() -> Any:
+    """Make the property of the hand that a new correction changes."""
+    return EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[("AUTO", "Auto", "The only one of the take"), *((side, side.capitalize(), "") for side in SIDES)],
+    )
+
+
+def chosen_side(sides: Sequence[Side], hand: str) -> Side:
+    """Return the side of the hand that was chosen of those of a take. Raises RigError unless it is one."""
+    chosen = [side for side in sides if hand in ("AUTO", side)]
+    if len(chosen) != 1:
+        raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
+    return chosen[0]
+
+
+def sides_property() -> Any:
+    """Make the property of the hands that a new correction moves."""
+    return EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[("BOTH", "Both", "All hands"), *SIDE_ITEMS],
+        options={"SKIP_SAVE"},
+    )
+
+
+def digits_property() -> Any:
+    """Make the property of the digits that a new correction moves."""
+    return EnumProperty(
+        name="Digits",
+        description="Digits to correct",
+        items=DIGIT_ITEMS,
+        options={"ENUM_FLAG", "SKIP_SAVE"},
+        default=set(DIGITS),
+    )
+
+
+class OnRange:
+    """Mixin of operators that add corrections of a range of frames."""
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Available with a take."""
+        return has_take(cls, context)
+
+    def fill_range(self, context: "Context") -> None:
+        """Give the frames that were not given: those about the current one, or of the problem that is shown there.
+
+        They are frames of the take, unless the current one is none.
+        """
+        operator: Any = self
+        made, frame, shown_take = context.scene.knuckle_correction, context.scene.frame_current, expected_take(context)
+        blend = operator.blend if operator.properties.is_property_set("blend") else made.blend
+        first, last = frame - made.reach, frame + made.reach
+        problem = problem_here(context)
+        if problem is not None:
+            first = min(first, int(problem.first) - blend)
+            last = max(last, int(problem.last + 0.999) + blend)
+        start, end = shown_take.ends
+        if start <= frame <= end:
+            first, last = max(first, start), min(last, end)
+        for name, value in (("blend", blend), ("first", first), ("last", last)):
+            if not operator.properties.is_property_set(name):
+                setattr(operator, name, value)
+
+    def ask_for_range(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Open a dialog with the frames, and what else the operator draws."""
+        operator: Any = self
+        try:
+            self.fill_range(context)
+        except KnuckleError as error:
+            tell(operator, "ERROR", str(error))
+            return {"CANCELLED"}
+        return set(context.window_manager.invoke_props_dialog(operator))
+
+    def draw_range(self, layout: "UILayout") -> None:
+        """Draw the frames in a dialog."""
+        operator: Any = self
+        row = layout.row(align=True)
+        row.prop(operator, "first")
+        row.prop(operator, "last")
+        layout.prop(operator, "blend")
+
+    def range_of(self, shown: ShownTake) -> TimeRange:
+        """Return the range that was chosen. Raises RigError for one that ends before it begins."""
+        operator: Any = self
+        if operator.last < operator.first:
+            raise RigError(f"the last frame is {operator.last}, before the first, {operator.first}")
+        return shown.range(operator.first, operator.last, operator.blend)
