@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
 from ...limits import DIGIT_MOVEMENTS
-from .skin_fit import COLUMNS, DOFS, HAS, PALM
+from .skin_fit import COLUMNS, DOFS, FLEXION, HAS, PALM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SEGMENTS, SLOTS = 3, len(DIGIT_MOVEMENTS)
 JOINT_OF_SLOT = np.array([joint for joint, _ in DIGIT_MOVEMENTS])
-FLEXION = np.array([2, 4, 5])
-"""The slot of each moving joint's flexion."""
 DIGIT_OF_DOF, SLOT_OF_DOF = np.nonzero(HAS)
 """(D,) each, in the order of a hand's degrees of freedom."""
 _OWN_DOFS = np.arange(len(DIGITS))[:, None] == DIGIT_OF_DOF
