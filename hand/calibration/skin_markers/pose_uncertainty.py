@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from .chain import (
-    FIRST_JOINTS,
     LENGTHS,
     MARKERS,
     ROTATIONS,
-    SEGMENTS,
     SLOT_OF_DOF,
     TURNED_BY,
     MarkerPositions,
     ShapeParameters,
+    own_parameters,
+    own_slopes,
+    parameter_count,
     pose_jacobian,
-    shape_jacobian,
 )
 from .pose_fit import PoseEquations
 from .skin_fit import COLUMNS, DOFS, FLEXION, PALM
@@ -56,13 +56,13 @@ class ShapeQuadratic:
 
 def cost_of_uncertainty(shape: ShapeParameters, equations: PoseEquations, covariance: Floats) -> ShapeQuadratic:
     """Return how the expected cost changes with the shape while poses have covariances (F, 6 + D, 6 + D)."""
-    by_shape, by_pose = shape_jacobian(shape, equations.markers), pose_jacobian(shape, equations.markers)
-    frames, count, _, size = by_shape.shape
+    by_pose = pose_jacobian(shape, equations.markers)
+    frames, count = by_pose.shape[:2]
+    size = parameter_count(count)
     whitened = equations.jacobian.reshape(by_pose.shape)
     matrix, gradient = np.zeros((size, size)), np.zeros(size)
     for marker in range(count):
-        own = _parameters(shape, marker)
-        by_own = by_shape[:, marker][..., own]
+        own, by_own = own_parameters(shape, marker), own_slopes(shape, equations.markers, marker)
         slopes = _slopes(shape, equations.markers, by_own, by_pose[:, marker], marker=marker, own=own)
         slopes = equations.whitening[:, :, marker].transpose(2, 0, 1)[:, None] @ slopes
         spread = slopes.reshape(frames, -1, slopes.shape[-1]) @ covariance
@@ -70,18 +70,6 @@ def cost_of_uncertainty(shape: ShapeParameters, equations: PoseEquations, covari
         matrix[np.ix_(own, own)] += spread @ slopes.swapaxes(0, 1).reshape(len(own), -1).T
         gradient[own] += spread @ whitened[:, marker].ravel()
     return ShapeQuadratic((matrix + matrix.T) / 2, gradient)
-
-
-def _parameters(shape: ShapeParameters, marker: int) -> Ints:
-    """Indices (P,) of the parameters that move a marker against the wrist."""
-    count, digit, bone = len(shape.digits), shape.digits[marker], shape.bones[marker]
-    offsets = MARKERS + 3 * marker + np.arange(3)
-    if digit == PALM:
-        return offsets
-    first, rotation = (start + 3 * digit + np.arange(3) for start in (FIRST_JOINTS, ROTATIONS))
-    lengths = LENGTHS + 3 * digit + np.arange(bone)
-    slides = MARKERS + 3 * count + 6 * marker + np.arange(3 * (1 + (bone + 1 < SEGMENTS)))
-    return np.concatenate([first, rotation, lengths, offsets, slides])
 
 
 def _slopes(

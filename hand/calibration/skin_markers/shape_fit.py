@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
-from .chain import shape_jacobian
+from .chain import own_parameters, own_slopes
 from .own_dips import dip_shares, independent_dips
 from .pose_fit import (
     PoseEquations,
@@ -136,13 +136,14 @@ class _Equations:
     def step(self, damping: float) -> tuple[Floats, Floats]:
         """Damped step of the poses (F, 6 + D) and of the shape (S,)."""
         inverted = invert(damp_and_fix(self.poses, self.free, np.full(len(self.poses), damping)))
-        eliminated = inverted @ self.mixed
+        # With K K^T = inverted, the product of K^T mixed with itself takes half the work of mixed^T inverted mixed.
+        halves = (np.linalg.cholesky(inverted).swapaxes(1, 2) @ self.mixed).reshape(-1, len(self.shape))
         pose_step = (inverted @ self.rhs_poses[..., None])[..., 0]
-        count = len(self.shape)
-        flat = self.mixed.reshape(-1, count)
-        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - flat.T @ eliminated.reshape(-1, count)
+        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - halves.T @ halves
+        flat = self.mixed.reshape(halves.shape)
         shape_step = solve(reduced, (self.rhs_shape - flat.T @ pose_step.ravel())[:, None])[:, 0]
-        return pose_step - eliminated @ shape_step, shape_step
+        moved = (flat @ shape_step).reshape(pose_step.shape)
+        return pose_step - (inverted @ moved[..., None])[..., 0], shape_step
 
     def with_shape_cost(self, added: ShapeQuadratic, moved: Floats, fitted: Ints | slice) -> "_Equations":
         """Return the equations with a further cost of the shape, which has moved (S,) from where that was computed."""
@@ -155,18 +156,27 @@ def _build_equations(
 ) -> _Equations:
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
-    frames = len(seen)
-    by_shape = shape_jacobian(state.pose_model.shape, equations.markers)[..., fitted]
-    jacobian = (equations.whitening.transpose(3, 2, 0, 1) @ by_shape).reshape(frames, equations.jacobian.shape[1], -1)
-    flat = jacobian.reshape(-1, jacobian.shape[-1])
-    residuals, prior_matrix = prior.residuals(state.pose_model.shape), prior.matrix[:, fitted]
+    frames, size = len(seen), prior.matrix.shape[1]
+    residuals = prior.residuals(state.pose_model.shape)
+    matrix, rhs = weight * prior.matrix.T @ prior.matrix, -weight * prior.matrix.T @ residuals
+    mixed = np.zeros((frames, equations.matrix.shape[1], size))
+    for marker in range(seen.visible.shape[1]):
+        # Of some two hundred parameters at most seventeen move a marker.
+        own = own_parameters(state.pose_model.shape, marker)
+        rows = slice(3 * marker, 3 * marker + 3)
+        slopes = own_slopes(state.pose_model.shape, equations.markers, marker)
+        slopes = equations.whitening[:, :, marker].transpose(2, 0, 1) @ slopes
+        flat = slopes.reshape(-1, len(own))
+        matrix[np.ix_(own, own)] += flat.T @ flat
+        rhs[own] += flat.T @ equations.residuals[:, rows].ravel()
+        mixed[..., own] += equations.jacobian[:, rows].swapaxes(1, 2) @ slopes
     return _Equations(
         poses=equations.matrix,
         free=free,
-        mixed=(equations.jacobian.swapaxes(1, 2) @ jacobian) * free[..., None],
-        shape=flat.T @ flat + weight * prior_matrix.T @ prior_matrix,
+        mixed=mixed[..., fitted] * free[..., None],
+        shape=matrix[fitted][:, fitted],
         rhs_poses=equations.rhs * free,
-        rhs_shape=flat.T @ equations.residuals.ravel() - weight * prior_matrix.T @ residuals,
+        rhs_shape=rhs[fitted],
     )
 
 
