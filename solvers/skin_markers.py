@@ -17,13 +17,13 @@ from ..hand.calibration.skin_markers.pose_fit import (
     PoseModel,
     Poses,
     VisibleMarkers,
-    best_start,
     fit_poses,
     invert,
     normal_equations,
     solve,
     without_prior,
 )
+from ..hand.calibration.skin_markers.pose_starts import best_start
 from ..hand.calibration.skin_markers.priors import START_ANGLES, shape_from_fit
 from ..hand.calibration.skin_markers.skin_fit import DOFS, SkinFit
 from ..hand.jacobians import ROOT_DOFS

@@ -11,7 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, best_start, fit_poses, invert
+from ..hand.calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, fit_poses, invert
+from ..hand.calibration.skin_markers.pose_starts import best_start
 from ..hand.calibration.skin_markers.priors import START_ANGLES
 from ..hand.calibration.skin_markers.skin_fit import SkinFit
 from .angle_filter import AngleState, predict_angles

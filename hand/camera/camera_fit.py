@@ -13,7 +13,8 @@ from ...errors import HandError
 from .. import rotations as rot
 from ..calibration.skin_markers.chain import ShapeParameters, marker_positions
 from ..calibration.skin_markers.fit import proportions
-from ..calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, best_start, fit_poses, solve
+from ..calibration.skin_markers.pose_fit import PoseModel, Poses, VisibleMarkers, fit_poses, solve
+from ..calibration.skin_markers.pose_starts import best_start
 from ..calibration.skin_markers.priors import START_ANGLES
 from ..generators import Progress, Steps
 from ..joints import SIDES, Side

@@ -20,8 +20,9 @@ from ..calibration.skin_markers.chain import (
     marker_positions,
     parameter_count,
 )
-from ..calibration.skin_markers.pose_fit import PoseModel, VisibleMarkers, best_start, fit_poses
+from ..calibration.skin_markers.pose_fit import PoseModel, VisibleMarkers, fit_poses
 from ..calibration.skin_markers.pose_fit import costs as costs_of_frames
+from ..calibration.skin_markers.pose_starts import best_start
 from ..calibration.skin_markers.priors import (
     BONE_SPREAD,
     LIMIT_MARGIN,

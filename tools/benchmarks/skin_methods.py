@@ -14,7 +14,7 @@ from skin_takes import Clip, write_trc
 
 from knuckle.capture.cleaning import clean
 from knuckle.errors import KnuckleError
-from knuckle.hand.joints import JOINT_INDEX, JOINTS
+from knuckle.hand.joints import JOINT_INDEX
 from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.pipeline import assignment, calibration, job, performer
@@ -134,13 +134,12 @@ def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple
     Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
     """
     side, spots = known.proportions.side, known.spots if known.skin_fit is None else known.skin_fit.spots()
-    labels, places = tuple(spots), []
+    skin, labels, places = known.skin_fit, tuple(spots), []
+    slid = np.zeros((len(frames), len(labels), 3))
+    if skin is not None:
+        slid = skin.offsets_at(angles) - skin.offsets_at(skin.poses.mean)
     for number, spot in enumerate(spots.values()):
-        offset = np.tile(spot.offset, (len(frames), 1))
-        for end in (0, 1) if known.skin_fit is not None else ():
-            dof = known.model.dof(JOINTS[min(JOINT_INDEX[spot.joint] + end, len(JOINTS) - 1)], "flexion")
-            if dof is not None and spot.joint != "wrist":
-                offset = offset + angles[:, dof, None] * known.skin_fit.markers.slides[number, end]
+        offset = spot.offset + slid[:, number]
         offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
         at = frames[:, JOINT_INDEX[spot.joint]]
         places.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])

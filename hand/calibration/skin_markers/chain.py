@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
 from ...limits import DIGIT_MOVEMENTS
-from .skin_fit import COLUMNS, DOFS, HAS, PALM
+from .skin_fit import COLUMNS, DOFS, FLEXION, HAS, PALM
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SEGMENTS, SLOTS = 3, len(DIGIT_MOVEMENTS)
 JOINT_OF_SLOT = np.array([joint for joint, _ in DIGIT_MOVEMENTS])
-FLEXION = np.array([2, 4, 5])
-"""The slot of each moving joint's flexion."""
 DIGIT_OF_DOF, SLOT_OF_DOF = np.nonzero(HAS)
 """(D,) each, in the order of a hand's degrees of freedom."""
 _OWN_DOFS = np.arange(len(DIGITS))[:, None] == DIGIT_OF_DOF
@@ -183,24 +181,38 @@ def parameter_count(markers: int) -> int:
     return MARKERS + 9 * markers
 
 
+def own_parameters(shape: ShapeParameters, marker: int) -> Ints:
+    """Indices (P,) of the shape's parameters that move a marker against the wrist."""
+    count, digit, bone = len(shape.digits), shape.digits[marker], shape.bones[marker]
+    offsets = MARKERS + 3 * marker + np.arange(3)
+    if digit == PALM:
+        return offsets
+    first, rotation = (start + 3 * digit + np.arange(3) for start in (FIRST_JOINTS, ROTATIONS))
+    lengths = LENGTHS + 3 * digit + np.arange(bone)
+    slides = MARKERS + 3 * count + 6 * marker + np.arange(3 * (1 + (bone + 1 < SEGMENTS)))
+    return np.concatenate([first, rotation, lengths, offsets, slides])
+
+
+def own_slopes(shape: ShapeParameters, markers: MarkerPositions, marker: int) -> Floats:
+    """Derivatives (F, 3, P) of a marker by its own parameters; digits rotate about the wrist's axes, rad."""
+    rotations = markers.rotations[:, :, marker].transpose(2, 1, 0)
+    digit, bone = shape.digits[marker], shape.bones[marker]
+    if digit == PALM:
+        return rotations
+    x, y, z = markers.positions[:, marker] - shape.first_joints[digit][:, None]
+    zero = np.zeros_like(x)
+    turns = np.array([[zero, z, -y], [-z, zero, x], [y, -x, zero]]).transpose(2, 0, 1)
+    lengths = markers.bones.rotations[:bone, 1, :, digit].transpose(2, 1, 0)
+    flexions = markers.flexions[:, np.searchsorted(markers.digit_markers, marker), :, None, None]
+    slides = [rotations * flexion for flexion in flexions[: 1 + (bone + 1 < SEGMENTS)]]
+    first = np.broadcast_to(np.eye(3), rotations.shape)
+    return np.concatenate([first, turns, lengths, rotations, *slides], axis=-1)
+
+
 def shape_jacobian(shape: ShapeParameters, markers: MarkerPositions) -> Floats:
-    """Jacobian (F, M, 3, S) of the markers by the shape's parameters; digits rotate about the wrist's axes, rad."""
+    """Jacobian (F, M, 3, S) of the markers by the shape's parameters."""
     count, frames = markers.positions.shape[1:]
     result = np.zeros((frames, count, 3, parameter_count(count)))
-    rotations = markers.rotations.transpose(3, 2, 1, 0)
-    for m in range(count):
-        result[:, m, :, MARKERS + 3 * m : MARKERS + 3 * m + 3] = rotations[:, m]
-    for row, m in enumerate(markers.digit_markers):
-        digit, bone = shape.digits[m], shape.bones[m]
-        result[:, m, :, FIRST_JOINTS + 3 * digit : FIRST_JOINTS + 3 * digit + 3] = np.eye(3)
-        x, y, z = markers.positions[:, m] - shape.first_joints[digit][:, None]
-        column = ROTATIONS + 3 * digit
-        result[:, m, 0, column + 1], result[:, m, 0, column + 2] = z, -y
-        result[:, m, 1, column], result[:, m, 1, column + 2] = -z, x
-        result[:, m, 2, column], result[:, m, 2, column + 1] = y, -x
-        for before in range(bone):
-            result[:, m, :, LENGTHS + 3 * digit + before] = markers.bones.rotations[before, 1, :, digit].T
-        for end in range(2):
-            column = MARKERS + 3 * count + 6 * m + 3 * end
-            result[:, m, :, column : column + 3] = rotations[:, m] * markers.flexions[end, row][:, None, None]
+    for marker in range(count):
+        result[:, marker, :, own_parameters(shape, marker)] = own_slopes(shape, markers, marker).transpose(2, 0, 1)
     return result

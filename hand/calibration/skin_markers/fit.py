@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from ....errors import HandError
 from ... import rotations as rot
-from ...joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side, digit_of
-from ...limits import DEFAULT_LIMITS, AngleLimits
+from ...joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from ...marker_sets import Spot
 from ...mirror import POINT_SIGNS
-from ...model import AXES
-from ...proportions import FIRST_JOINT_ROWS, Proportions, build
+from ...proportions import FIRST_JOINT_ROWS, Proportions
 from .chain import ShapeParameters
-from .pose_fit import PoseModel, Poses, VisibleMarkers, best_start, costs, fit_poses, invert, without_prior
+from .fitted_limits import fitted_limits, search_limits
+from .own_dips import dip_shares, independent_dips
+from .pose_fit import PoseModel, VisibleMarkers, costs, fit_poses, invert, without_prior
+from .pose_starts import best_start
 from .priors import (
-    LIMIT_MARGIN,
     MEAN,
     START_ANGLES,
+    ShapePrior,
     mean_shape,
     parameter_digits,
     prior_weight,
@@ -79,17 +80,30 @@ def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], s
     prior = shape_prior(digits, bones, tips)
     first_markers, middle_markers = _subsample(seen, FIRST_FRAMES), _subsample(seen, SHAPE_FRAMES)
     state = _initial_fit(digits, bones, tips, first_markers)
-    for _ in range(FIRST_ROUNDS):
-        state = update_statistics(fit_shape(state, first_markers, prior, ITERATIONS, 1e-3), first_markers)
-    state = _fit_poses(state.pose_model, middle_markers)
-    for _ in range(LAST_ROUNDS):
-        state = update_statistics(fit_shape(state, middle_markers, prior, ITERATIONS, 3e-4), middle_markers)
+    state = _refine(state, first_markers, prior)
+    state = _refine(_fit_poses(state.pose_model, middle_markers), middle_markers, prior)
     state = update_statistics(_fit_poses(state.pose_model, seen), seen)
     change = _motion_covariance(state.pose_model, takes, rate)
     return _result(state, change, spots, side)
 
 
-FIRST_ROUNDS, LAST_ROUNDS, ITERATIONS = 3, 2, 8
+MAX_ROUNDS, ITERATIONS = 8, 8
+CONVERGED = 0.05
+"""Relative decrease of the markers' median noise below which a fit's rounds end."""
+USUAL_SHARE = 0.1
+"""Weight of the usual joint statistics while the shape is fitted, relative to their weight in the result. Statistics
+that are wider than the poses of a take would favour short bones, which need larger angles."""
+
+
+def _refine(state: FittedShape, seen: VisibleMarkers, prior: ShapePrior) -> FittedShape:
+    """Fit the shape and the statistics in turns until the markers' noise stays."""
+    for _ in range(MAX_ROUNDS):
+        before = np.median(state.pose_model.sharpness)
+        state = fit_shape(state, seen, prior, ITERATIONS, 5e-4, uncertain=True)
+        state = update_statistics(state, seen, USUAL_SHARE)
+        if np.median(state.pose_model.sharpness) < (1 + CONVERGED) * before:
+            break
+    return state
 
 
 def informative_frames(positions: Floats, count: int) -> Ints:
@@ -206,7 +220,7 @@ def _initial_fit(digits: Ints, bones: Ints, tips: Bools, seen: VisibleMarkers) -
     """
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_pose_prior()
-    limits = build(MEAN).limits + LIMIT_MARGIN * np.array([-1.0, 1.0])
+    limits = search_limits()
     on_digit = digits != PALM
     sharpness = np.full((len(digits), 3), 1 / INITIAL_SPREAD) * on_digit[:, None]
     pose_model = PoseModel(shape, sharpness, mean, precision, limits)
@@ -261,10 +275,11 @@ MIN_CHANGE = np.deg2rad(0.1)
 def _result(state: FittedShape, change: Floats, spots: dict[str, Spot], side: Side) -> SkinFit:
     model = state.pose_model
     right = proportions(model.shape)
-    poses = PosePrior(model.mean, invert(model.precision), change)
+    covariance = invert(model.precision)
+    poses = PosePrior(model.mean, covariance, independent_dips(change, dip_shares(covariance)))
     shape = model.shape
     markers = SkinMarkers(tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / model.sharpness)
-    return SkinFit(right if side == "right" else right.mirrored(), markers, poses, _limits(state.poses))
+    return SkinFit(right if side == "right" else right.mirrored(), markers, poses, fitted_limits(state.poses.angles))
 
 
 def proportions(shape: ShapeParameters) -> Proportions:
@@ -272,26 +287,3 @@ def proportions(shape: ShapeParameters) -> Proportions:
     palm = MEAN.palm * shape.size
     palm[FIRST_JOINT_ROWS] = shape.first_joints
     return Proportions("right", palm, shape.lengths, rot.from_matrix(shape.digit_rotations))
-
-
-def _limits(poses: Poses) -> AngleLimits:
-    """Limits in degrees where the hand exceeded the usual ones."""
-    low, high = np.rad2deg(np.quantile(poses.angles, [0.002, 0.998], axis=0))
-    limits: AngleLimits = {}
-    keys = sorted(DEFAULT_LIMITS, key=lambda key: (JOINT_INDEX[key[0]], MOVEMENT_ORDER.index(key[1])))
-    margin = float(np.rad2deg(LIMIT_MARGIN))
-    for (joint, movement), observed_low, observed_high in zip(keys, low, high, strict=True):
-        usual_low, usual_high = DEFAULT_LIMITS[joint, movement]
-        lowest, highest = (
-            max(observed_low - LIMIT_MARGIN_DEGREES, usual_low - margin),
-            min(observed_high + LIMIT_MARGIN_DEGREES, usual_high + margin),
-        )
-        rounded = (float(round(min(usual_low, lowest))), float(round(max(usual_high, highest))))
-        if rounded != (usual_low, usual_high):
-            limits[joint, movement] = rounded
-    return limits
-
-
-MOVEMENT_ORDER = tuple(AXES)
-LIMIT_MARGIN_DEGREES = 10
-"""Degrees beyond the observed range."""

@@ -8,7 +8,6 @@ where a marker's residual is taken in its bone's frame and divided by its standa
 that a marker that slipped has little weight. The Levenberg-Marquardt method runs on all frames in batches.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,7 +131,7 @@ class PoseEquations:
     """(F, 6 + D) negative gradient."""
 
 
-def _residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
+def whitened_residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
     """(3, M, F) seen minus modelled positions along the axes of the markers' bones, in standard deviations.
 
     markers: of these poses, or of one frame for poses of equal angles.
@@ -145,12 +144,12 @@ def _residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: Ma
 
 def costs(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:
     """Cost (F,) of each frame."""
-    return _costs(model, poses, seen, marker_positions(model.shape, poses.angles))
+    return costs_at(model, poses, seen, marker_positions(model.shape, poses.angles))
 
 
-def _costs(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
-    """The same where the markers of the poses are known; see _residuals."""
-    residuals = _residuals(model, poses, seen, markers)
+def costs_at(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
+    """Cost (F,) of each frame where the markers of the poses are known; see whitened_residuals."""
+    residuals = whitened_residuals(model, poses, seen, markers)
     squares = np.einsum("cmf,cmf->mf", residuals, residuals)
     deviation = poses.angles - model.mean
     total: Floats = CAUCHY_THRESHOLD_SQUARED * np.log1p(squares / CAUCHY_THRESHOLD_SQUARED).sum(axis=0)
@@ -161,7 +160,7 @@ def _costs(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: Marker
 def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> PoseEquations:
     """Build the normal equations at some poses, including the prior."""
     markers = marker_positions(model.shape, poses.angles)
-    residuals = _residuals(model, poses, seen, markers)
+    residuals = whitened_residuals(model, poses, seen, markers)
     squares = np.einsum("cmf,cmf->mf", residuals, residuals)
     weights = np.sqrt(1 / (1 + squares / CAUCHY_THRESHOLD_SQUARED)) * seen.visible.T
     whitening = markers.rotations * (model.sharpness.T[..., None] * weights)[:, None]
@@ -251,48 +250,6 @@ def _fit_batch(
         if not len(active):
             break
     return poses, cost
-
-
-def align_to_markers(angles: Floats, markers: MarkerPositions, seen: VisibleMarkers, counting: Bools) -> Poses:
-    """Fit a hand at angles (F, D) rigidly to its markers in each frame (Kabsch).
-
-    Those in `counting` (M,) have equal weights, the others none. markers: as in _residuals.
-    """
-    positions = markers.positions.transpose(2, 1, 0)
-    weights = (seen.visible & counting)[..., None].astype(float)
-    total = np.maximum(weights.sum(axis=1), 1.0)
-    mean, target_mean = (positions * weights).sum(axis=1) / total, (seen.positions * weights).sum(axis=1) / total
-    products = ((seen.positions - target_mean[:, None]) * weights).swapaxes(1, 2) @ (positions - mean[:, None])
-    left, _, right = np.linalg.svd(products)
-    left[..., 2] *= np.linalg.det(left @ right)[:, None]
-    rotations = left @ right
-    return Poses(rotations, target_mean - np.einsum("fij,fj->fi", rotations, mean), angles)
-
-
-def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers, counting: Bools) -> Poses:
-    """Choose for each frame the best of several starts, fitted rigidly to the markers.
-
-    Args:
-        model: the hand, its noise and prior.
-        starts: angles rad, (D,) or (F, D) each.
-        seen: the markers.
-        counting: (M,) the markers to fit.
-    """
-    best: Poses | None = None
-    least = np.full(len(seen), np.inf)
-    for start in starts:
-        angles = np.clip(np.atleast_2d(start), *model.limits.T)
-        markers = marker_positions(model.shape, angles)
-        trial = align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting)
-        cost = _costs(model, trial, seen, markers)
-        if best is None:
-            best, least = trial, cost
-            continue
-        better = np.flatnonzero(cost < least)
-        best.assign(better, trial.select(better))
-        least = np.minimum(least, cost)
-    assert best is not None
-    return best
 
 
 def without_prior(model: PoseModel) -> PoseModel:

@@ -13,9 +13,9 @@ from ... import rotations as rot
 from ...joints import DIGITS
 from ...limits import DIP_PER_PIP
 from ...proportions import adult
-from .chain import FIRST_JOINTS, FLEXION, LENGTHS, MARKERS, ROTATIONS, SIZE, ShapeParameters, parameter_count
+from .chain import FIRST_JOINTS, LENGTHS, MARKERS, ROTATIONS, SIZE, ShapeParameters, parameter_count
 from .pose_fit import rotation_matrices
-from .skin_fit import COLUMNS, DOFS, PALM, SkinFit
+from .skin_fit import COLUMNS, DOFS, FLEXION, PALM, SkinFit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -35,6 +35,9 @@ BONE_SPREAD = 0.07
 """Relative, among hands of the same size."""
 SLIDE_SPREAD = np.array([1.0, 1.5, 1.2]) / 1000
 """(3,) m/rad across the bone, along it and out of the skin."""
+DIP_SLIDE_SHARE = 0.15
+"""Share of these on a finger's middle phalanx as its DIP bends. A DIP bends with its PIP, so a take hardly tells which
+of them moves the skin; if the DIP did, a marker that is a millimetre off would bend a DIP whose tip is hidden."""
 
 ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
 """Position of a marker on the back of the palm, and its standard deviation."""
@@ -50,7 +53,7 @@ INDEPENDENT_FRAMES = 40.0
 so its effect on a bone's length does not average out."""
 
 LIMIT_MARGIN = np.deg2rad(20.0)
-"""Angle by which a fit may exceed the usual limits, since the zero of the angles is not known yet."""
+"""Angle by which a hand of unknown shape may exceed the usual limits, since the zero of the angles is not known yet."""
 
 DIP_COUPLING_SPREAD = np.deg2rad(10.0)
 """Standard deviation of a DIP about what its PIP predicts."""
@@ -176,7 +179,9 @@ def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
     by_size[LENGTHS:MARKERS], spreads[LENGTHS:MARKERS] = lengths, BONE_SPREAD * lengths
     offsets = slice(MARKERS, MARKERS + 3 * count)
     expected[offsets], by_size[offsets], spreads[offsets] = fixed.ravel(), scaled.ravel(), spread.ravel()
-    spreads[offsets.stop :] = np.tile(SLIDE_SPREAD, 2 * count)
+    slides = np.tile(SLIDE_SPREAD, (count, 2, 1))
+    slides[(digits >= 1) & (bones == 1), 1] *= DIP_SLIDE_SHARE
+    spreads[offsets.stop :] = slides.ravel()
     matrix = np.eye(parameter_count(count))
     matrix[:, SIZE] -= by_size
     return ShapePrior(matrix / spreads[:, None], expected / spreads)

@@ -3,7 +3,7 @@
 Shape and poses are found together by the Levenberg-Marquardt method, with each frame's pose eliminated first (Triggs et
 al. 2000, 6.1). Noise and joint statistics are the M step of expectation maximisation (Dempster et al. 1977). It
 accounts for the noise that the poses absorb and for the poses' uncertainty, so that neither estimate shrinks to
-nothing.
+nothing. What that uncertainty means for the shape is told in pose_uncertainty.py.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...jacobians import ROOT_DOFS
 from ...joints import DIGITS
-from .chain import shape_jacobian
+from .chain import own_parameters, own_slopes
+from .own_dips import dip_shares, independent_dips
 from .pose_fit import (
     PoseEquations,
     PoseModel,
@@ -26,6 +27,7 @@ from .pose_fit import (
     normal_equations,
     solve,
 )
+from .pose_uncertainty import ShapeQuadratic, cost_of_uncertainty
 from .priors import ShapePrior, apply_step, prior_weight, usual_pose_prior
 from .skin_fit import COLUMNS, HAS
 
@@ -40,6 +42,12 @@ THUMB_PRIOR_FRAMES, FINGER_PRIOR_FRAMES = 10.0, 150.0
 """Weight of the usual joint statistics in a performer's, in frames. Neighbouring frames show nearly the same pose, so
 that a few hundred of them determine the covariance of 26 angles poorly. The usual statistics of a finger, with its DIP
 coupled to its PIP, are a better guide than those of the thumb, which has no such coupling."""
+
+
+UNCERTAIN_SHARE = 0.4
+"""Share of the poses' covariance over which a shape's cost is expected. A marker's noise is in part its skin's, which
+is the same whenever a pose comes again and leaves no doubt about it. With none of it thumbs come out too long, with all
+of it fingers too short."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +66,7 @@ def fit_shape(
     tolerance: float = 1e-4,
     *,
     fitted: Ints | slice = slice(None),
+    uncertain: bool = False,
 ) -> FittedShape:
     """Find the most likely shape and poses by Levenberg-Marquardt.
 
@@ -68,18 +77,24 @@ def fit_shape(
         passes: most iterations.
         tolerance: relative decrease of the cost below which the search ends.
         fitted: the shape's parameters to fit; the others stay as they are.
+        uncertain: whether the cost is the one expected over uncertain poses.
     """
     weight = prior_weight(len(seen))
+    uncertainty = _cost_of_uncertainty(start, seen) if uncertain else None
+    moved = np.zeros(prior.matrix.shape[1])
 
-    def total(state: FittedShape) -> float:
+    def total(state: FittedShape, moved: Floats) -> float:
         residuals = prior.residuals(state.pose_model.shape)
-        return float(costs(state.pose_model, state.poses, seen).sum() + weight * residuals @ residuals)
+        expected = uncertainty.cost(moved) if uncertainty else 0.0
+        return float(costs(state.pose_model, state.poses, seen).sum() + weight * residuals @ residuals + expected)
 
-    state, cost, damping = start, total(start), FIRST_DAMPING
+    state, cost, damping = start, total(start, moved), FIRST_DAMPING
     equations: _Equations | None = None
     for _ in range(passes):
         if equations is None:
             equations = _build_equations(state, seen, prior, weight, fitted)
+            if uncertainty is not None:
+                equations = equations.with_shape_cost(uncertainty, moved, fitted)
         pose_step, shape_step = equations.step(damping)
         whole_step = np.zeros(prior.matrix.shape[1])
         whole_step[fitted] = shape_step
@@ -87,11 +102,12 @@ def fit_shape(
         trial = FittedShape(
             replace(state.pose_model, shape=shape), state.poses.apply_step(pose_step, state.pose_model.limits)
         )
-        trial_cost = total(trial)
+        trial_cost = total(trial, moved + whole_step)
         if trial_cost < cost:
             decrease, cost, state, equations = cost - trial_cost, trial_cost, trial, None
+            moved = moved + whole_step
             damping = max(damping / 5, 1e-9)
-            if decrease < tolerance * cost:
+            if decrease < tolerance * abs(cost):
                 break
         else:
             damping *= 10
@@ -120,13 +136,19 @@ class _Equations:
     def step(self, damping: float) -> tuple[Floats, Floats]:
         """Damped step of the poses (F, 6 + D) and of the shape (S,)."""
         inverted = invert(damp_and_fix(self.poses, self.free, np.full(len(self.poses), damping)))
-        eliminated = inverted @ self.mixed
+        # With K K^T = inverted, the product of K^T mixed with itself takes half the work of mixed^T inverted mixed.
+        halves = (np.linalg.cholesky(inverted).swapaxes(1, 2) @ self.mixed).reshape(-1, len(self.shape))
         pose_step = (inverted @ self.rhs_poses[..., None])[..., 0]
-        count = len(self.shape)
-        flat = self.mixed.reshape(-1, count)
-        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - flat.T @ eliminated.reshape(-1, count)
+        reduced = self.shape + np.diag(damping * np.diag(self.shape)) - halves.T @ halves
+        flat = self.mixed.reshape(halves.shape)
         shape_step = solve(reduced, (self.rhs_shape - flat.T @ pose_step.ravel())[:, None])[:, 0]
-        return pose_step - eliminated @ shape_step, shape_step
+        moved = (flat @ shape_step).reshape(pose_step.shape)
+        return pose_step - (inverted @ moved[..., None])[..., 0], shape_step
+
+    def with_shape_cost(self, added: ShapeQuadratic, moved: Floats, fitted: Ints | slice) -> "_Equations":
+        """Return the equations with a further cost of the shape, which has moved (S,) from where that was computed."""
+        matrix = self.shape + added.matrix[fitted][:, fitted]
+        return replace(self, shape=matrix, rhs_shape=self.rhs_shape - added.gradient_at(moved)[fitted])
 
 
 def _build_equations(
@@ -134,30 +156,53 @@ def _build_equations(
 ) -> _Equations:
     equations = normal_equations(state.pose_model, state.poses, seen)
     free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
-    frames = len(seen)
-    by_shape = shape_jacobian(state.pose_model.shape, equations.markers)[..., fitted]
-    jacobian = (equations.whitening.transpose(3, 2, 0, 1) @ by_shape).reshape(frames, equations.jacobian.shape[1], -1)
-    flat = jacobian.reshape(-1, jacobian.shape[-1])
-    residuals, prior_matrix = prior.residuals(state.pose_model.shape), prior.matrix[:, fitted]
+    frames, size = len(seen), prior.matrix.shape[1]
+    residuals = prior.residuals(state.pose_model.shape)
+    matrix, rhs = weight * prior.matrix.T @ prior.matrix, -weight * prior.matrix.T @ residuals
+    mixed = np.zeros((frames, equations.matrix.shape[1], size))
+    for marker in range(seen.visible.shape[1]):
+        # Of some two hundred parameters at most seventeen move a marker.
+        own = own_parameters(state.pose_model.shape, marker)
+        rows = slice(3 * marker, 3 * marker + 3)
+        slopes = own_slopes(state.pose_model.shape, equations.markers, marker)
+        slopes = equations.whitening[:, :, marker].transpose(2, 0, 1) @ slopes
+        flat = slopes.reshape(-1, len(own))
+        matrix[np.ix_(own, own)] += flat.T @ flat
+        rhs[own] += flat.T @ equations.residuals[:, rows].ravel()
+        mixed[..., own] += equations.jacobian[:, rows].swapaxes(1, 2) @ slopes
     return _Equations(
         poses=equations.matrix,
         free=free,
-        mixed=(equations.jacobian.swapaxes(1, 2) @ jacobian) * free[..., None],
-        shape=flat.T @ flat + weight * prior_matrix.T @ prior_matrix,
+        mixed=mixed[..., fitted] * free[..., None],
+        shape=matrix[fitted][:, fitted],
         rhs_poses=equations.rhs * free,
-        rhs_shape=flat.T @ equations.residuals.ravel() - weight * prior_matrix.T @ residuals,
+        rhs_shape=rhs[fitted],
     )
 
 
-def update_statistics(state: FittedShape, seen: VisibleMarkers) -> FittedShape:
-    """Update the markers' noise and the joint statistics from these frames."""
+def update_statistics(state: FittedShape, seen: VisibleMarkers, usual_share: float = 1.0) -> FittedShape:
+    """Update the markers' noise and the joint statistics from these frames.
+
+    usual_share: factor on the weight of the usual joint statistics.
+    """
     equations = normal_equations(state.pose_model, state.poses, seen)
-    free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
-    covariance = invert(damp_and_fix(equations.matrix, free, np.zeros(len(seen))))
-    covariance *= free[:, :, None] & free[:, None, :]
+    covariance = _pose_covariances(state, equations)
     sharpness = 1 / np.sqrt(_variances(state.pose_model, equations, covariance))
-    mean, precision = _angle_statistics(state.poses.angles, covariance[:, ROOT_DOFS:, ROOT_DOFS:])
+    mean, precision = _angle_statistics(state.poses.angles, covariance[:, ROOT_DOFS:, ROOT_DOFS:], usual_share)
     return replace(state, pose_model=replace(state.pose_model, sharpness=sharpness, mean=mean, precision=precision))
+
+
+def _pose_covariances(state: FittedShape, equations: PoseEquations) -> Floats:
+    """(F, 6 + D, 6 + D) of the poses; zero for angles at a limit."""
+    free = free_variables(state.pose_model.limits, state.poses, equations.rhs)
+    covariance = invert(damp_and_fix(equations.matrix, free, np.zeros(len(free))))
+    covariance *= free[:, :, None] & free[:, None, :]
+    return covariance
+
+
+def _cost_of_uncertainty(state: FittedShape, seen: VisibleMarkers) -> ShapeQuadratic:
+    equations = normal_equations(state.pose_model, state.poses, seen)
+    return cost_of_uncertainty(state.pose_model.shape, equations, UNCERTAIN_SHARE * _pose_covariances(state, equations))
 
 
 def _variances(model: PoseModel, equations: PoseEquations, covariance: Floats) -> Floats:
@@ -173,15 +218,17 @@ def _variances(model: PoseModel, equations: PoseEquations, covariance: Floats) -
     return clipped
 
 
-def _angle_statistics(angles: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+def _angle_statistics(angles: Floats, covariances: Floats, usual_share: float) -> tuple[Floats, Floats]:
     """Mean (D,) and precision (D, D) of angles (F, D) with covariances (F, D, D)."""
     usual_mean, usual_precision = usual_pose_prior()
     frames, usual_frames = len(angles), np.full(angles.shape[1], FINGER_PRIOR_FRAMES)
     thumb = DIGITS.index("thumb")
     usual_frames[COLUMNS[thumb, HAS[thumb]]] = THUMB_PRIOR_FRAMES
+    usual_frames *= usual_share
     total = frames + usual_frames
     centred = angles - angles.mean(axis=0)
     observed = centred.T @ centred + covariances.sum(axis=0)
     usual = np.sqrt(np.outer(usual_frames, usual_frames)) * invert(usual_precision)
     mean = (angles.sum(axis=0) + usual_frames * usual_mean) / total
-    return mean, invert((observed + usual) / np.sqrt(np.outer(total, total)))
+    covariance = (observed + usual) / np.sqrt(np.outer(total, total))
+    return mean, invert(independent_dips(covariance, dip_shares(covariance)))

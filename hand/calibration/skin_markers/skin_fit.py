@@ -98,12 +98,20 @@ class SkinFit:
         """The hand model, without sites for the markers."""
         return build(self.proportions, DEFAULT_LIMITS | self.limits)
 
+    def offsets_at(self, angles: Floats) -> Floats:
+        """Offsets (..., M, 3) m of the markers from their bones' proximal joints at angles (..., D) rad."""
+        ends = self.markers.bones[:, None] + np.arange(2)
+        columns = COLUMNS[self.markers.digits[:, None], FLEXION[np.minimum(ends, len(FLEXION) - 1)]]
+        slides = (self.markers.digits[:, None] != PALM) & (ends < len(FLEXION))
+        return np.asarray(
+            self.markers.offsets + np.einsum("...me,mek->...mk", angles[..., columns] * slides, self.markers.slides)
+        )
+
     def spots(self) -> dict[str, Spot]:
-        """Return label -> where the marker sits on the straight hand."""
+        """Return label -> where the marker sits on the hand in its mean pose: skin slides as joints bend."""
         result = {}
-        for label, digit, bone, (x, y, z) in zip(
-            self.markers.labels, self.markers.digits, self.markers.bones, self.markers.offsets.tolist(), strict=True
-        ):
+        markers, offsets = self.markers, self.offsets_at(self.poses.mean).tolist()
+        for label, digit, bone, (x, y, z) in zip(markers.labels, markers.digits, markers.bones, offsets, strict=True):
             if digit == PALM:
                 result[label] = Spot("wrist", (x, y, z))
                 continue
@@ -125,6 +133,8 @@ def _columns() -> Ints:
     return columns
 
 
+FLEXION = np.array([2, 4, 5])
+"""The movement of each moving joint's flexion in DIGIT_MOVEMENTS."""
 COLUMNS = _columns()
 DOFS = len(DEFAULT_LIMITS)
 HAS = COLUMNS >= 0

@@ -1,5 +1,6 @@
 """The fit of a hand that wore markers on its skin: it finds bones, joints and places that are known."""
 
+from dataclasses import replace
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -9,10 +10,38 @@ import pytest
 
 from knuckle.errors import HandError
 from knuckle.hand.calibration.skin_markers import fit
-from knuckle.hand.calibration.skin_markers.chain import marker_positions, pose_jacobian, shape_jacobian
-from knuckle.hand.calibration.skin_markers.priors import INDEPENDENT_FRAMES, apply_step, mean_shape, prior_weight
-from knuckle.hand.calibration.skin_markers.skin_fit import DOFS
+from knuckle.hand.calibration.skin_markers.chain import (
+    LENGTHS,
+    ROTATIONS,
+    marker_positions,
+    pose_jacobian,
+    shape_jacobian,
+)
+from knuckle.hand.calibration.skin_markers.fitted_limits import fitted_limits
+from knuckle.hand.calibration.skin_markers.own_dips import DIPS, PIPS, dip_shares, independent_dips
+from knuckle.hand.calibration.skin_markers.pose_fit import (
+    PoseModel,
+    Poses,
+    VisibleMarkers,
+    invert,
+    normal_equations,
+)
+from knuckle.hand.calibration.skin_markers.pose_starts import best_start
+from knuckle.hand.calibration.skin_markers.pose_uncertainty import cost_of_uncertainty
+from knuckle.hand.calibration.skin_markers.priors import (
+    INDEPENDENT_FRAMES,
+    START_ANGLES,
+    apply_step,
+    mean_shape,
+    prior_weight,
+    shape_from_fit,
+    usual_pose_prior,
+)
+from knuckle.hand.calibration.skin_markers.skin_fit import COLUMNS, DOFS
+from knuckle.hand.joints import DIGITS, KNUCKLES
 from knuckle.hand.kinematics import Pose, joint_frames, site_positions
+from knuckle.hand.limits import DEFAULT_LIMITS
+from knuckle.hand.proportions import adult, build
 from knuckle.tests.pure.hand import people
 from knuckle.tests.pure.hand.skin_people import SPOTS, made, worn_by
 
@@ -64,6 +93,93 @@ def test_derivatives_by_the_shape_are_those_of_differences():
             2 * little
         )
         np.testing.assert_allclose(slopes[..., number], difference, atol=1e-8)
+
+
+def test_what_uncertain_poses_cost_changes_with_the_shape_as_their_spread_over_the_markers_does():
+    """Against the trace of the covariance of the markers, at shapes that are changed one parameter at a time."""
+    rng = np.random.default_rng(4)
+    shape = apply_step(SHAPE, np.r_[np.zeros(46 + 21), rng.normal(0, 0.002, 42)])
+    angles, precise = rng.uniform(-0.4, 0.8, (3, DOFS)), np.full((7, 3), 1000.0)
+    mean, precision = usual_pose_prior()
+    model = PoseModel(shape, precise, mean, precision, np.tile([-9.0, 9.0], (DOFS, 1)))
+    poses = Poses(np.tile(np.eye(3), (3, 1, 1)), np.zeros((3, 3)), angles)
+    equations = normal_equations(model, poses, VisibleMarkers.from_positions(_places(shape, angles)))
+    covariance = invert(equations.matrix)
+    found = cost_of_uncertainty(shape, equations, covariance)
+
+    def spread(step):
+        stepped = apply_step(shape, step)
+        slopes = 1000 * pose_jacobian(stepped, marker_positions(stepped, angles)).reshape(3, 21, -1)
+        return np.einsum("frn,fnk,frk->", slopes, covariance, slopes)
+
+    steps = 1e-5 * np.eye(len(found.gradient))
+    differences = np.array([(spread(step) - spread(-step)) / 2e-5 for step in steps])
+    np.testing.assert_allclose(2 * found.gradient, differences, rtol=1e-6, atol=1e-4)
+    step = rng.normal(0, 0.002, len(steps))
+    step[:1], step[ROTATIONS:LENGTHS] = 0, 0
+    np.testing.assert_allclose(found.cost(step), spread(step) - spread(0 * step), rtol=1e-9)
+
+
+def test_little_and_ring_fingers_bend_farther_against_a_palm_that_does_not_arch():
+    """The ring finger's metacarpal flexes by some 15 degrees, the little finger's by some 25."""
+    limits = DEFAULT_LIMITS | fitted_limits(np.zeros((20, DOFS)))
+    index, middle, ring, little = (limits[knuckle, "flexion"][1] for knuckle in KNUCKLES)
+    assert (middle - index, ring - index, little - index) == (0, 15, 25)
+
+
+def test_limits_hold_the_usual_ones_and_what_was_seen():
+    """The zero of a fitted hand's angles is known to some ten degrees."""
+    seen = np.linspace(-0.3, 0.6, 20)[:, None] * np.linspace(0.2, 1.0, DOFS)
+    limits = DEFAULT_LIMITS | fitted_limits(seen)
+    for key, (low, high) in DEFAULT_LIMITS.items():
+        assert limits[key][0] <= low - 10 and limits[key][1] >= high + 10, key
+    found = build(adult("right"), limits).limits
+    assert np.all(found[:, 0] <= seen.min(axis=0))
+    assert np.all(found[:, 1] >= seen.max(axis=0))
+
+
+def test_a_dip_tells_only_of_its_own_pip():
+    """What was known of the other angles stays, and of each PIP with its DIP."""
+    rng = np.random.default_rng(6)
+    factor = rng.normal(0, 0.3, (DOFS, DOFS))
+    covariance = factor @ factor.T + 0.01 * np.eye(DOFS)
+    found = independent_dips(covariance, dip_shares(covariance))
+    others = np.setdiff1d(np.arange(DOFS), DIPS)
+    np.testing.assert_allclose(found[np.ix_(others, others)], covariance[np.ix_(others, others)], atol=1e-12)
+    precision = np.linalg.inv(found)
+    for pip, dip in zip(PIPS, DIPS, strict=True):
+        pair = np.ix_([pip, dip], [pip, dip])
+        np.testing.assert_allclose(found[pair], covariance[pair], atol=1e-12)
+        rest = np.setdiff1d(np.arange(DOFS), [pip, dip])
+        np.testing.assert_allclose(precision[dip, rest], 0, atol=1e-8 * precision[dip, dip])
+
+
+def test_markers_sit_where_the_skin_has_them_in_the_mean_pose():
+    """Joints that are bent as usual, by the hand's own kinematics, against the fit's markers with their slides."""
+    rng, plain = np.random.default_rng(5), worn_by("right")
+    slides = rng.normal(0, 0.003, plain.markers.slides.shape)
+    slides[[*range(2, 15, 3)], 1] = slides[15:] = 0
+    worn = replace(plain, markers=replace(plain.markers, slides=slides))
+    hand, mean = worn.model.with_sites(people.sites_of(worn)), worn.poses.mean[None]
+    frames = joint_frames(hand, Pose(hand, np.eye(4)[None], mean))
+    expected = _places(shape_from_fit(worn), mean)
+    np.testing.assert_allclose(site_positions(hand, frames)[:, -len(worn.markers) :], expected, atol=1e-12)
+
+
+def test_no_finger_starts_from_a_fist_while_its_own_markers_show_it_straight():
+    """Whatever the others do: half open is the farthest from either that a finger starts."""
+    shape, rng = shape_from_fit(worn_by("right")), np.random.default_rng(8)
+    straight, _, fist = START_ANGLES
+    bent = rng.random((40, len(DIGITS))) < 0.5
+    angles = np.tile(straight, (40, 1))
+    for digit, columns in enumerate(COLUMNS[1:], start=1):
+        own = columns[columns >= 0]
+        angles[:, own] = np.where(bent[:, digit, None], fist[own], straight[own])
+    model = PoseModel(shape, np.full((18, 3), 1000.0), *usual_pose_prior(), np.tile([-2.0, 2.0], (DOFS, 1)))
+    seen = VisibleMarkers.from_positions(_places(shape, angles))
+    found = best_start(model, START_ANGLES, seen, np.ones(18, bool))
+    off = np.rad2deg(np.abs(found.angles - angles)[:, PIPS])
+    assert off.max() < 60, f"the PIP of a finger starts {off.max():.0f} degrees off"
 
 
 @pytest.fixture(scope="module", params=["right", "left"])
