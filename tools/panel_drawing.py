@@ -52,7 +52,9 @@ class Drawn:
 class DrawContext:
     """Blender's context, with a sidebar, which the module has none of."""
 
-    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+    preferences = SimpleNamespace(
+        system=SimpleNamespace(ui_scale=1.0), ui_styles=[SimpleNamespace(widget=SimpleNamespace(points=11.0))]
+    )
     region = SimpleNamespace(width=300, height=600, alignment="NONE", tag_redraw=lambda: None)
     area = SimpleNamespace(type="VIEW_3D", tag_redraw=lambda: None)
 

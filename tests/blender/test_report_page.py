@@ -117,9 +117,9 @@ def test_a_rig_without_a_mesh_is_seen_where_its_skin_would_be(spoilt: Take, tmp_
     assert (set(bpy.data.objects), set(bpy.data.meshes)) == before
     assert len(without.found) == len(with_skin.found) > 0
     for one, other in zip(with_skin.found, without.found, strict=True):
-        skin, capsules = (covered(each.jpeg, tmp_path / "seen.jpg") for each in (one, other))
-        both = (skin & capsules).sum()
-        assert both > 0.85 * capsules.sum() and both > 0.45 * skin.sum(), f"{one.view} of problem {one.rank}"
+        of_skin, of_capsules = (covered(each.jpeg, tmp_path / "seen.jpg") for each in (one, other))
+        both = (of_skin & of_capsules).sum()
+        assert both > 0.85 * of_capsules.sum() and both > 0.45 * of_skin.sum(), f"{one.view} of problem {one.rank}"
 
 
 def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811

@@ -315,11 +315,12 @@ def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(h
     ring = of_part(problems, "ring-finger")
     thumb = [each for each in problems if "thumb" in each.parts]
     assert len(thumb) > 1 and len(problems) == 1 + len(thumb), "none is beside that of the ring finger"
-    mark_seen([hand], {ring.key})
+    mark_seen([hand], frozenset({ring.key}))
     left = f"Mended, {len(thumb)} problems are left"
     for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of which the mend has made")):
         reports = list[str]()
-        BeforeMend(before, ring).tell(SimpleNamespace(report=lambda _, text, to=reports: to.append(text)), bpy.context)
+        teller: Any = SimpleNamespace(report=lambda _, text, to=reports: to.append(text))
+        BeforeMend(before, ring).tell(teller, bpy.context)
         assert reports == [told]
 
 

@@ -44,7 +44,7 @@ def play(screen: "Screen") -> "Steps":
     yield from mending.to_hand(screen)
     yield from walking.scrolled(screen, 10)
     yield from panels(screen, walk, "Review", "Corrections")
-    places = []
+    places = list[dict[str, Any]]()
     while len(places) < PLACES and left(screen):
         places.append((yield from mended(screen, page, len(places) + 1)))
     held = yield from contacts(screen, Walk(screen, page, PLACES + 1), recording)
@@ -85,7 +85,7 @@ def mended(screen: "Screen", page: str, number: int) -> Told:
     """Go to the next problem, and mend what the box says until nothing is left of it."""
     walk = Walk(screen, page, number)
     yield from mending.next_problem(screen, walk)
-    found, tried = mending.place(screen), []
+    found, tried = mending.place(screen), list[str]()
     shown = screen.scene.knuckle_review.current
     while shown in left(screen):
         assert len(tried) < MOST_MENDS, f"{found['reason']}: {tried} have not mended it"

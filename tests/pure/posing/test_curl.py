@@ -38,8 +38,8 @@ MOST_LEAN = 12.0
 LAST = 15.0
 """Degrees by which a last joint flexes more than a middle one, at most."""
 BUCKLED = 13.5
-"""Degrees to which a straight finger bends when it gets a pixel shorter: two bones of 33 and 36 mm, as the shortest have,
-do by 0.23 rad, since 33 · 36 / (2 · 69) mm times the square of their angle is what they lose."""
+"""Degrees to which a straight finger bends when it gets a pixel shorter: two bones of 33 and 36 mm, as the shortest
+have, do by 0.23 rad, since 33 · 36 / (2 · 69) mm times the square of their angle is what they lose."""
 RHO = 2 / 3
 NEAR = np.deg2rad(20.0)
 """rad of flexion between poses that are near each other. Along the view there may be others, bent otherwise."""
