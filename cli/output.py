@@ -60,9 +60,8 @@ def report_text(report: dict[str, Any], out: Path) -> str:
             lines.append(f"    on the rig {rig['keep']} are kept: {what} {error} at most")
         if rig and rig["keep"] == "directions" and rig["left_deg"]["mean"] is not None:
             error = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
-            of_markers = any(digit["directions_of"] == "markers" for digit in rig["digits"].values())
-            those = "the directions between their markers" if of_markers else "the solved hand's"
-            lines.append(f"    bones deviate from {those} by {error}")
+            sources = sorted({digit["directions_of"] for digit in rig["digits"].values() if digit["directions_of"]})
+            lines.append(f"    bones deviate from the directions of the {' and the '.join(sources)} by {error}")
     problems = report.get("problems", ())
     if problems:
         lines.append(f"  {len(problems)} problem{'s' if len(problems) > 1 else ''}, worst first:")

@@ -149,9 +149,12 @@ class MeasuredHand:
 
 
 def apply_skin_fit(measured: MeasuredHand, skin_fit: SkinFit) -> MeasuredHand:
-    """Return a hand with the bones, limits and marker positions of a fit with markers on the skin."""
+    """Return a hand with the bones, limits and marker positions of a fit with markers on the skin.
+
+    Limits that the hand has, such as those that a person wrote into its file, are kept.
+    """
     measurements = tuple(measurement for measurement in measured.measurements if measurement.kind in ("rho", "radius"))
-    limits = measured.limits | skin_fit.limits
+    limits = skin_fit.limits | measured.limits
     return replace(
         measured,
         proportions=skin_fit.proportions,

@@ -79,7 +79,8 @@ class BeforeMend:
             return
         new = sum(not any(each.is_beside(old) for old in self.problems) for each in left)
         told = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        tell(operator, "INFO", f"{told}, {new} of which the mend has made" if new else told)
+        made = "which the mend has made" if len(left) == 1 else f"{new} of which the mend has made"
+        tell(operator, "INFO", f"{told}, {made}" if new else told)
 
 
 def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:

@@ -75,9 +75,9 @@ def _there(joints: Floats, joint: int) -> int:
 
 def _radii(joints: Floats) -> Floats:
     """Return half the usual thickness (19, 2) m of the capsules of a hand of this size, at their begins and ends."""
-    middle = [0, *(JOINT_INDEX[joint] for joint in CHAIN_JOINTS["middle-finger"])]
-    chain = joints[middle][np.isfinite(joints[middle]).all(axis=1)]
-    along = usual_radii(float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum()))
+    chains = (joints[[0, *(JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit])]] for digit in DIGITS)
+    seen = (chain[np.isfinite(chain).all(axis=1)] for chain in chains)
+    along = usual_radii(max(float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum()) for chain in seen))
     digits = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(3 * len(DIGITS), 2)
     return np.concatenate([digits, PALM_SHARE * np.repeat(along[1:, :1], 2, axis=1)])
 

@@ -136,6 +136,8 @@ class Table:
     def _split(self, index: int) -> list[str]:
         """The cells of a line; split at white space if only that yields the full width."""
         cells = split_cells(self.lines[index], self.separator)
+        if len(cells) != self.width and '"' in self.lines[index]:
+            cells = self.lines[index].split(self.separator)
         if len(cells) != self.width and self.separator == "\t":
             words = self.lines[index].split()
             return words if len(words) == self.width else cells

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..finite_points import finite_points
 from ..joints import BENDING_JOINTS, Side
 from ..marker_sets import Spot, palm_visible
 from ..proportions import adult, to_wrist_frame
@@ -50,6 +51,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
 
 def _is_flat(positions: Floats) -> bool:
     """Whether markers (F, M, 3) are in one plane in every frame; NaN where not seen."""
-    centred = np.nan_to_num(positions - np.nanmean(positions, axis=1, keepdims=True))
+    seen = np.where(finite_points(positions)[..., None], positions, np.nan)
+    centred = np.nan_to_num(seen - np.nanmean(seen, axis=1, keepdims=True))
     squares = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
     return bool((squares[:, 0] < FLAT**2 * squares[:, 2]).all())

@@ -66,9 +66,11 @@ def _direction_errors(pose: Pose, observed: ObservedDirections | None) -> Floats
     return angles
 
 
-def _source(observed: ObservedDirections | None, row: int) -> str:
-    """Where the directions of a digit are from."""
-    return "markers" if observed is not None and (observed.weights[:, row] > 0).any() else "solved hand"
+def _source(observed: ObservedDirections | None, row: int) -> str | None:
+    """Return where the directions of a digit are from, None without any."""
+    if observed is None:
+        return None
+    return "markers" if (observed.weights[:, row] > 0).any() else "solved hand"
 
 
 def _mean_and_max(digits: dict[str, Any], figure: str) -> dict[str, float | None]:

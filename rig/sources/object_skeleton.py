@@ -52,20 +52,27 @@ def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     what they follow. Works in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
-    roots = [empty for empty in empties if empty.parent not in empties]
+    roots = [empty for empty in empties if not any(above.type == "EMPTY" for above in _ancestors(empty))]
     hierarchies = [list(_joints(root)) for root in roots]
     return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= LEAST_JOINTS]
 
 
 def _joints(root: "Object") -> Iterator[_Joint]:
     """Yield the joints of a hierarchy, parents first."""
-    pending: list[tuple[Object, Object | None]] = [(root, None)]
+    pending: list[tuple[Object, tuple[Object, str] | None]] = [(root, None)]
     while pending:
         obj, parent = pending.pop()
-        yield _Joint(obj, "", None if parent is None else (parent, ""))
+        yield _Joint(obj, "", parent)
         for bone in obj.data.bones if is_armature(obj) else ():
             yield _Joint(obj, bone.name, (obj, bone.parent.name if bone.parent else ""))
-        pending += [(child, obj) for child in obj.children if child.type == "EMPTY" or is_armature(child)]
+        below = [child for child in obj.children if child.type == "EMPTY" or is_armature(child)]
+        pending += [(child, (obj, child.parent_bone if child.parent_type == "BONE" else "")) for child in below]
+
+
+def _ancestors(obj: "Object") -> "Iterator[Object]":
+    """Yield the objects above one, from its parent on."""
+    while (obj := obj.parent) is not None:
+        yield obj
 
 
 def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":

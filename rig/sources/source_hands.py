@@ -31,6 +31,8 @@ TAIL_TOLERANCE = 0.1
 STUB_SHARE = 0.2
 """A last bone nearer to its parent's head than this share of the bone before stands for an end that is not known."""
 
+ALONG_AXIS = 0.9999
+"""Least share of a vector's length that is along one axis of the armature, if it is along that."""
 SAME_VECTOR = 0.01
 """Share of a bone by which others differ from it that are the same from head to tail."""
 
@@ -77,9 +79,10 @@ def source_hands(armature: "Object", *, tails_known: bool) -> tuple[SourceHand, 
 
 
 def _pointing_nowhere(bones: "list[PlainBone]") -> frozenset[str]:
-    """Return last bones that do not point to an end: those that are one vector, whose parents mostly lead elsewhere.
+    """Return last bones that do not point to an end: those that are one vector along an axis of the armature.
 
-    Blender lets those of a BVH whose end sites have no length go up by a fixed length.
+    Blender lets those of a BVH whose end sites have no length go up by a fixed length. Their parents mostly lead
+    elsewhere.
     """
     steps, parents = _steps(bones), {bone.parent for bone in bones}
     last = [bone for bone in bones if bone.name in steps and bone.name not in parents]
@@ -90,7 +93,7 @@ def _pointing_nowhere(bones: "list[PlainBone]") -> frozenset[str]:
     found = set()
     for bone, vector, length in zip(last, vectors, lengths, strict=True):
         same = np.linalg.norm(vectors - vector, axis=1) < SAME_VECTOR * length
-        if same.sum() > 1 and leads_there[same].mean() <= 0.5:
+        if np.abs(vector).max() > ALONG_AXIS * length and same.sum() > 1 and leads_there[same].mean() <= 0.5:
             found.add(bone.name)
     return frozenset(found)
 

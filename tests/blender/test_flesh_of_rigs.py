@@ -9,13 +9,14 @@ import pytest
 from knuckle.capture.markers import Markers
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.flesh import usual_radii
-from knuckle.hand.joints import JOINTS
+from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.pipeline.evidence.evidence import MEASURE_INDEX
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.rig.default_hand import add_hand
+from knuckle.rig.drawn_flesh import hand_of_capsules
 from knuckle.rig.rig_query import RigQuery
 
 SIZE = 0.24
@@ -64,3 +65,14 @@ def test_a_solve_keeps_the_digits_of_a_rig_apart(large: bpy.types.Object) -> Non
     assert depth[0] > 3.0
     assert depth[1] < 1.3, "1 mm of a hand of the usual length, of which this has 1.27"
     assert after.report["recipe"]["keep_apart"] is True
+
+
+@pytest.mark.parametrize("missing", DIGITS)
+def test_a_hand_of_capsules_that_lacks_a_digit_is_as_thick(missing: str) -> None:
+    hand = proportions.build(proportions.adult("right"))
+    joints = kinematics.joint_frames(hand, Pose.at_origin(hand, hand.neutral[None]))[0, :, :3, 3]
+    whole, _ = hand_of_capsules(joints)
+    joints[[JOINT_INDEX[joint] for joint in DIGIT_JOINTS[missing]]] = np.nan
+    seen, _ = hand_of_capsules(joints)
+    depth, of_whole = (np.ptp(vertices[:, 2]) for vertices in (seen, whole))
+    assert 0.5 * of_whole < depth <= of_whole + 1e-9

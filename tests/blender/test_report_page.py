@@ -116,8 +116,8 @@ def test_a_rig_without_a_mesh_is_seen_where_its_skin_would_be(spoilt: Take, tmp_
     without = problem_pictures(take, hand)
     assert (set(bpy.data.objects), set(bpy.data.meshes)) == before
     assert len(without.found) == len(with_skin.found) > 0
-    for one, other in zip(with_skin.found, without.found, strict=True):
-        of_skin, of_capsules = (covered(each.jpeg, tmp_path / "seen.jpg") for each in (one, other))
+    for one, bare in zip(with_skin.found, without.found, strict=True):
+        of_skin, of_capsules = (covered(each.jpeg, tmp_path / "seen.jpg") for each in (one, bare))
         both = (of_skin & of_capsules).sum()
         assert both > 0.85 * of_capsules.sum() and both > 0.45 * of_skin.sum(), f"{one.view} of problem {one.rank}"
 

@@ -167,6 +167,21 @@ def test_a_hand_that_is_an_armature_on_empties_has_the_empty_above_as_its_wrist(
         assert np.abs(apart).max() < 1e-5, name
 
 
+def test_a_hand_that_hangs_on_a_bone_of_a_body_on_empties_is_there_once() -> None:
+    root = bpy.data.objects.new("Root", None)
+    bpy.context.scene.collection.objects.link(root)
+    body, hand = rig("left"), rig("left")
+    body.name, body.parent, hand.name = "Body", root, "Glove"
+    hand.parent, hand.parent_type, hand.parent_bone = body, "BONE", "wrist"
+    below = bpy.data.objects.new("Below", None)
+    bpy.context.scene.collection.objects.link(below)
+    below.parent = hand
+    bpy.context.view_layer.update()
+    (made,) = add_armatures_of_objects(bpy.context.scene)
+    assert len(made.data.bones) == 4 + len(body.data.bones) + len(hand.data.bones)
+    assert made.data.bones["Glove"].parent.name == "wrist"
+
+
 def test_an_animation_of_several_is_chosen_by_its_name(tmp_path: Path) -> None:
     armature = rig("left")
     for name, last in (("Wave", 10), ("Fist", 20)):

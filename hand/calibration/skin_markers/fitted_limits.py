@@ -36,7 +36,7 @@ def search_limits() -> Floats:
 
 
 def fitted_limits(angles: Floats) -> AngleLimits:
-    """Return the limits in degrees that differ from the usual ones, of a hand that was seen at angles (F, D) rad."""
+    """Return the limits in degrees of a hand that was seen at angles (F, D) rad: the usual ones with room, or wider."""
     low, high = np.rad2deg(np.quantile(angles, [0.002, 0.998], axis=0))
     limits: AngleLimits = {}
     keys = sorted(DEFAULT_LIMITS, key=lambda key: (JOINT_INDEX[key[0]], MOVEMENT_ORDER.index(key[1])))
@@ -46,10 +46,8 @@ def fitted_limits(angles: Floats) -> AngleLimits:
             max(observed_low - UNSEEN_MARGIN, usual_low - SEARCH_MARGIN),
             min(observed_high + UNSEEN_MARGIN, usual_high + SEARCH_MARGIN),
         )
-        rounded = (
+        limits[joint, movement] = (
             float(round(min(usual_low - ZERO_MARGIN, lowest))),
             float(round(max(usual_high + ZERO_MARGIN, highest))),
         )
-        if rounded != DEFAULT_LIMITS[joint, movement]:
-            limits[joint, movement] = rounded
     return limits

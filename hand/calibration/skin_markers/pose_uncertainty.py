@@ -82,8 +82,8 @@ def _slopes(
     """
     vectors = by_shape.swapaxes(1, 2)
     slopes = np.zeros((*vectors.shape, ROOT_DOFS + DOFS))
-    for axis, unit in enumerate(np.eye(3)):
-        slopes[..., 3 + axis] = np.cross(unit, vectors)
+    for column, unit in enumerate(np.eye(3)):
+        slopes[..., 3 + column] = np.cross(unit, vectors)
     digit, bone = shape.digits[marker], shape.bones[marker]
     if digit == PALM:
         return slopes

@@ -11,6 +11,7 @@ from knuckle.capture import read
 from knuckle.errors import MarkerMapError, RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.calibration.skin_markers import fit
+from knuckle.hand.limits import AngleLimits
 from knuckle.hand.marker_sets import Spot, suggest
 from knuckle.hand.measured_hand import MeasuredHand, apply_skin_fit
 from knuckle.pipeline import performer
@@ -187,6 +188,13 @@ def test_the_19_markers_are_a_known_set():
     found = suggest([*names, "BackHand1", "BackHand2", "BackHand3"])
     assert found.on_skin
     assert sum(map(len, found.groups.values())) == len(names) + 3
+
+
+def test_limits_that_a_person_has_written_outlive_a_fit():
+    worn = worn_by("left")
+    written: AngleLimits = {("thumb-phalanx-distal", "flexion"): (-60.0, 100.0)}
+    hand = apply_skin_fit(MeasuredHand(worn.proportions, {}, limits=written), worn)
+    assert hand.limits == {**worn.limits, **written} != worn.limits
 
 
 def test_a_performers_file_holds_the_markers_worn():
