@@ -142,7 +142,6 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
     MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)", on_skin=True),
     MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right", on_skin=True),
     MarkerSet("19 markers on the skin (Han et al. 2018)", _NINETEEN_ON_SKIN, on_skin=True),
-    MarkerSet("joints by their digit's number (Ganguly et al. 2021)", _JOINTS_BY_NUMBER, on_skin=True),
     MarkerSet(
         "FABRIK-CGA, 8 markers",
         {
@@ -158,6 +157,7 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
     ),
     MarkerSet("wrist, knuckles and tips", _WRIST_AND_KNUCKLES, side="right"),
     MarkerSet("Xsens MVN fingers", _XSENS, r"(?P<side>left|right)(?P<label>.+)"),
+    MarkerSet("joints by their digit's number (Ganguly et al. 2021)", _JOINTS_BY_NUMBER, on_skin=True),
 )
 """Marker sets whose labels do not spell out joint names. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, and r
 on the root. The middle markers of an optical glove sit near the end of the proximal phalanx, its hand markers on the
