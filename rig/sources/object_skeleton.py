@@ -20,7 +20,7 @@ LEAST_JOINTS = 10
 """Hierarchies of fewer joints hold no hand."""
 LEAF_SHARE = 0.7
 """Length of a bone without children, as a share of the distance from its parent's head."""
-LEAST_LENGTH = 1e-6
+LEAST_LENGTH = 1e-5
 """Blender removes bones of no length."""
 
 
