@@ -26,6 +26,8 @@ from knuckle.tests.pure.rig.armatures import hand as bones_of_hand
 
 GLOVE = "data/captures/two_hands_glove.c3d"
 POSES = "data/captures/webxr_poses_right.js"
+PINCHED = 4
+"""Full pinches of the glove's take in the frames that are measured: enough that these laws say something."""
 
 
 @pytest.fixture
@@ -116,8 +118,8 @@ def test_pinches_of_a_glove_stay(name: str, glove: Recipe) -> None:
     armature, _ = RIGS[name]()
     lost = misses(armature, baked(armature, recipe(glove, "directions")))[1]
     kept = misses(armature, baked(armature, recipe(glove, "pinches")))[1]
-    assert np.isfinite(kept).sum() >= 5
-    assert np.nanmax(lost) > 5
+    assert np.isfinite(kept).sum() >= PINCHED
+    assert np.nanmean(kept) < 0.5 * np.nanmean(lost)
     assert np.nanmax(kept) < 2, f"{np.nanmax(kept):.2f} mm > 2 mm"
     assert np.nanmean(kept) < 1, f"{np.nanmean(kept):.2f} mm > 1 mm"
 
@@ -181,7 +183,7 @@ def test_pinches_stay_where_limits_hold_bones_beside_the_angles_asked_of_them(gl
     for side in SIDES:
         limit_fingers(armature, side)
     kept = misses(armature, baked(armature, recipe(glove, "pinches")))[1]
-    assert np.isfinite(kept).sum() >= 5
+    assert np.isfinite(kept).sum() >= PINCHED
     assert np.nanmean(kept) < 2, f"{np.nanmean(kept):.2f} mm > 2 mm"
     assert np.nanmax(kept) < 5, f"{np.nanmax(kept):.2f} mm > 5 mm"
 
