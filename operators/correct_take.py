@@ -15,7 +15,8 @@ from ..rig.keys.corrections.making import Stretch, motion_of, posed_hands
 from ..rig.keys.corrections.take_clock import clock_of
 from ..rig.keys.corrections.written_take import is_same_capture
 from .apply_hand_pose import POSE_ITEMS
-from .correction_range import OnRange, blend_property, digits_property, first_property, last_property, sides_property
+from .correction_range import OnRange, blend_property, digits_property, first_property, last_property
+from .posing_operator import side_property
 from .reports import tell
 from .review import BeforeMend, problem_here
 from .saved_poses import saved_poses
@@ -117,7 +118,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
         description="Name of a saved pose, which is taken instead if it is not empty",
         options={"SKIP_SAVE"},
     )
-    side: sides_property()
+    side: side_property(options={"SKIP_SAVE"})
     digits: digits_property()
     factor: FloatProperty(name="Factor", description="How far to go", subtype="FACTOR", min=0.0, max=1.0, default=1.0)
     first: first_property()
@@ -178,7 +179,7 @@ class KNUCKLE_OT_take_from(CorrectsDigits, bpy.types.Operator):
         default=0,
         options={"SKIP_SAVE"},
     )
-    side: sides_property()
+    side: side_property(options={"SKIP_SAVE"})
     digits: digits_property()
     first: first_property()
     last: last_property()

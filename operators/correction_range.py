@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 from bpy.props import EnumProperty, IntProperty
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, Side, digit_title
+from ..hand.joints import DIGITS, SIDES, Side
 from ..pipeline.corrections.correction import TimeRange
 from .reports import tell
 from .review import problem_here
-from .rig_hands import SIDE_ITEMS
+from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, expected_take, has_take
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, UILayout
-
-DIGIT_ITEMS = [(digit, digit_title(digit), "") for digit in DIGITS]
 
 
 def first_property() -> Any:
@@ -56,16 +54,6 @@ def chosen_side(sides: Sequence[Side], hand: str) -> Side:
     if len(chosen) != 1:
         raise RigError(f"the take has the hands {' and '.join(sides)}, choose one of them")
     return chosen[0]
-
-
-def sides_property() -> Any:
-    """Make the property of the hands that a new correction moves."""
-    return EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[("BOTH", "Both", "All hands"), *SIDE_ITEMS],
-        options={"SKIP_SAVE"},
-    )
 
 
 def digits_property() -> Any:

@@ -28,7 +28,6 @@ from ..rig.keys.take_report import REPORT_PROPERTY, parsed_report
 from ..rig.markers_object import is_markers
 from ..rig.skin_bones import is_skin
 from .correction_range import (
-    DIGIT_ITEMS,
     OnRange,
     blend_property,
     chosen_side,
@@ -39,6 +38,7 @@ from .correction_range import (
 from .job import AgreedJob, no_job_runs
 from .reports import tell
 from .review import BeforeMend
+from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, expected_take, has_take, shown_take
 
 if TYPE_CHECKING:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 
-def side_property() -> Any:
-    """Return the property for the hands that an operator poses."""
-    return EnumProperty(name="Hand", description="Which hand", items=[("BOTH", "Both", "All hands"), *SIDE_ITEMS])
+def side_property(**settings: Any) -> Any:
+    """Return the property for the hands that an operator poses or corrects; settings: further ones of EnumProperty."""
+    items = [("BOTH", "Both", "All hands"), *SIDE_ITEMS]
+    return EnumProperty(name="Hand", description="Which hand", items=items, **settings)
 
 
 class PosesHands:

@@ -14,7 +14,7 @@ from ...hand import rotations as rot
 from ..marker_labels import duplicate_warning, quoted, unique
 from ..markers import Bools, Floats
 from ..recording import Recording
-from .bvh_arms import joints_of_arms, with_resting_hands
+from .bvh_arms import find_arms, joints_of_arms, rest_hands_on_forearms
 from .bvh_tips import place_ends
 from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
@@ -66,10 +66,10 @@ def read(data: bytes, source: str) -> Recording:
     offsets = np.array([joint.offset for joint in joints])
     names, parents = [joint.name for joint in joints], [joint.parent for joint in joints]
     ends = place_ends(names, parents, offsets, end_sites)
-    turned = joints_of_arms(names, parents)
+    arms = find_arms(names, parents)
+    turned = joints_of_arms(names, arms)
     positions, rotations = _motion(joints, ends.offsets, values, turned)
-    if turned.any():
-        rotations = with_resting_hands(names, parents, _rest(joints, ends.offsets), rotations)
+    rest_hands_on_forearms(arms, _rest(joints, ends.offsets), rotations)
     labels = [joints[index].name for index in ends.kept]
     return Recording(
         format="BVH",

@@ -15,7 +15,7 @@ WRIST = JOINTS[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _Arm:
+class BvhArm:
     """Indices of the joints of an arm that a hand is on."""
 
     upper: int
@@ -24,52 +24,50 @@ class _Arm:
     """WebXR's name of a joint -> its index."""
 
 
-def joints_of_arms(names: Sequence[str], parents: Sequence[int]) -> Bools:
-    """Return which joints (J,) have rotations that are of use: hands and their arms. parents: -1 for a root."""
+def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
+    """Return which joints (J,) have rotations that are of use: those of hands, and of these arms."""
     used = np.array([joint_in_label(name) is not None for name in names])
-    for arm in _arms(names, parents).values():
+    for arm in arms:
         used[[arm.upper, arm.elbow]] = True
     return used
 
 
-def with_resting_hands(names: Sequence[str], parents: Sequence[int], rest: Floats, rotations: Floats) -> Floats:
-    """Return rotations whose elbows have that of a hand at rest on the forearm, see `marker_labels.ELBOW`.
+def rest_hands_on_forearms(arms: Sequence[BvhArm], rest: Floats, rotations: Floats) -> None:
+    """Give elbows the rotation of a hand at rest on the forearm, see `marker_labels.ELBOW`, in `rotations`.
 
     No joint is turned in the rest pose, so that a joint's rotation is that of anything which rests on it. Unknown are
     those of upper arms, and of elbows unless the arms mirror each other in the rest pose.
 
-    parents: -1 for a root. rest: (J, 3) where the joints are in the rest pose. rotations: (F, J, 4) wxyz.
+    rest: (J, 3) where the joints are in the rest pose. rotations: (F, J, 4) wxyz, changed in place.
     """
-    arms, rotations = _arms(names, parents), rotations.copy()
-    common = [joint for joint in JOINTS if all(joint in arm.hand for arm in arms.values())]
-    points = [rest[[arm.elbow, *(arm.hand[joint] for joint in common)]] for arm in arms.values()]
+    common = [joint for joint in JOINTS if all(joint in arm.hand for arm in arms)]
+    points = [rest[[arm.elbow, *(arm.hand[joint] for joint in common)]] for arm in arms]
     at_rest = len(points) == len(SIDES) and arms_rest_alike(*points)
-    for arm in arms.values():
+    for arm in arms:
         along = rest[arm.hand[WRIST]] - rest[arm.elbow]
         moved = unpronated(rotations[:, arm.upper], rotations[:, arm.elbow], along) if at_rest else np.nan
         rotations[:, arm.upper], rotations[:, arm.elbow] = np.nan, moved
-    return rotations
 
 
-def _arms(names: Sequence[str], parents: Sequence[int]) -> dict[Side, _Arm]:
-    """Return the arms whose hands, wrists and elbows are named."""
+def find_arms(names: Sequence[str], parents: Sequence[int]) -> list[BvhArm]:
+    """Return the arms whose hands, wrists and elbows are named, left before right. parents: -1 for a root."""
     hands: dict[Side, dict[str, int]] = {side: {} for side in SIDES}
     for index, name in enumerate(names):
         named = joint_in_label(name)
         if named is not None and named[0] is not None and named[1] != WRIST:
             hands[named[0]].setdefault(named[1], index)
-    found = {side: _arm(side, hand, names, parents) for side, hand in hands.items() if hand}
-    return {side: arm for side, arm in found.items() if arm is not None}
+    found = (_arm(side, hand, names, parents) for side, hand in hands.items() if hand)
+    return [arm for arm in found if arm is not None]
 
 
-def _arm(side: Side, digits: dict[str, int], names: Sequence[str], parents: Sequence[int]) -> _Arm | None:
+def _arm(side: Side, digits: dict[str, int], names: Sequence[str], parents: Sequence[int]) -> BvhArm | None:
     """Return the arm above joints of digits, None unless its wrist and elbow are named."""
     above = list(_ancestors(next(iter(digits.values())), parents))
     wrists = [index for index in above if joint_in_label(names[index]) == (side, WRIST)]
     elbows = [index for index in above if any(is_called(names[index], word, side) for word in ELBOW_WORDS)]
     if not wrists or not elbows or parents[elbows[-1]] < 0 or elbows[-1] >= wrists[0]:
         return None
-    return _Arm(parents[elbows[-1]], elbows[-1], {WRIST: wrists[0], **digits})
+    return BvhArm(parents[elbows[-1]], elbows[-1], {WRIST: wrists[0], **digits})
 
 
 def _ancestors(index: int, parents: Sequence[int]) -> Iterator[int]:

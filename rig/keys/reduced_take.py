@@ -19,7 +19,6 @@ from .fcurves import SAME_FRAME, curves_of, curves_on, key_enum, key_values
 from .hand_curves import HandCurves, key_types, read_hand_curves
 from .keyframes import check_changeable
 from .played_action import play, played_action
-from .reduction.keyed_hand import SampledHand, moved
 from .reduction.reduce_hand import ReducedHand, Reduction, reduce_hand
 from .reduction.spline import Spline
 
@@ -35,8 +34,6 @@ KEYS_PROPERTY = "knuckle_keys"
 KEYS_ID_PROPERTY = "knuckle_keys_id"
 """Custom property of a reduced action: a short text that differs where its keys do, as it was reduced."""
 SUFFIX = " Reduced"
-FARTHEST = 1e6
-"""In the armature's units: farther away the rounding of Blender's numbers exceeds any distance that is kept."""
 MAX_FIGURE = 1e12
 """A larger one is damage."""
 STILL = 1e-6
@@ -151,7 +148,6 @@ def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[Reduced
         curves, of_hand = read_hand_curves(armature, hand, action, slot, others)
         notes += of_hand
         if curves is not None:
-            _check_positions(armature, curves.hand)
             work = reduce_hand(curves.hand, reduction)
             reduced = yield from part_of(number / len(found), (number + 1) / len(found), "Reducing keys", work)
             hands.append((curves, reduced))
@@ -159,18 +155,6 @@ def reduced_stepwise(armature: "Object", reduction: Reduction) -> "Steps[Reduced
         raise RigError(_nothing(action, notes, bool(hands)))
     played, dense = DataReference.of(armature.animation_data.action), DataReference.of(action)
     return ReducedAction(DataReference.of(armature), played, dense, tuple(hands), tuple(notes))
-
-
-def _check_positions(armature: "Object", hand: SampledHand) -> None:
-    """Raise RigError if a bone of a hand is so far away on a frame that nothing can be measured there."""
-    motion = moved(hand.bones, [bone.channels() for bone in hand.bones])
-    for bone, positions in zip(hand.bones, motion.positions, strict=True):
-        far = np.flatnonzero(~(np.abs(positions).max(axis=1) < FARTHEST))
-        if len(far):
-            raise RigError(
-                f"armature '{armature.name}': bone '{bone.name}' is over a million units away on frame "
-                f"{hand.frames[far[0]]:g}: bring it back to reduce the keys of its hand"
-            )
 
 
 def check_reducible(armature: "Object") -> "tuple[Action, Any]":

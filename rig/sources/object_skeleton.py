@@ -12,6 +12,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ..binding import is_armature
+from ..posing.stillness import parents
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -52,7 +53,7 @@ def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     what they follow. Works in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
-    roots = [empty for empty in empties if not any(above.type == "EMPTY" for above in _ancestors(empty))]
+    roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in parents(empty))]
     hierarchies = [list(_joints(root)) for root in roots]
     return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= LEAST_JOINTS]
 
@@ -67,12 +68,6 @@ def _joints(root: "Object") -> Iterator[_Joint]:
             yield _Joint(obj, bone.name, (obj, bone.parent.name if bone.parent else ""))
         below = [child for child in obj.children if child.type == "EMPTY" or is_armature(child)]
         pending += [(child, (obj, child.parent_bone if child.parent_type == "BONE" else "")) for child in below]
-
-
-def _ancestors(obj: "Object") -> "Iterator[Object]":
-    """Yield the objects above one, from its parent on."""
-    while (obj := obj.parent) is not None:
-        yield obj
 
 
 def _add_armature(joints: list[_Joint], scene: "Scene") -> "Object":

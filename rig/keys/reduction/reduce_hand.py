@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.generators import Steps, part_of
 from .fewest_keys import KeyProblem, Keys, fewest_keys, thinned
@@ -17,6 +18,8 @@ from .spline import Spline
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+FARTHEST = 1e6
+"""In the armature's units: farther away the rounding of Blender's numbers exceeds any distance that is kept."""
 CONTACT_TIGHTNESS = 2.0
 """In a contact both tips keep to half the distance, so that their gap keeps to all of it."""
 
@@ -43,9 +46,10 @@ class Reduction:
 
 
 def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
-    """Return the keys of a hand; at least two frames."""
+    """Return the keys of a hand; at least two frames. Raises RigError for a bone that is too far away."""
     channels = [bone.channels() for bone in hand.bones]
     dense = moved(hand.bones, channels)
+    _check_positions(hand, dense)
     touching, kept = salient_frames(hand, dense, reduction.tolerance)
     splines = dict[int, Spline]()
     groups = [group for group in hand.groups if hand.rows(group)]
@@ -58,6 +62,17 @@ def reduce_hand(hand: SampledHand, reduction: Reduction) -> Steps[ReducedHand]:
             channels[bone], splines[bone] = spline.at(hand.frames), spline
     distances, angles = hand.errors({bone: channels[bone] for bone in splines})
     return ReducedHand(splines, float(distances.max(initial=0.0)), float(angles.max(initial=0.0)))
+
+
+def _check_positions(hand: SampledHand, dense: Motion) -> None:
+    """Raise RigError if a bone is so far away on a frame that nothing can be measured there."""
+    for bone, positions in zip(hand.bones, dense.positions, strict=True):
+        far = np.flatnonzero(~(np.abs(positions).max(axis=1) < FARTHEST))
+        if len(far):
+            raise RigError(
+                f"bone '{bone.name}' is over a million units away on frame {hand.frames[far[0]]:g}: bring it back to "
+                "reduce the keys of its hand"
+            )
 
 
 def _reduce_group(
