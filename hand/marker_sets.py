@@ -163,6 +163,12 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
 on the root. The middle markers of an optical glove sit near the end of the proximal phalanx, its hand markers on the
 back of the hand."""
 
+
+def marker_set_named(name: str) -> MarkerSet:
+    """Return the marker set of a name; there must be one."""
+    return next(each for each in MARKER_SETS if each.name == name)
+
+
 _PREFIX_ENDS = "_.- |/"
 """Characters that may end a prefix which all labels share, as in Anna_LIFT."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import kinematics
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINTS, TIPS, Side, digit_of
-from ..marker_sets import MARKER_SETS, MarkerSet, Spot, on_palm
+from ..marker_sets import MarkerSet, Spot, marker_set_named, on_palm
 from ..mirror import POINT_SIGNS, other_side
 from ..model import HandModel
 from ..proportions import adult, build
@@ -68,17 +68,24 @@ def _on_bones(known: MarkerSet) -> dict[str, Spot]:
 _CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
 _PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 
+_TIP_AND_MIDDLE = marker_set_named("tip and middle")
+_NINE = marker_set_named("wrist, knuckles and tips")
+_ON_SKIN = marker_set_named("19 markers on the skin (Han et al. 2018)")
+
 LAYOUTS: tuple[MarkerLayout, ...] = (
     MarkerLayout("20 joints and wrist", _joints("wrist", *_CHAINS)),
     MarkerLayout("25 joints", _joints(*JOINTS)),
-    MarkerLayout("three on the back of the hand, five fingertips and five finger middles", MARKER_SETS[1].labels),
+    MarkerLayout(
+        "three on the back of the hand, five fingertips and five finger middles",
+        _TIP_AND_MIDDLE.labels,
+    ),
     MarkerLayout("wrist, two knuckles and five fingertips", _joints(*_PQR, *TIPS)),
-    MarkerLayout("three on the back of the hand and five fingertips", _part_of(MARKER_SETS[1], "hand", "tip")),
-    MarkerLayout("two on the wrist, two knuckles and five fingertips", MARKER_SETS[3].labels),
+    MarkerLayout("three on the back of the hand and five fingertips", _part_of(_TIP_AND_MIDDLE, "hand", "tip")),
+    MarkerLayout("two on the wrist, two knuckles and five fingertips", _NINE.labels),
 )
 """The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
 with fewer tips."""
-SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(MARKER_SETS[2])),)
+SKIN_LAYOUTS: tuple[MarkerLayout, ...] = (MarkerLayout("19 on the skin", _on_bones(_ON_SKIN)),)
 """Layouts of markers beside the joints, which only the articulated hand tells apart."""
 PALM_ONLY = MarkerLayout("wrist and two knuckles", _joints(*_PQR))
 

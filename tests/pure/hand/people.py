@@ -7,14 +7,14 @@ import numpy as np
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.calibration.skin_markers.priors import shape_from_fit
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.marker_sets import Spot, marker_set_named
 from knuckle.hand.model import Site
 from knuckle.hand.proportions import PALM_JOINTS, adult, build
 from knuckle.hand.targets import assign
 
 FULL = (Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit]))
 EIGHT = tuple(Spot(joint) for joint in ("wrist", KNUCKLES[0], KNUCKLES[3], *TIPS))
-BACK = tuple(MARKER_SETS[1].labels.values())
+BACK = tuple(marker_set_named("tip and middle").labels.values())
 
 
 def someone(side, seed=3):

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from knuckle.hand import kinematics, poses, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.labelling.handedness import handedness
-from knuckle.hand.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.marker_sets import Spot, marker_set_named
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign
 
 SETS = {
     "eight": [Spot(joint) for joint in ("wrist", KNUCKLES[0], KNUCKLES[3], *TIPS)],
     "full": [Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit])],
-    "back of hand": list(MARKER_SETS[1].labels.values()),
+    "back of hand": list(marker_set_named("tip and middle").labels.values()),
 }
 
 

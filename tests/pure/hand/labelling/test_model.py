@@ -105,3 +105,8 @@ def test_pieces_of_a_hand_are_no_second_hand(shared):
     markers = capture.read(path)
     spoiled = spoil(markers.positions, 4, swaps=2, cuts=12, ghosts=2)
     assert len(label_hands(markers.times, spoiled.positions).hands) <= 1
+
+
+def test_layouts_have_as_many_markers_as_their_names_say():
+    """Those of marker sets are taken by name: one that was taken by its order was another's for a week."""
+    assert [len(layout.spots) for layout in LAYOUTS] == [21, 25, 13, 8, 8, 9]
