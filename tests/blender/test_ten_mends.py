@@ -42,8 +42,8 @@ NEIGHBOUR = 0.01
 """Of a quaternion: by how much a range that a mend borders on may change, as bones are followed over a tenth of a
 second."""
 MOST_DEPTH = 1.5
-"""mm that the parts of a contact may be in each other after a new solve. 1 mm is wanted and was kept by a hand with
-longer bones; where the glove's thumb leaves the middle finger it is 1.3 mm in the last frames."""
+"""mm that the parts of a held contact may be in each other. 1 mm is wanted, and was kept by a hand with longer bones;
+the glove's thumb and middle finger are 1.3 mm in each other in the last frames in which they are held."""
 MOST_MENDS = 4
 """Of one place: several markers may be astray at once."""
 CAPTURES: dict[str, Callable[[Folder, Path], str]] = {
