@@ -17,15 +17,15 @@ import pytest
 FILE = Path(__file__).with_suffix(".tsv")
 QUICK = 0.2
 """s: a test that takes less is never slow; nor is one that is marked `always`."""
-CHEAP = 0.5
+CHEAP = 0.4
 """s that the cheapest of a test's cases may take."""
 LONG = 0.3
 """s from which on a case is tried on the newest Python only, if the test has a quicker case."""
 LONGEST = 0.5
 """s from which on a test is tried on the newest Python only, if its file has a quicker test."""
-LANDING = 1.0
+LANDING = 0.7
 """s that a test's cases may take at each landing, the cheapest first; the dearer ones are left to `make test-all`."""
-LANDING_LONGEST = 8.0
+LANDING_LONGEST = 6.0
 """s from which on a test is left to `make test-all`, if its file has a quicker test."""
 NOTED = 0.1
 """s from which on a test is written down."""
