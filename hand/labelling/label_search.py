@@ -46,6 +46,8 @@ LONG_TRACK_FRAMES = 50
 """Frames from which a trajectory is long: the search starts where most of the long ones are seen."""
 MAX_HANDS = 2
 """Hands of further people are not labelled."""
+MAX_SEARCHES = 6
+"""Searches, those too that find a piece of a hand, or a hand that could be either."""
 MIN_SIDE_CONFIDENCE = 0.85
 """Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MIN_HANDS_APART_M = 0.05
@@ -103,7 +105,9 @@ def label_hands_stepwise(
             f"the markers appear and jump so often that gaps of over {tracks.max_gap:.2g} s were not bridged: "
             "leave out what is no hand's, or name the hand's markers"
         )
-    while len(hands) < MAX_HANDS:
+    for _ in range(MAX_SEARCHES):
+        if len(hands) == MAX_HANDS:
+            break
         found = yield from _best_hand(tracks, free, known or {}, layouts, notes)
         if found is None:
             break

@@ -1,12 +1,14 @@
 """Labelling of hostile captures: thousands of markers, or markers that jump in every frame, cost seconds and little."""
 
+import itertools
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from knuckle.hand.labelling import few_markers, trajectories
+from knuckle.hand.labelling import few_markers, label_search, trajectories
 from knuckle.hand.labelling.label_search import label_hands
 from knuckle.hand.labelling.trajectories import find_trajectories
 
@@ -66,3 +68,22 @@ def test_markers_that_are_seen_throughout_are_followed_however_many() -> None:
     np.testing.assert_array_equal(found.ids, np.tile(np.arange(5000), (40, 1)))
     assert found.max_gap == trajectories.MAX_GAP_S
     assert peak_bytes(lambda: few_markers.describe_few_markers(positions, tuple(map(str, range(5000))))) < 10e6
+
+
+def test_a_crowd_of_hands_whose_side_cannot_be_told_is_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred markers in a few frames had 44 such hands, each of which takes a second to find."""
+    searches = itertools.count()
+
+    def undecided(*_: object) -> Generator[None, None, SimpleNamespace]:
+        yield
+        return SimpleNamespace(
+            track_ids=np.array([next(searches)]),
+            side_confidence=0.5,
+            layout=label_search.LAYOUTS[0],
+            of_side=lambda side: None,
+        )
+
+    monkeypatch.setattr(label_search, "_best_hand", undecided)
+    labelling = label_hands(np.arange(3) / RATE, np.repeat(noise(1, 100), 3, axis=0))
+    assert not labelling.hands
+    assert next(searches) == label_search.MAX_SEARCHES
