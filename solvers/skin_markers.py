@@ -17,13 +17,12 @@ from ..hand.calibration.skin_markers.pose_fit import (
     PoseModel,
     Poses,
     VisibleMarkers,
-    fit_poses,
     invert,
     normal_equations,
     solve,
     without_prior,
 )
-from ..hand.calibration.skin_markers.pose_starts import best_start
+from ..hand.calibration.skin_markers.pose_search import search_poses
 from ..hand.calibration.skin_markers.priors import START_ANGLES, shape_from_fit
 from ..hand.calibration.skin_markers.skin_fit import DOFS, SkinFit
 from ..hand.jacobians import ROOT_DOFS
@@ -128,9 +127,7 @@ class SkinSolver:
         model = pose_model_of(hand)
         seen = VisibleMarkers.from_positions(positions * side_signs(hand))
         starts = [model.mean, *START_ANGLES, *([] if start_angles is None else [start_angles])]
-        independent = best_start(model, starts, seen, np.ones(len(hand.markers), bool))
-        independent, _ = fit_poses(model, independent, seen, self.passes, 1e-3)
-        return _FrameEstimates.linearise(model, independent, seen)
+        return _FrameEstimates.linearise(model, search_poses(model, starts, seen, self.passes, 1e-3), seen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

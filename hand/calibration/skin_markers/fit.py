@@ -17,6 +17,7 @@ from .chain import ShapeParameters
 from .fitted_limits import fitted_limits, search_limits
 from .own_dips import dip_shares, independent_dips
 from .pose_fit import PoseModel, VisibleMarkers, costs, fit_poses, invert, without_prior
+from .pose_search import search_poses
 from .pose_starts import best_start
 from .priors import (
     MEAN,
@@ -238,9 +239,7 @@ INITIAL_ITERATIONS = 6
 
 
 def _fit_poses(pose_model: PoseModel, seen: VisibleMarkers, passes: int = 10) -> FittedShape:
-    starts = np.concatenate([pose_model.mean[None], START_ANGLES])
-    poses = best_start(pose_model, starts, seen, np.ones(len(pose_model.sharpness), bool))
-    return FittedShape(pose_model, fit_poses(pose_model, poses, seen, passes)[0])
+    return FittedShape(pose_model, search_poses(pose_model, [pose_model.mean, *START_ANGLES], seen, passes))
 
 
 def _motion_covariance(pose_model: PoseModel, takes: list[Floats], rate: float) -> Floats:
