@@ -7,9 +7,10 @@ import bpy
 
 from ...errors import RigError
 from ..keys.fcurves import SAME_FRAME, key_on
+from ..object_ancestors import ancestors
 from ..rotation_channels import channel
 from .following import HandArm
-from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
+from .stillness import changes, check_still, differ, moving_parent, played, transform_curves
 
 if TYPE_CHECKING:
     from bpy.types import Constraint, FCurve, Object
@@ -38,7 +39,7 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
     if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
     # An ancestor of both would move the object twice.
-    shared = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
+    shared = [parent for _, parent in ancestors(obj) if parent == armature or parent in _above(armature)]
     parent = moving_parent(obj, frame) or next(iter(shared), None)
     if parent is not None:
         raise RigError(f"'{obj.name}' is moved by '{parent.name}', its parent: clear that first (Keep Transformation)")
