@@ -48,7 +48,7 @@ class FileFormat:
     max_size: int = 256 * 2**20
     """Bytes; a larger file is not read at once. An hour of 20 markers at 120 Hz has 250 MB as text."""
     open_rows: Callable[[OpenFile, str], RowReader | None] = lambda _opened, _source: None
-    """Opens a file of which frames are read a few at a time; None if this one must be read at once."""
+    """Opens a file whose frames are read a few at a time; None if this one must be read at once."""
 
 
 def _looks_like_json(head: bytes) -> bool:

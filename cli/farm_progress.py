@@ -52,13 +52,13 @@ class FarmProgress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     def _draw(self, workers: int, unmeasured: int) -> None:
-        told = self._line(workers, unmeasured)
+        line = self._line(workers, unmeasured)
         if not self._terminal:
-            self._print(told)
+            self._print(line)
             return
         share = self._done / self._takes
         bar = f"[{'=' * round(BAR * share):<{BAR}}] {100 * share:3.0f} %"
-        print(f"\r\033[K{bar} {printable(told)}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{bar} {printable(line)}", end="", file=sys.stderr, flush=True)
 
     def _line(self, workers: int, unmeasured: int) -> str:
         minutes = max(self.seconds, 1e-9) / 60

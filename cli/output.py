@@ -71,7 +71,7 @@ def report_text(report: dict[str, Any], out: Path) -> str:
 
 
 def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
-    """JSON-ready: hand -> label -> joint and confidence, for hands of which only fingertips were recognised."""
+    """JSON-ready: hand -> label -> joint and confidence, for hands with only fingertips recognised."""
     return {
         hand: {
             label: {"joint": tip, "confidence": round(confidence, 3)} for label, (tip, confidence) in hand_tips.items()

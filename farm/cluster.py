@@ -31,9 +31,9 @@ LOCAL_SETTINGS = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
 }
 LOGGERS = ("distributed", "distributed.client", "bokeh", "tornado", "tornado.application")
-"""Logs of dask, which are kept off the terminal: what matters of them is told in rows and sentences."""
+"""Logs of dask, which are kept off the terminal: rows and error messages contain what matters."""
 NAMED_PACKAGES = ("distributed", "dask", "knuckle")
-"""Packages of which scheduler, workers and command must have the same version: a scheduler reads what it passes on."""
+"""Packages that must have the same version in scheduler, workers and command: a scheduler reads what it passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
     """
     dask, distributed = _dask()
     with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s"}), warnings.catch_warnings():
-        # Packages that differ are told below, those that matter.
+        # Packages that matter are compared below.
         warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
         try:
             client = distributed.Client(address, timeout=CONNECT_SECONDS)
@@ -104,19 +104,19 @@ def remote_cluster(address: str) -> Iterator[tuple[Workers, str]]:
 def check_versions(found: Mapping[str, Any], address: str) -> None:
     """Check what `Client.get_versions` has found. Raises FarmError for another version of Python, dask or Knuckle."""
     here = _versions(found["client"])
-    workers = {f"the worker at {worker}": told for worker, told in (found.get("workers") or {}).items()}
-    for who, told in {f"the scheduler at {address}": found["scheduler"], **workers}.items():
-        there = _versions(told)
+    workers = {f"the worker at {worker}": info for worker, info in (found.get("workers") or {}).items()}
+    for who, info in {f"the scheduler at {address}": found["scheduler"], **workers}.items():
+        there = _versions(info)
         for name, version in here.items():
             if there[name] != version:
                 has = f"has {name} {there[name]}" if there[name] != "None" else f"has no {name}"
                 raise FarmError(f"{who} {has}, expected {version} as this command")
 
 
-def _versions(told: Mapping[str, Any]) -> dict[str, str]:
+def _versions(info: Mapping[str, Any]) -> dict[str, str]:
     """Return package -> version, and Python's without its last number, of one process."""
-    packages = {name: str(told["packages"].get(name)) for name in NAMED_PACKAGES}
-    return packages | {"Python": ".".join(str(told["packages"].get("python", "")).split(".")[:2])}
+    packages = {name: str(info["packages"].get(name)) for name in NAMED_PACKAGES}
+    return packages | {"Python": ".".join(str(info["packages"].get("python", "")).split(".")[:2])}
 
 
 class WorkerCount:
@@ -141,8 +141,8 @@ class WorkerCount:
         for worker, count in threads.items():
             if count != 1:
                 raise FarmError(
-                    f"the worker at {worker} has {count} threads, expected 1, for Blender's module bears no more: dask "
-                    "worker --nthreads 1 --nworkers auto"
+                    f"the worker at {worker} has {count} threads, expected 1, because Blender's module supports no "
+                    "more: dask worker --nthreads 1 --nworkers auto"
                 )
         self._asked, self._count = time.monotonic(), len(threads)
         if threads:

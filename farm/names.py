@@ -41,6 +41,6 @@ def name_of(capture: Path, root: Path) -> str:
 
 
 def _as_folder(part: str) -> str:
-    told = "".join("_" if char in FORBIDDEN or not char.isprintable() else char for char in part)
-    told = told.encode("utf-8", "replace").decode().replace("?", "_").rstrip(". ")
-    return told if _is_folder(told) else f"_{told.lstrip('. ')}"
+    safe = "".join("_" if char in FORBIDDEN or not char.isprintable() else char for char in part)
+    safe = safe.encode("utf-8", "replace").decode().replace("?", "_").rstrip(". ")
+    return safe if _is_folder(safe) else f"_{safe.lstrip('. ')}"

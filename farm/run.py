@@ -66,7 +66,7 @@ class FarmRun:
         while self.waiting or self.running:
             self._submit()
             done, _ = wait(self.running, timeout=TICK, return_when=FIRST_COMPLETED)
-            # What came back is told before what was lost.
+            # Finished bundles are reported before lost ones.
             for future in sorted(done, key=Future.cancelled):
                 yield self._collect(future)
             if not done:
@@ -82,8 +82,8 @@ class FarmRun:
         chosen = [bundle for bundle, _ in zip(ready, range(most - len(self.running)), strict=False)]
         for bundle in chosen:
             self.waiting.remove(bundle)
-            told = tuple(map(self._measured, bundle.orders))
-            self.running[self.workers.executor.submit(solve_bundle, told, self.settings)] = bundle
+            orders = tuple(map(self._measured, bundle.orders))
+            self.running[self.workers.executor.submit(solve_bundle, orders, self.settings)] = bundle
 
     def _measured(self, order: TakeOrder) -> TakeOrder:
         """Return an order with its performer's measurements, if they could be made."""
@@ -125,11 +125,11 @@ class FarmRun:
 
 
 def _error_of_all_workers(error: BaseException) -> KnuckleError:
-    """Return what is told of an error that concerns all workers, not a take."""
+    """Return the KnuckleError to raise for an error that concerns all workers, not a take."""
     if isinstance(error, KnuckleError):
         return error
-    told = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-    return FarmError(f"the workers cannot do this work, expected the same Knuckle there as here ({told})")
+    message = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return FarmError(f"the workers cannot do this work, expected the same Knuckle there as here ({message})")
 
 
 def _to_measure(orders: tuple[TakeOrder, ...], settings: FarmSettings) -> list[tuple[TakeOrder, ...]]:

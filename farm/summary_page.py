@@ -51,7 +51,7 @@ def summary_page(rows: Sequence[TakeRow], facts: RunFacts) -> str:
             "header",
             element("p", "Knuckle farm", class_="kind"),
             element("h1", facts.title),
-            element("p", _told(rows, facts), class_="subtitle"),
+            element("p", _totals(rows, facts), class_="subtitle"),
             element("p", "All figures: ", element("a", CSV_NAME, href=CSV_NAME), class_="subtitle"),
         ),
         _failures(failed) if failed else None,
@@ -61,17 +61,17 @@ def summary_page(rows: Sequence[TakeRow], facts: RunFacts) -> str:
     return document(f"{facts.title} – Knuckle farm", style, script, body)
 
 
-def _told(rows: Sequence[TakeRow], facts: RunFacts) -> str:
-    """Return what came of the run in one line."""
+def _totals(rows: Sequence[TakeRow], facts: RunFacts) -> str:
+    """Return the outcome of the run as one line."""
     counts = {state: sum(row.state == state for row in rows) for state in ("solved", "unchanged", "failed")}
     new = [row for row in rows if row.state == "solved"]
     frames = sum(row.frames for row in new)
     minutes = max(facts.seconds, 1e-9) / 60
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    states = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     rate = f"; {frames:,} frames in {_duration(facts.seconds)}, {len(new) / minutes:.3g} takes a minute" if new else ""
     early = f"; {facts.listed - len(rows)} are left, the run ended early" if facts.listed > len(rows) else ""
     takes = f"{facts.listed} take{'' if facts.listed == 1 else 's'}"
-    return f"{takes}: {told or 'none done'}{early}{rate}; Knuckle {facts.version}"
+    return f"{takes}: {states or 'none done'}{early}{rate}; Knuckle {facts.version}"
 
 
 def _duration(seconds: float) -> str:
@@ -142,9 +142,9 @@ def _link(row: TakeRow) -> Html:
 
 
 def _details(row: TakeRow) -> Html:
-    told = [row.hands, f"{row.rate:.4g} Hz" if row.frames > 1 else "", row.performer]
-    told += [f"{row.notes} note{'' if row.notes == 1 else 's'}" if row.notes else ""]
-    return element("span", ", ".join(filter(None, told)), class_="quiet details")
+    details = [row.hands, f"{row.rate:.4g} Hz" if row.frames > 1 else "", row.performer]
+    details += [f"{row.notes} note{'' if row.notes == 1 else 's'}" if row.notes else ""]
+    return element("span", ", ".join(filter(None, details)), class_="quiet details")
 
 
 def _strip(row: TakeRow) -> Html:
@@ -154,10 +154,10 @@ def _strip(row: TakeRow) -> Html:
     for level in range(NEAR, len(LEVEL_HEIGHTS)):
         high = BAR_HEIGHTS[level]
         path = "".join(
-            f"M{column} {BASE}v{-high}h1v{high}z" for column, told in enumerate(row.heat) if told == str(level)
+            f"M{column} {BASE}v{-high}h1v{high}z" for column, cell in enumerate(row.heat) if cell == str(level)
         )
         bars.append(element("path", d=path, class_=f"level{level}") if path else None)
-    bad = sum(int(told) > NEAR for told in row.heat) / count
+    bad = sum(int(cell) > NEAR for cell in row.heat) / count
     return element(
         "svg",
         joined(*bars),

@@ -15,13 +15,13 @@ BLOCK = 2**20
 def take_key(inputs: Iterable[str], recipe: dict[str, Any], settings: Iterable[str]) -> str:
     """Return the key, as hexadecimal text.
 
-    inputs: paths of the capture, the performer and the rig, of which the content counts and not the place;
-    recipe: as JSON, of which the rig's path does not count; settings: what else decides, such as Knuckle's version.
+    inputs: paths of the capture, the performer and the rig: their contents count, not their paths;
+    recipe: as JSON, without the rig's path; settings: what else decides, such as Knuckle's version.
 
     Raises CaptureError for a file that cannot be read.
     """
-    told = {name: value for name, value in recipe.items() if name != "rig"}
-    key = hashlib.sha256(json.dumps([told, *settings], sort_keys=True).encode())
+    fields = {name: value for name, value in recipe.items() if name != "rig"}
+    key = hashlib.sha256(json.dumps([fields, *settings], sort_keys=True).encode())
     for path in inputs:
         key.update(_digest(path))
     return key.hexdigest()

@@ -100,17 +100,17 @@ def _take(row: dict[str, str], where: str, folder: Path) -> ListedTake:
     unknown = [name for name in row if name not in COLUMNS]
     if unknown:
         raise RecipeError(f"{where}: '{unknown[0]}' is not known, expected {', '.join(COLUMNS)}")
-    told = {name: value.strip() for name, value in row.items()}
-    if not told.get("capture"):
+    fields = {name: value.strip() for name, value in row.items()}
+    if not fields.get("capture"):
         raise RecipeError(f"{where}: names no capture")
-    capture, performer, rig = folder / told["capture"], told.get("performer", ""), told.get("rig", "")
+    capture, performer, rig = folder / fields["capture"], fields.get("performer", ""), fields.get("rig", "")
     is_file = performer.lower().endswith(".json")
     return ListedTake(
-        check_name(told["name"], where) if told.get("name") else name_of(capture, capture.parent),
+        check_name(fields["name"], where) if fields.get("name") else name_of(capture, capture.parent),
         capture,
         where,
         performer="" if is_file else performer,
         performer_file=folder / performer if is_file else None,
         rig=rig if rig in ("", "default") else str(folder / rig),
-        recipe=folder / told["recipe"] if told.get("recipe") else None,
+        recipe=folder / fields["recipe"] if fields.get("recipe") else None,
     )

@@ -51,7 +51,7 @@ def read_orders(sources: Iterable[str], recipe: Path | None, rig: str | None, ou
     """
     reader = _RecipeReader(recipe, rig)
     named = {absolute(Path(path)) for path in (recipe, rig) if path is not None}
-    search = _Search(out, named)
+    search = _FileSearch(out, named)
     orders = []
     for source in sources:
         for listed in _takes_of(source, search):
@@ -62,7 +62,7 @@ def read_orders(sources: Iterable[str], recipe: Path | None, rig: str | None, ou
     return tuple(orders)
 
 
-def _takes_of(source: str, search: "_Search") -> Iterator[ListedTake]:
+def _takes_of(source: str, search: "_FileSearch") -> Iterator[ListedTake]:
     if "\0" in source:
         raise RecipeError("a path with a zero byte, expected folders, globs, captures or lists")
     path = Path(source)
@@ -77,7 +77,7 @@ def _takes_of(source: str, search: "_Search") -> Iterator[ListedTake]:
         yield from search.captures(root, root.glob(str(path.relative_to(root))), source)
 
 
-class _Search:
+class _FileSearch:
     """Finds captures among the files of folders."""
 
     def __init__(self, out: Path, named: set[Path]) -> None:

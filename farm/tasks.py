@@ -1,6 +1,6 @@
 """What workers do: solve a bundle of takes, and measure a performer. Blender starts where it is needed, and once.
 
-What a worker is told may come twice, for a worker that dies leaves its bundle to another: what was finished is known by
+A bundle may be started twice, because a worker that dies leaves its bundle to another: what was finished is known by
 its record and is not done again.
 """
 
@@ -143,7 +143,7 @@ def _expect_run(settings: FarmSettings) -> None:
 
 
 def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
-    """Solve a take unless it is there already; whatever is wrong with it is told in its row."""
+    """Solve a take unless it is there already; its row reports any error."""
     folder, failed = settings.folder(order), TakeRow(order.name, order.capture, "failed")
     if order.problem:
         return replace(failed, problem=order.problem)

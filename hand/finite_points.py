@@ -1,4 +1,4 @@
-"""Which points are known: those of which every coordinate is a finite number."""
+"""Which points are known: those whose coordinates are all finite numbers."""
 
 import numpy as np
 from numpy.typing import NDArray

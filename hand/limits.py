@@ -6,7 +6,7 @@ from the straight finger and from how far a joint overextends. The thesis gives 
 MCP and the pronation of the thumb's CMC are limited to a few degrees.
 
 Some ranges are wider because headset hands need it. Ten hands of npm handy-work: PIP 110, DIP 70, and 25 degrees of
-adduction from the spread of an adult's flat hand, of which they use 22.5. Fifty-five more, solved with all markers and
+adduction from the spread of an adult's flat hand; they use 22.5. Fifty-five more, solved with all markers and
 wide limits: a DIP overextends by up to 16 degrees when a straight finger presses, the thumb's IP by 26; the thumb's CMC
 flexes from -19 to 31 degrees and its MCP to 66.
 """
@@ -76,7 +76,7 @@ DIGIT_MOVEMENTS: tuple[tuple[int, Movement], ...] = (
     (1, "flexion"),
     (2, "flexion"),
 )
-"""A digit's movements, of which a finger lacks one: index into its CHAIN_JOINTS, and movement."""
+"""A digit's movements: index into its CHAIN_JOINTS, and movement. A finger lacks one of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from .setting_properties import NOT_ANIMATED
 MAX_STEPS = 5
 """The most steps that a part of the hand has."""
 ABOUT = {
-    "arm": "Shoulder, elbow and wrist, where the hand hangs on an arm",
+    "arm": "Shoulder, elbow and wrist, if the hand has an arm",
     "palm": "The palm's plane and the knuckles on it",
 } | {digit: f"The {digit_label(digit)}" for digit in DIGITS}
 

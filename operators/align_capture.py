@@ -26,8 +26,8 @@ METHODS = [
     (
         "REST",
         "Rest Pose",
-        "The captured hands begin where the character's are at rest. Of a character that is posed or animated the "
-        "wrist then bends: take the current pose",
+        "The captured hands begin where the character's are at rest. If the character is posed or "
+        "animated, its wrist then bends: use the current pose",
     ),
     ("FOREARMS", "Forearms", "The captured forearms begin where the character's are now. The capture must show elbows"),
     (

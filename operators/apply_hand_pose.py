@@ -42,7 +42,7 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         items=[
             ("BOTH", "Both", "All hands"),
             *SIDE_ITEMS,
-            ("SELECTED", "Selected", "Hands of which a bone is selected"),
+            ("SELECTED", "Selected", "Hands with a selected bone"),
         ],
     )
     factor: FloatProperty(

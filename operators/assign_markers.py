@@ -120,8 +120,10 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         state = SESSION.assigning_markers
         assert state is not None
         step = state.hand.step
-        asked = f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "all places were asked, press Enter"
-        context.workspace.status_text_set(f"{state.side.capitalize()} hand: {asked}    {KEYS}")
+        instruction = (
+            f"{step.words} ({state.hand.at + 1} of {len(STEPS)})" if step else "no places are left, press Enter"
+        )
+        context.workspace.status_text_set(f"{state.side.capitalize()} hand: {instruction}    {KEYS}")
         redraw_views(context)
 
 

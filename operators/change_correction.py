@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 WHAT = (
     ("SELECT", "Select", "Show this correction, and go to the middle of its range if the current frame is outside"),
-    ("MUTE", "Mute", "Let this correction have no effect, or have it again"),
-    ("LOCK", "Lock", "Protect this correction from changes, or let it be changed again"),
-    ("UP", "Move Up", "Let it lie below the correction before: those further down lie on the others"),
-    ("DOWN", "Move Down", "Let it lie on the correction after"),
-    ("DELETE", "Delete", "Delete this correction: the take is there again as it was solved"),
+    ("MUTE", "Mute", "Turn this correction off, or on again"),
+    ("LOCK", "Lock", "Protect this correction from changes, or allow them again"),
+    ("UP", "Move Up", "Move this correction up. Each is applied over those above it"),
+    ("DOWN", "Move Down", "Move this correction down, over the next one"),
+    ("DELETE", "Delete", "Delete this correction. Its frames are again as they were solved"),
     ("KEY", "Key Factor", "Key the factor on this frame, so that it changes over time"),
     ("UNKEY", "Clear Factor Keys", "Delete the keys of the factor, which keeps its value on this frame"),
 )
@@ -139,7 +139,7 @@ class KNUCKLE_OT_save_corrections(SaveJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
-    """Put the corrections of a file on this take, after those that it has"""
+    """Add the corrections of a file to those of this take"""
 
     bl_idname = "knuckle.load_corrections"
     bl_label = "Load Corrections"
@@ -162,7 +162,7 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
 
 
 class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
-    """Delete all corrections of this take, also where they cannot be read: it is there again as it was solved"""
+    """Delete all corrections of this take, even unreadable ones, and restore it as it was solved"""
 
     bl_idname = "knuckle.clear_corrections"
     bl_label = "Clear Corrections"

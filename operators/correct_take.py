@@ -31,7 +31,7 @@ class Corrects(OnRange):
     """Mixin of operators that add corrections at once."""
 
     takes_pose = False
-    """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are told of."""
+    """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are reported."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Add them, and tell what was done."""
@@ -55,7 +55,7 @@ class Corrects(OnRange):
         raise NotImplementedError
 
     def numbered(self, shown: ShownTake, corrections: list[Correction]) -> list[Correction]:
-        """Return corrections, of which each has an id of its own."""
+        """Return corrections, each with an id of its own."""
         result = list[Correction]()
         for correction in corrections:
             taken = ShownTake(shown.armature, shown.base, shown.clock, (*shown.corrections, *result), shown.scene)
@@ -77,8 +77,8 @@ class CorrectsDigits(Corrects):
 
 
 class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
-    """Keep how the hand is posed on this frame as a correction: it is blended in and out over the frames around, and a
-    new solve keeps it"""
+    """Keep the hand's pose on this frame as a correction. It is blended in and out over the frames around, and a new
+    solve keeps it"""
 
     bl_idname = "knuckle.correct_pose"
     bl_label = "Correct Pose"
@@ -98,15 +98,14 @@ class KNUCKLE_OT_correct_pose(Corrects, bpy.types.Operator):
                 made.append(Correction("", f"Pose at {shown.frame:g}", posed.side, span, posed.difference))
         if not made:
             raise RigError(
-                f"the hand is posed on frame {shown.frame:g} as the take has it: pose it first (what Auto Keying has "
-                "keyed in a take without corrections is the take's own)"
+                f"the hand's pose on frame {shown.frame:g} is the take's own: pose it first (keys that Auto Keying "
+                "has made in a take without corrections belong to the take)"
             )
         return self.numbered(shown, made)
 
 
 class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
-    """Bring digits to a named pose over a range of frames, as far as its factor, as a correction that a new solve
-    keeps"""
+    """Blend digits towards a named pose over a range of frames, as a correction with a factor. A new solve keeps it"""
 
     bl_idname = "knuckle.snap_to_pose"
     bl_label = "Snap to Pose"
@@ -147,7 +146,7 @@ class KNUCKLE_OT_snap_to_pose(CorrectsDigits, bpy.types.Operator):
                 raise HandError(f"there is no saved pose '{self.saved}', only {', '.join(there) or 'none at all'}")
             pose, label = there[self.saved], self.saved
         if not self.digits:
-            raise RigError("no digit is chosen, choose some")
+            raise RigError("no digit is chosen, choose at least one")
         change = PoseToHold(pose, tuple(digit for digit in DIGITS if digit in self.digits))
         span, sides = self.range_of(shown), _sides(shown, self.side)
         return self.numbered(shown, [Correction("", label, side, span, change, self.factor) for side in sides])

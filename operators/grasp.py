@@ -13,7 +13,7 @@ from ..rig import detection_cache
 from ..rig.posing import grasping
 from ..rig.posing.attaching import attach, attached_objects, check_attachable, check_loose, has_keys, release
 from ..rig.posing.grasping import Grasped, grasp
-from ..rig.posing.pins import check_there
+from ..rig.posing.pins import check_in_view_layer
 from ..rig.posing.posable_cache import posable_hand_arm
 from ..rig.posing.stillness import check_action
 from ..rig.skin_bones import is_skin
@@ -167,15 +167,13 @@ def object_to_grasp(context: "Context", armature: "Object") -> "Object":
     """
     target: Object | None = context.scene.knuckle_grasp.target
     if target is not None:
-        check_there(target)
+        check_in_view_layer(target)
         return target
     there = selected_surfaces(context, armature)
     if len(there) != 1:
         names = ", ".join(f"'{obj.name}'" for obj in there[:3])
-        found = (
-            f"selected beside the armature are {names}" if there else "none is chosen or selected beside the armature"
-        )
-        raise RigError(f"{found}, expected one mesh object to take hold of: choose it in the panel Grasp")
+        found = f"selected with the armature are {names}" if there else "none is chosen or selected with the armature"
+        raise RigError(f"{found}, expected one mesh object to grasp: choose it in the panel Grasp")
     return there[0]
 
 

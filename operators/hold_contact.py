@@ -128,8 +128,8 @@ def objects_to_touch(_operator: Any, context: "Context", typed: str) -> list[str
 
 
 class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
-    """Let a fingertip stay on another digit, the palm or an object in a range of frames, without slip, as a correction
-    that a new solve keeps. Where it comes from far away, its blends take frames from it"""
+    """Keep a fingertip on another digit, the palm or an object over a range of frames, without slip, as a correction
+    that a new solve keeps. If the fingertip comes from far away, the blends take some of these frames"""
 
     bl_idname = "knuckle.hold_contact"
     bl_label = "Hold Contact"
@@ -208,7 +208,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         if self.found:
             return self._of_found(shown)
         if self.digit == self.other:
-            raise RigError(f"the {self.digit} is to touch itself, choose two parts of the hand")
+            raise RigError(f"the {self.digit} cannot touch itself, choose two parts of the hand")
         span, of = self.range_of(shown), _hand(shown, self.hand)
         if self.other == ON_OBJECT:
             return (yield from self._on_object(shown, of, span, played))

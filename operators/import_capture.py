@@ -63,8 +63,8 @@ class CaptureJob(JobOperator):
         select_only(context, show_capture(context, markers, self._recipe.capture, self._found))
         frame_selected(context)
         keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
-        told = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
-        tell(self, "INFO", ". ".join(filter(None, told)))
+        sentences = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
+        tell(self, "INFO", ". ".join(filter(None, sentences)))
 
 
 def last_frame(scene: "Scene", markers: Markers) -> float:

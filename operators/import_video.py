@@ -66,7 +66,7 @@ class KNUCKLE_OT_import_video(CaptureFileJob, bpy.types.Operator):
         video = Path(bpy.path.abspath(self.filepath))
         landmarks = free_path(video.parent, video.stem, ".json")
         with written_whole(landmarks) as half:
-            half.touch()  # a folder that cannot be written to is told before the work
+            half.touch()  # fails before the work if the folder cannot be written to
             self._video: CameraVideo = yield from part_of(0.0, 0.95, "", track_video(video))
             half.write_bytes(self._video.as_json())
         self._camera = camera_reading(self.landmarks, self.angle_of_view, self.hand_length)

@@ -41,7 +41,7 @@ def _tick() -> float | None:
         _follow(run, scene)
     except Exception as error:
         # Blender does not call a timer again that raised: the bones would stop, and the panel go on counting.
-        _end_by_itself(f"Following ended by an error, of which the system console tells more ({error})")
+        _end_by_itself(f"Following stopped because of an error, see the system console ({error})")
         raise
     return TIMER_INTERVAL
 

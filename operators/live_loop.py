@@ -20,7 +20,7 @@ from ..hand.joints import SIDES, Side
 from ..hand.limits import RigLimits
 from ..hand.marker_sets import subject_of
 from ..pipeline.live.displayed_hand import DisplayedHand, DrivenHand
-from ..pipeline.live.session import Session
+from ..pipeline.live.live_session import LiveSession
 from ..pipeline.live.take_buffer import TakeBuffer
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
@@ -120,7 +120,7 @@ class LiveRun:
         limited = setup.recipe.rig_limits
         self.rigs = LiveRigs(self.scene, setup.armature, setup.people, recipe=setup.recipe)
         self._limits = _limits(setup) if limited else {}
-        self.session = Session(setup.recipe, setup.angles, self._driven)
+        self.session = LiveSession(setup.recipe, setup.angles, self._driven)
         self.receiver = Receiver(setup.device, DEVICES[setup.device], setup.address, setup.pre_roll)
         self.receiver.start()
 

@@ -16,7 +16,7 @@ from bpy.props import (
 
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
 from ..posing.dragging import Pin
-from ..rig.posing.pins import NOWHERE, SurfaceAnchor, anchor_on, anchor_position, is_there
+from ..rig.posing.pins import NOWHERE, SurfaceAnchor, anchor_on, anchor_position, is_in_view_layer
 from ..rig.posing.rig_hand import RigHand
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import NOT_ANIMATED
@@ -112,7 +112,7 @@ def pin_of(armature: "Object", side: Side, digit: str) -> Any:
 
 def has_target(pin: Any) -> bool:
     """Whether the target of a pin still exists."""
-    return pin.kind != "OBJECT" or is_there(pin.target)
+    return pin.kind != "OBJECT" or is_in_view_layer(pin.target)
 
 
 def pins_of(armature: "Object", side: Side) -> list[Pin]:
@@ -149,7 +149,7 @@ def pin_digit(armature: "Object", rig_hand: RigHand, digit: str, kind: str, to: 
         pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
     elif to is not None:
         anchor = anchor_on(to, tip)
-        pin.target, pin.place, pin.corners, pin.shares = to, anchor.away, anchor.corners, anchor.shares
+        pin.target, pin.place, pin.corners, pin.shares = to, anchor.offset, anchor.corners, anchor.barycentric
         pin.home, pin.vertices = anchor.home, anchor.vertices
 
 

@@ -72,29 +72,33 @@ class _OfDigit:
 
         Where rings of fingertips overlap, the next one each time, as Blender's selection does.
         """
-        asked: Any = self
-        if not asked.properties.is_property_set("digit"):
+        operator: Any = self
+        if not operator.properties.is_property_set("digit"):
             mouse = pressed_at(event)
             tips = tuple((armature.name, side, joint) for armature, side, joint in tips_under_mouse(context, mouse))
             if not tips:
                 return {"PASS_THROUGH"}
             before = SESSION.picked_tip
             SESSION.picked_tip = before.next(mouse, tips) if before else PickedTip(mouse, tips, 0)
-            asked.armature, asked.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
-            asked.digit = digit_of(joint)
+            operator.armature, operator.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
+            operator.digit = digit_of(joint)
             if len(tips) > 1:
-                tell(asked, "INFO", f"{digit_label(asked.digit).capitalize()}; press again for the next of {len(tips)}")
-        done: set[OperatorReturnItems] = asked.execute(context)
+                tell(
+                    operator,
+                    "INFO",
+                    f"{digit_label(operator.digit).capitalize()}; press again for the next of {len(tips)}",
+                )
+        done: set[OperatorReturnItems] = operator.execute(context)
         return done
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Change the pin, or report why it cannot be changed."""
-        asked: Any = self
+        operator: Any = self
         try:
-            armature = named_armature(context, asked.armature)
-            changed = asked.change(context, armature)
+            armature = named_armature(context, operator.armature)
+            changed = operator.change(context, armature)
         except KnuckleError as error:
-            tell(asked, "ERROR", str(error))
+            tell(operator, "ERROR", str(error))
             return {"CANCELLED"}
         # The ring and the tool's header are in other regions than the panel.
         redraw_views(context)
@@ -239,7 +243,7 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Solve each hand and key it as auto-keying would. Hands that cannot be posed are reported and skipped."""
-        moved, told, refused = False, [], []
+        moved, out_of_reach, refused = False, [], []
         hands = [(armature, side) for armature in in_pose_mode(context) for side in SIDES]
         for armature, side in hands:
             try:
@@ -248,13 +252,13 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
                 refused.append(str(error))
                 continue
             moved |= one
-            told += short
-        if told:
-            refused.insert(0, f"Out of reach: {', '.join(told)}")
+            out_of_reach += short
+        if out_of_reach:
+            refused.insert(0, f"Out of reach: {', '.join(out_of_reach)}")
         if refused:
-            tell(self, "WARNING" if moved or told else "ERROR", "; ".join(refused))
+            tell(self, "WARNING" if moved or out_of_reach else "ERROR", "; ".join(refused))
         elif not moved:
-            tell(self, "INFO", "All pinned fingertips are where they are pinned")
+            tell(self, "INFO", "All pinned fingertips are at their pins")
         return {"FINISHED"} if moved else {"CANCELLED"}
 
 

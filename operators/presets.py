@@ -1,6 +1,6 @@
-"""Presets of the settings in Blender's preset menu, for other files: recipes without what belongs to one capture.
+"""Presets of the settings in Blender's preset menu: recipes without the fields that belong to one capture.
 
-Blender's own presets are Python files that it runs. These are JSON, so that presets of strangers cannot run code.
+Blender's own presets are Python files that it runs. These are JSON, so that a preset from somebody else runs no code.
 """
 
 from dataclasses import replace
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bpy.types import Context, Scene
 
 SUBFOLDER = "knuckle"
-"""The folder of the presets in Blender's folder of presets."""
+"""The folder of Knuckle's presets among Blender's presets."""
 SUFFIX = ".json"
-OF_ONE_CAPTURE = {
+CAPTURE_FIELDS = {
     *("landmarks", "angle_of_view", "hand_length"),
     *("capture", "unit", "up", "rate", "animation", "start", "end", "subject", "mirror", "markers", "performer"),
     *("rig", "armature", "mappings", "transform", "align", "align_points", "corrections"),
@@ -34,9 +34,11 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(" !@#$%^&*(){}:\";'[]<>,.\\/?", "_"))
 
 
 def preset_of(scene: "Scene") -> dict[str, Any]:
-    """Return the settings of a scene as a preset. Keyframes on scene frames have no rate: each file has its own."""
+    """Return the settings of a scene as a preset, JSON-ready. Keys on scene frames have no rate, since each
+    file has its own.
+    """
     recipe = recipe_for(scene, scene.knuckle.capture)
-    preset = {name: value for name, value in to_dict(recipe).items() if name not in {*OF_ONE_CAPTURE, "fps"}}
+    preset = {name: value for name, value in to_dict(recipe).items() if name not in {*CAPTURE_FIELDS, "fps"}}
     return preset if scene.knuckle.keys == "SCENE" else {**preset, "fps": recipe.fps}
 
 
@@ -45,11 +47,11 @@ def apply_preset(preset: Any, scene: "Scene", where: str) -> None:
 
     Raises KnuckleError naming `where` if it is invalid; then nothing has changed.
     """
-    if not isinstance(preset, dict) or OF_ONE_CAPTURE & preset.keys():
-        raise RecipeError(f"{where}: not a preset, expected settings saved by Knuckle as one")
+    if not isinstance(preset, dict) or CAPTURE_FIELDS & preset.keys():
+        raise RecipeError(f"{where}: not a preset, expected settings that Knuckle saved as one")
     placed = recipe_of(scene).transform if scene.knuckle.capture else NO_TRANSFORM
     kept = to_dict(replace(recipe_for(scene, scene.knuckle.capture), transform=placed))
-    own = {name: value for name, value in kept.items() if name in OF_ONE_CAPTURE}
+    own = {name: value for name, value in kept.items() if name in CAPTURE_FIELDS}
     apply_recipe(from_dict({**preset, **own}, where), scene, where)
     if "fps" not in preset:
         scene.knuckle.keys = "SCENE"
@@ -85,7 +87,7 @@ class KNUCKLE_OT_load_preset(bpy.types.Operator):
 
 
 class KNUCKLE_OT_add_preset(bpy.types.Operator):
-    """Add a preset of the settings of solving, or remove one"""
+    """Add a preset of the solve settings, or remove one"""
 
     bl_idname = "knuckle.add_preset"
     bl_label = "Add Preset"

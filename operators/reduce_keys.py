@@ -78,7 +78,7 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
         return self.begin(context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
-        """Find the keys of all armatures that play the take; those that cannot be reduced are told in the end."""
+        """Find the keys of all armatures that play the take; those that cannot be reduced are reported at the end."""
         armature = keyed_armature(context)
         assert armature is not None, "poll"
         reduction = reduction_of(self.distance, self.angle, shared=self.shared)
@@ -115,7 +115,7 @@ def _reduced(reference: DataReference, reduction: Reduction) -> Steps[ReducedAct
 
 
 class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):
-    """Play the dense action again, of which the keys were reduced. The reduced action is kept"""
+    """Play the dense action again, from which the keys were reduced. The reduced action is kept"""
 
     bl_idname = "knuckle.restore_dense_keys"
     bl_label = "Restore Dense Keys"

@@ -18,7 +18,7 @@ def reduction_distance_property() -> Any:
     """Make the property of how far fingertips may move, in mm."""
     return FloatProperty(
         name="Distance",
-        description="Most that reducing keys may move a fingertip on any frame",
+        description="Largest distance by which reducing keys may move a fingertip on any frame",
         subtype="DISTANCE_CAMERA",
         default=_FACTOR * _DEFAULTS.reduce_distance,
         min=_FACTOR * MIN_REDUCE_DISTANCE,
@@ -33,7 +33,7 @@ def reduction_angle_property() -> Any:
     """Make the property of how far joints may turn."""
     return FloatProperty(
         name="Angle",
-        description="Most that reducing keys may turn a joint on any frame",
+        description="Largest angle by which reducing keys may rotate a joint on any frame",
         subtype="ANGLE",
         default=radians(_DEFAULTS.reduce_angle),
         min=radians(MIN_REDUCE_ANGLE),

@@ -55,7 +55,7 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
         elif context.mode not in ("OBJECT", "POSE"):
             cls.poll_message_set("Report pages are made in Object Mode and Pose Mode")
         elif bpy.app.is_job_running("RENDER"):
-            cls.poll_message_set("Wait until the render has ended, for pictures are rendered")
+            cls.poll_message_set("Wait until the render has ended, because pictures are rendered")
         else:
             return True
         return False

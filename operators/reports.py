@@ -1,4 +1,4 @@
-"""What operators tell the person: in the status bar, the Info editor and the terminal that Blender was started from."""
+"""Reports of operators: in the status bar, the Info editor and the terminal that Blender was started from."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import WmReportItems
 
 NAMED = re.compile(r"\w*_|[^:']*\.\w+\b[^:']*: ")
-"""How a message begins with the name of a file or of a recipe's setting."""
+"""The start of a message that begins with the name of a file or of a recipe's setting, which keeps its case."""
 
 
 def tell(operator: Any, kind: "WmReportItems", message: str) -> None:

@@ -78,9 +78,9 @@ class BeforeMend:
             tell(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
             return
         new = sum(not any(each.is_beside(old) for old in self.problems) for each in left)
-        told = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
-        made = "which the mend has made" if len(left) == 1 else f"{new} of which the mend has made"
-        tell(operator, "INFO", f"{told}, {made}" if new else told)
+        message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
+        made = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
+        tell(operator, "INFO", f"{message}, {made}" if new else message)
 
 
 def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -144,7 +144,7 @@ class _GoTo(_Review):
     """Mixin of the operators that go to a problem."""
 
     nothing = "All problems of the take were mended or seen"
-    """What is told where there is none to go to."""
+    """The report if there is no problem to go to."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Go to the problem's worst frame and select the bones of its digits."""
@@ -185,7 +185,7 @@ class _Place:
     left: tuple[TakeProblem, ...]
     """Those of them on which no correction lies."""
     shown: TakeProblem | None
-    """One of them, or that of which a mend has left nothing."""
+    """One of them, or one of which a mend has left nothing."""
 
     def first_of(self, problems: Iterable[TakeProblem]) -> TakeProblem | None:
         """Return the first of problems that is not shown and not marked as seen."""
@@ -194,7 +194,7 @@ class _Place:
 
 class KNUCKLE_OT_next_problem(_GoTo, bpy.types.Operator):
     """Go to the worst problem of the take that was not visited, and select the bones of its digits. After Previous
-    Problem, go forth again; after the last problem, begin again. What was mended or marked as seen is left out"""
+    Problem, go forward again; after the last problem, start again. Problems mended or marked as seen are skipped"""
 
     bl_idname = "knuckle.next_problem"
     bl_label = "Next Problem"

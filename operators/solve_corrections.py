@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event, UILayout
 
 UNSEEN = (
-    "Markers were not seen here: to hide one makes",
+    "Markers were not seen here: hiding one makes",
     "more frames a guess. Pose the hand,",
     "or solve the range with another solver",
 )
@@ -128,7 +128,7 @@ class _AddsRange(_SolvesAgain, OnRange):
         if edits:
             column = layout.column(align=True)
             column.label(text=f"{edits.capitalize()}: keys edited by hand", icon="ERROR")
-            column.label(text="are replaced, and stay in another action", icon="BLANK1")
+            column.label(text="are replaced, and kept in another action", icon="BLANK1")
 
     def corrections(self, context: "Context", shown: ShownTake) -> tuple[Correction, ...]:
         """Return those of the take and the new one."""
@@ -149,8 +149,8 @@ class _AddsRange(_SolvesAgain, OnRange):
 
 
 class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
-    """Let a marker count as not seen in a range of frames, where it is wrong or has the label of another. The range is
-    solved again and blended in, and a new solve keeps that"""
+    """Treat a marker as not seen over a range of frames, where it is wrong or has another's label. The range is solved
+    again and blended in, and a new solve keeps that"""
 
     bl_idname = "knuckle.hide_marker"
     bl_label = "Hide Marker"
@@ -182,7 +182,7 @@ class KNUCKLE_OT_hide_marker(_AddsRange, bpy.types.Operator):
 
 
 class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
-    """Give two markers each other's labels in a range of frames. The range is solved again, and a new solve keeps
+    """Swap the labels of two markers over a range of frames. The range is solved again, and a new solve keeps
     that"""
 
     bl_idname = "knuckle.swap_labels"
@@ -204,7 +204,7 @@ class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
     def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the markers, and that they are swapped."""
         if self.marker == self.other:
-            raise RigError(f"'{self.marker}' is to be swapped with itself, choose two markers")
+            raise RigError(f"'{self.marker}' cannot be swapped with itself, choose two markers")
         side = hand_of_labels(context, self.marker, self.other)
         return side, f"{self.marker} and {self.other} swapped"[:200], SwappedLabels((self.marker, self.other))
 
@@ -262,7 +262,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
             return {"CANCELLED"}
         if not edits:
             return self.begin(context)
-        message = f"Keys that were edited by hand on {edits} are replaced, and stay in another action"
+        message = f"Keys that were edited by hand on {edits} are replaced, and kept in another action"
         return set(
             context.window_manager.invoke_confirm(
                 self, event, title=self.bl_label, message=message, confirm_text="Solve", icon="WARNING"

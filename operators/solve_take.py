@@ -88,8 +88,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             tell(self, "WARNING", left)
         if own != armature:
             scene.knuckle.armature = own
-            told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
-            tell(self, "INFO", told)
+            message = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
+            tell(self, "INFO", message)
         shown = markers_of_take(context, take)
         if take.recipe.align != "off":
             # The markers stand there now; what is solved next goes with them.

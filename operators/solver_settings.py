@@ -74,7 +74,7 @@ def chosen_settings(chosen: Any, what: str) -> tuple[Any, SettingRanges]:
 
 
 class KNUCKLE_OT_reset_settings(bpy.types.Operator):
-    """Give all of these settings their defaults"""
+    """Reset all of these settings to their defaults"""
 
     bl_idname = "knuckle.reset_settings"
     bl_label = "Reset Settings"

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand.joints import DIGITS, digit_label, digit_of
-from ..posing.following import Course, FollowedCourse, Tool, along_line, along_points, around_ball
+from ..posing.following import FollowedPath, HandPath, Tool, along_line, along_points, around_ball
 from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
-from ..rig.posing.following import Followed, HandArm, follow_course, hand_arm_of, key, pose, posed_bones
-from ..rig.posing.pins import check_there
+from ..rig.posing.following import Followed, HandArm, follow_path, hand_arm_of, key, pose, posed_bones
+from ..rig.posing.pins import check_in_view_layer
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, finish_posing
 from .setting_properties import NOT_ANIMATED
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MISS_TOLERANCE = 5e-4
-"""m, distance from the path from which a warning is shown."""
+"""m: a warning is shown if the hand is farther than this from the path."""
 CASE_WORDS = {
     "outside": "out of reach",
     "near": "too near to the shoulder",
 }
 AROUND = {"SPHERE": guides.ball_of, "VERTICES": guides.ball_through_selected}
-"""What gives the sphere of a path around one."""
+"""Functions that return the sphere of a path around one."""
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist"),
     *((f"{digit}-tip", digit_label(digit).title(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
@@ -113,11 +113,11 @@ class _Follows(PosesHands):
     """Mixin of the operators that touch and follow."""
 
     def change(self, context: "Context") -> str:
-        """Do it, and return a warning if the hand misses the path."""
+        """Move the hand, and return a warning if it misses the path."""
         armature, side = hand_to_pose(context)
         return miss_warning(self.move_hand(context, hand_arm_of(armature, detection_cache.found(armature, side))))
 
-    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
@@ -130,10 +130,10 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     bl_label = "Snap to Target"
     bl_options = {"REGISTER", "UNDO"}
 
-    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Pose the hand on this frame, and key it as auto-keying would."""
         chosen = context.scene.knuckle_follow
-        check_there(chosen.target)
+        check_in_view_layer(chosen.target)
         goal = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _follow(context, hand_arm, lambda tool: along_line(tool, goal, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, even in a pose that the arm's solver would change.
@@ -142,7 +142,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         before = channels_of(armature, [name for name, _ in posed_bones(hand_arm)])
         pose(hand_arm, followed)
         finish_posing(context, hand_arm.rig_hand, before, moved=digit_of(chosen.end))
-        return followed.course
+        return followed.path
 
 
 class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
@@ -162,27 +162,27 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
             return False
         return True
 
-    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedCourse:
+    def move_hand(self, context: "Context", hand_arm: HandArm) -> FollowedPath:
         """Key the hand on each frame, in a new action."""
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
             raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
-        check_there(chosen.target, chosen.other)
+        check_in_view_layer(chosen.target, chosen.other)
         frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
-        followed = _follow(context, hand_arm, course_of(chosen, frames), frames)
+        followed = _follow(context, hand_arm, path_for(chosen, frames), frames)
         key(hand_arm, followed, frames, f"Follow {chosen.target.name}")
-        return followed.course
+        return followed.path
 
 
-def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
-    """Return the course of the settings over scene frames (N,). Raises RigError for an object without a course."""
+def path_for(chosen: Any, frames: Floats) -> Callable[[Tool], HandPath]:
+    """Return the path that the settings choose over scene frames (N,). Raises RigError for an object without one."""
     parts = np.linspace(0.0, 1.0, len(frames))
     if chosen.reverse:
         parts = parts[::-1]
     target, other = chosen.target, chosen.other
     if chosen.kind == "POINT":
         positions = guides.origins(target, frames)
-        return lambda tool: Course(positions, _wrists_at(tool, positions))
+        return lambda tool: HandPath(positions, _wrists_at(tool, positions))
     if chosen.kind in AROUND:
         ball, turn = AROUND[chosen.kind](target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
         return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
@@ -192,8 +192,8 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
     return lambda tool: along_points(tool, points, parts)
 
 
-def miss_warning(followed: FollowedCourse) -> str:
-    """Describe how far steps are off the course; empty if none is."""
+def miss_warning(followed: FollowedPath) -> str:
+    """Describe how far steps are off the path; empty if none is."""
     off = np.flatnonzero(~(followed.distances <= MISS_TOLERANCE))
     if not len(off):
         return ""
@@ -204,10 +204,10 @@ def miss_warning(followed: FollowedCourse) -> str:
 
 
 def _follow(
-    context: "Context", hand_arm: HandArm, course: Callable[[Tool], Course], frames: Floats | None = None
+    context: "Context", hand_arm: HandArm, path: Callable[[Tool], HandPath], frames: Floats | None = None
 ) -> Followed:
     chosen = context.scene.knuckle_follow
-    return follow_course(hand_arm, chosen.end, course, frames, alone=chosen.alone)
+    return follow_path(hand_arm, chosen.end, path, frames, alone=chosen.alone)
 
 
 def _wrists_at(tool: Tool, positions: Floats) -> Floats:

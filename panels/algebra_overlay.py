@@ -85,7 +85,7 @@ def draw_shapes() -> None:
     """Draw the shapes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
     SESSION.algebra_names.clear()
-    shown = _shown(context)
+    shown = _traces(context)
     if not shown:
         return
     view, colours = _view(context), _colours(context)
@@ -107,7 +107,7 @@ def draw_shapes() -> None:
 def draw_names() -> None:
     """Draw the texts. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
-    shown = _shown(context)
+    shown = _traces(context)
     if not shown:
         return
     scale, chosen = context.preferences.system.ui_scale, context.window_manager.knuckle_algebra
@@ -130,7 +130,7 @@ def draw_names() -> None:
     blf.disable(0, blf.SHADOW)
 
 
-def _shown(context: "Context") -> tuple[Trace, ...]:
+def _traces(context: "Context") -> tuple[Trace, ...]:
     """Return what to draw in this view."""
     hand, space = chosen_hand(context), context.space_data
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"

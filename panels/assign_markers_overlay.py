@@ -84,9 +84,9 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
     width = float(triangles[..., 0].max()) * size
     margin = 14 * scale
     step = state.hand.step
-    asked = f"Click {step.words}" if step is not None else "Press Enter to finish"
+    instruction = f"Click {step.words}" if step is not None else "Press Enter to finish"
     blf.size(0, ASKED_SIZE * scale)
-    width = max(width, blf.dimensions(0, asked)[0], MIN_WIDTH * scale)
+    width = max(width, blf.dimensions(0, instruction)[0], MIN_WIDTH * scale)
     _rectangle(corner - margin, corner + [width + margin, size + margin + 44 * scale], BOARD)
     _triangles(triangles.reshape(-1, 2) * size + corner, SKIN)
     for index, dot in enumerate(dots * size + corner):
@@ -94,7 +94,7 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
         _disc(dot, (8 if is_asked else 4) * scale, ASKED if is_asked else DONE if is_done else OPEN)
     top = corner + [0.0, size + 12 * scale]
     _text(top + [0.0, 20 * scale], f"{state.side.capitalize()} Hand, seen from its back", OPEN, 12 * scale)
-    _text(top, asked, ASKED, ASKED_SIZE * scale)
+    _text(top, instruction, ASKED, ASKED_SIZE * scale)
 
 
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:

@@ -12,7 +12,7 @@ from ..operators.take_corrections import ShownTake, shown_take
 from ..pipeline.corrections.correction import Correction, Kind
 from ..rig.keys.corrections.resolved_take import is_unsolved
 from ..rig.keys.corrections.take_base import composed_of, is_alone
-from ..rig.keys.corrections.waiting import hurried_of, waiting_of
+from ..rig.keys.corrections.waiting import shortened_of, waiting_of
 from .text_format import fitting, paragraph
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
 
 
 def _found_contacts(layout: "UILayout", shown: ShownTake) -> None:
-    """Draw the performer's contacts that no correction holds, each of which a click holds."""
+    """Draw the performer's contacts that no correction holds; a click holds one."""
     found = found_contacts(shown)
     if not found:
         return
@@ -110,21 +110,21 @@ def _found_contacts(layout: "UILayout", shown: ShownTake) -> None:
 def _list(layout: "UILayout", context: "Context", shown: ShownTake) -> None:
     """Draw the corrections, and the selected one."""
     action, made = composed_of(shown.armature) or shown.base, context.scene.knuckle_correction
-    waiting, hurried = waiting_of(action), hurried_of(action)
+    waiting, shortened = waiting_of(action), shortened_of(action)
     selected = shown.find(made.selected)
     at = shown.corrections.index(selected) if selected else 0
     first = max(0, min(at - ROWS // 2, len(shown.corrections) - ROWS))
     row = layout.row()
     column = row.box().column(align=True)
     for one in shown.corrections[first : first + ROWS]:
-        _row(column, context, shown, one, is_selected=one is selected, told=(one.id in waiting, one.id in hurried))
+        _row(column, context, shown, one, is_selected=one is selected, status=(one.id in waiting, one.id in shortened))
     if selected is None:
         return
     buttons = row.column(align=True)
     for what, icon in (("UP", "TRIA_UP"), ("DOWN", "TRIA_DOWN"), ("DELETE", "X")):
         _button(buttons, selected, what, icon)
-    told = f"waits: {waiting[selected.id]}" if selected.id in waiting else hurried.get(selected.id, "")
-    _selected(layout.column(), context, selected, told)
+    note = f"waits: {waiting[selected.id]}" if selected.id in waiting else shortened.get(selected.id, "")
+    _selected(layout.column(), context, selected, note)
 
 
 def _row(
@@ -134,19 +134,19 @@ def _row(
     one: Correction,
     *,
     is_selected: bool,
-    told: tuple[bool, bool],
+    status: tuple[bool, bool],
 ) -> None:
     """Draw a correction: its eye, its name and frames, which select it, and its lock.
 
-    told: whether it waits, and whether it is held shorter than asked.
+    status: whether it waits, and whether it is held shorter than asked.
     """
     row = layout.row(align=True)
     _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)
     name = row.row(align=True)
     name.alignment = "LEFT"
-    name.active = not one.muted and not told[0]
+    name.active = not one.muted and not status[0]
     first, last = shown.clock.frames([one.range.start, one.range.end])
-    icon = "ERROR" if any(told) else ICONS[one.kind]
+    icon = "ERROR" if any(status) else ICONS[one.kind]
     text = fitting(context, f"{one.hand[0].upper()}  {one.name}", f"  {first:.0f}–{last:.0f}", taken=TAKEN)
     _button(name, one, "SELECT", icon, text=text, emboss=is_selected)
     end = row.row(align=True)
@@ -159,11 +159,11 @@ def _button(layout: "UILayout", one: Correction, what: str, icon: Any, *, text: 
     button.correction, button.what = one.id, what
 
 
-def _selected(layout: "UILayout", context: "Context", one: Correction, told: str) -> None:
-    """Draw the settings of the selected correction, and what is told of it."""
+def _selected(layout: "UILayout", context: "Context", one: Correction, note: str) -> None:
+    """Draw the settings of the selected correction, and its note."""
     made = context.scene.knuckle_correction
-    if told:
-        paragraph(layout, context, sentence(told), "ERROR")
+    if note:
+        paragraph(layout, context, sentence(note), "ERROR")
     layout.enabled = not one.locked
     layout.prop(made, "name", text="")
     column = layout.column(align=True)

@@ -38,11 +38,11 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
     @staticmethod
     def draw_settings(context: "Context", layout: "UILayout", _tool: "WorkSpaceTool") -> None:
         """Draw the settings in the tool header."""
-        asked = context.scene.knuckle_posing
-        layout.prop(asked, "solver")
+        settings = context.scene.knuckle_posing
+        layout.prop(settings, "solver")
         lock = layout.row()
-        lock.active = asked.solver == NEAREST
-        lock.prop(asked, "dip_lock")
+        lock.active = settings.solver == NEAREST
+        lock.prop(settings, "dip_lock")
         layout.operator("knuckle.reach_pins")
         layout.operator("knuckle.unpin_all")
 

@@ -50,8 +50,8 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         if known is None:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
-        for told in filter(None, (known.refused, known.problem)):
-            paragraph(layout, context, sentence(told), "ERROR")
+        for message in filter(None, (known.refused, known.problem)):
+            paragraph(layout, context, sentence(message), "ERROR")
         row = layout.row(align=True)
         row.operator("knuckle.detect_again", icon="FILE_REFRESH")
         row.operator("knuckle.mirror_hand", icon="MOD_MIRROR")

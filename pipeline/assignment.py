@@ -113,19 +113,19 @@ def label_markers_stepwise(recipe: Recipe, markers: Markers) -> Steps[LabelledMa
         return keep_labels(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     if recipe.labels == "shape":
-        return _told_where_worn(recipe, (yield from label_by_shape(markers, known, side)))
+        return _with_worn_places(recipe, (yield from label_by_shape(markers, known, side)))
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as names_error:
         try:
-            return _told_where_worn(recipe, (yield from label_by_shape(markers, known, side)))
+            return _with_worn_places(recipe, (yield from label_by_shape(markers, known, side)))
         except MarkerMapError as shape_error:
             raise MarkerMapError(f"{names_error}; {shape_error}") from names_error
     return keep_labels(markers, groups)
 
 
-def _told_where_worn(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
-    """Tell where markers found by shape are worn, by how they move, unless the recipe or their set says so."""
+def _with_worn_places(recipe: Recipe, labelled: LabelledMarkers) -> LabelledMarkers:
+    """Return markers found by shape with `on_skin` set by how they move, unless the recipe or their set defines it."""
     markers = labelled.markers
     if recipe.markers_on != "auto" or suggest(markers.names).on_skin:
         return labelled
@@ -366,7 +366,7 @@ def _has_usable_skin_fit(measured: MeasuredHand, spots: dict[str, Spot], warning
     others = [label for label in spots if label not in measured.skin_fit.markers.labels]
     if 2 * len(others) > len(spots):
         warnings.append(
-            f"the {side} hand is fitted anew: {len(others)} of its {len(spots)} markers are not among those that the "
+            f"the {side} hand is fitted again: {len(others)} of its {len(spots)} markers are not among those that the "
             "performer was measured with"
         )
         return False

@@ -96,7 +96,7 @@ def _cleaned(markers: Markers, paths: Floats, cleaning: Cleaning) -> Floats:
 
 
 def _between(path: Floats) -> Floats:
-    """Return a path (F, 3) of which some points are known: the others are between those before and after."""
+    """Return a path (F, 3) with its unknown points interpolated between those before and after."""
     known = np.flatnonzero(np.isfinite(path).all(axis=-1))
     return np.stack([np.interp(np.arange(len(path)), known, axis) for axis in path[known].T], axis=-1)
 

@@ -49,10 +49,10 @@ def _in_other_units(size: float, unit: str) -> str:
     sizes = {other: size * METRES[other] / METRES[unit] for other in METRES if other != unit}
     fitting = [other for other, length in sizes.items() if low <= length <= high]
     if fitting:
-        told = " or ".join(f"{length_text(sizes[other])} in {other} (Unit, --unit {other})" for other in fitting)
-        return f"its lengths were taken as {unit}, it would be {told}"
-    told = ", ".join(f"{length_text(length)} in {other}" for other, length in sizes.items())
-    return f"its lengths were taken as {unit}, and no unit makes it a person's ({told}): are the labels right?"
+        lengths = " or ".join(f"{length_text(sizes[other])} in {other} (Unit, --unit {other})" for other in fitting)
+        return f"its lengths were taken as {unit}, it would be {lengths}"
+    lengths = ", ".join(f"{length_text(length)} in {other}" for other, length in sizes.items())
+    return f"its lengths were taken as {unit}, and no unit makes it a person's ({lengths}): are the labels right?"
 
 
 def _lengths(hand: Proportions) -> dict[str, float]:

@@ -241,7 +241,7 @@ class _HandPath:
 
 
 def _candidate_paths(slider: Slider) -> tuple[tuple[AnglePath, Movement | None], ...]:
-    """Return a slider's paths, of which a hand uses the first that it can move along.
+    """Return a slider's paths; a hand uses the first that it can move along.
 
     With each, the movement from which the value is read; None for all.
     """

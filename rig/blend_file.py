@@ -101,8 +101,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     if new:
         _add_camera_and_light(take, scene, collection, timing)
     scene.frame_set(scene.frame_start)
-    told = tuple(corrections_report(armatures, scene))
-    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, told)
+    corrections = tuple(corrections_report(armatures, scene))
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, corrections)
 
 
 def _is_own_scene(rig: str) -> bool:
@@ -175,8 +175,8 @@ def open_file(path: Path, expected: str) -> None:
 
 def _unreadable(path: Path, kind: str, error: str = "") -> RigError:
     """Return the error of a file, with what Blender says of it."""
-    told = importer_reason(error)
-    return RigError(f"{path}: Blender cannot read it as a {kind} file{told}, save it again from its source")
+    reason = importer_reason(error)
+    return RigError(f"{path}: Blender cannot read it as a {kind} file{reason}, save it again from its source")
 
 
 def _load(path: Path, kind: str) -> set[str]:

@@ -10,7 +10,7 @@ SLIVER = 1e-12
 
 
 def barycentric(points: Floats, triangles: Floats) -> Floats:
-    """Return the coordinates (N, 3) of points (N, 3) on triangles (N, 3, 3), of which each sums to 1."""
+    """Return the barycentric coordinates (N, 3), each row with sum 1, of points (N, 3) on triangles (N, 3, 3)."""
     edges = triangles[:, 1:] - triangles[:, :1]
     products = edges @ edges.swapaxes(1, 2)
     sides = (edges @ (points - triangles[:, 0])[..., None])[..., 0]

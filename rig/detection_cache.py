@@ -114,7 +114,7 @@ def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapp
 
 
 def forget() -> None:
-    """Looks anew from now on: limits and locks, of which some depends as well, may have changed."""
+    """Forget all detected hands: limits and locks, on which some results depend, may have changed."""
     _remembered.clear()
 
 

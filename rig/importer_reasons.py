@@ -12,5 +12,5 @@ def importer_reason(error: str) -> str:
     lines = [line for line in error.strip().splitlines() if line.strip() and not line.startswith("Location: ")]
     if not lines:
         return ""
-    told = lines[-1] if "Traceback" in error else lines[0].removeprefix("Error: ")
-    return f" ({told.strip()[:LONGEST]})"
+    reason = lines[-1] if "Traceback" in error else lines[0].removeprefix("Error: ")
+    return f" ({reason.strip()[:LONGEST]})"

@@ -41,7 +41,7 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
     if not take.problems:
         return Pictures()
     if in_background() and usable_engine() != "BLENDER_WORKBENCH":
-        return Pictures(note="No pictures: Blender cannot draw here, for there is no OpenGL.")
+        return Pictures(note="No pictures: Blender cannot draw here because there is no OpenGL.")
     end, found, note = time.monotonic() + SECONDS, list[ProblemPicture](), ""
     with _temporary_camera(scene), tempfile.TemporaryDirectory(prefix="knuckle-pictures-") as folder:
         for rank, problem in enumerate(take.problems[:MOST]):

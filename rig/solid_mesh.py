@@ -32,7 +32,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shell:
+class MeshShell:
     """A connected piece of a triangulated surface with its bounding volume hierarchy."""
 
     vertices: Floats
@@ -107,7 +107,7 @@ class Solid:
     """(V, 3) m in the world, without duplicates."""
     triangles: Ints
     """(T, 3)"""
-    shells: tuple[Shell, ...]
+    shells: tuple[MeshShell, ...]
 
     @property
     def closed(self) -> bool:
@@ -120,7 +120,7 @@ class Solid:
         return least
 
     def nearest_facing(self, points: Floats, outside: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the same of the shell that each point is deepest in, or nearest to; see Shell."""
+        """Return the same of the shell that each point is deepest in, or nearest to; see MeshShell."""
         found = [shell.nearest_facing(points, outside) for shell in self.shells]
         deepest = np.argmin([signed for _, _, signed in found], axis=0)
         rows = np.arange(len(points))
@@ -153,7 +153,7 @@ def solid_of(obj: "Object") -> Solid:
     return Solid(vertices, triangles, tuple(_shell(vertices, rows) for rows in _shells(vertices, triangles)))
 
 
-def _shell(vertices: Floats, triangles: Ints) -> Shell:
+def _shell(vertices: Floats, triangles: Ints) -> MeshShell:
     closed = _is_closed(triangles)
     if closed and _volume(vertices, triangles) < 0:
         triangles = triangles[:, ::-1]
@@ -161,7 +161,7 @@ def _shell(vertices: Floats, triangles: Ints) -> Shell:
     places, triangles = vertices[used], rows.reshape(-1, 3)
     middle: Floats = (places.min(axis=0) + places.max(axis=0)) / 2
     tree = BVHTree.FromPolygons((places - middle).tolist(), triangles.tolist(), all_triangles=True)
-    return Shell(places, triangles, closed, middle, tree, _normals(places, triangles))
+    return MeshShell(places, triangles, closed, middle, tree, _normals(places, triangles))
 
 
 def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
@@ -253,7 +253,7 @@ def _is_closed(triangles: Ints) -> bool:
 
 
 def _normals(vertices: Floats, triangles: Ints) -> Floats:
-    """Return Shell.normals. At a corner, each triangle is weighted by its angle there."""
+    """Return MeshShell.normals. At a corner, each triangle is weighted by its angle there."""
     corners = vertices[triangles]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     face = cross / np.maximum(np.linalg.norm(cross, axis=1, keepdims=True), 1e-300)

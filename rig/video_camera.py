@@ -27,7 +27,7 @@ class VideoTiming:
     times: Sequence[float]
     """(F,) s of the video's frames, ascending."""
 
-    def shown(self, frame: int, rate: float) -> int:
+    def video_frame(self, frame: int, rate: float) -> int:
         """The number of the video's frame, from 0, that is shown on a frame of a scene of `rate` Hz."""
         # Half a millisecond: times are rounded in the file.
         seconds = (frame - self.start) / rate + self.times[0] + 5e-4
@@ -66,7 +66,7 @@ def _set_timing(scene: "Scene", data: bpy.types.Camera, user: bpy.types.ImageUse
     last = timing.last(rate)
     user.frame_start, user.frame_duration = timing.start, max(len(timing.times), last - timing.start + 1)
     user.use_auto_refresh = True
-    offsets = [timing.shown(frame, rate) - (frame - timing.start) for frame in range(timing.start, last + 1)]
+    offsets = [timing.video_frame(frame, rate) - (frame - timing.start) for frame in range(timing.start, last + 1)]
     user.frame_offset = offsets[0]
     if not any(offset != offsets[0] for offset in offsets):
         return

@@ -23,7 +23,7 @@ from knuckle.solvers.conformal import Cga
 from knuckle.solvers.conformal.sphere_intersection import joint_position
 
 Floats = NDArray[np.float64]
-Spot = tuple[float, float]
+Point = tuple[float, float]
 
 CELL = 180
 SCALE = 1900.0
@@ -33,11 +33,11 @@ CASES = (
     (("C² = 0: the spheres touch,", "there it is"), (0.030, 0.015), (0.024, 0.016)),
     (("C² < 0: they do not meet,", "half way between them"), (0.018, 0.013), (0.024, 0.016)),
 )
-"""Caption; the lengths from p and q, m; and the joint's position in the frame before, m."""
-APART = 0.045
+"""Caption; the lengths from p and q, m; the joint's position in the previous frame, m."""
+PQ_DISTANCE = 0.045
 """m from p to q."""
 HAND_SCALE = 2300.0
-BENT = {
+DIGIT_ANGLES = {
     "index-finger": (8, 15, 21, 14),
     "middle-finger": (2, 30, 36, 24),
     "ring-finger": (-4, 45, 51, 34),
@@ -51,36 +51,36 @@ MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
 def spheres() -> str:
     """The palm's plane from above, with each case of the intersection as the solver handles it."""
     parts: list[str] = []
-    for column, (words, lengths, before) in enumerate(CASES):
+    for column, (caption, lengths, before) in enumerate(CASES):
         left = CELL * (column + 0.5) * 1.3
-        parts += [svg.text(left, 18 + 15 * line, each) for line, each in enumerate(words)]
-        parts += _meeting((left - SCALE * APART / 2, 140), lengths, before)
+        parts += [svg.text(left, 18 + 15 * row, line) for row, line in enumerate(caption)]
+        parts += _intersection((left - SCALE * PQ_DISTANCE / 2, 140), lengths, before)
     page: str = svg.page("A palm joint from two markers", parts, CELL * 3.9, 240)
     return page
 
 
-def _meeting(at: Spot, lengths: Spot, before: Spot) -> Iterator[str]:
-    p, q = Vector(0.0, 0.0, 0.0), Vector(APART, 0.0, 0.0)
+def _intersection(origin: Point, lengths: Point, before: Point) -> Iterator[str]:
+    p, q = Vector(0.0, 0.0, 0.0), Vector(PQ_DISTANCE, 0.0, 0.0)
     palm = g.plane_at(Vector(0.0, 0.0, 1.0), p)
     found = joint_position((p, q), lengths, palm, Vector(*before, 0.0))
 
-    def placed(x: float, y: float) -> Spot:
-        return at[0] + SCALE * x, at[1] - SCALE * y
+    def to_picture(x: float, y: float) -> Point:
+        return origin[0] + SCALE * x, origin[1] - SCALE * y
 
     for marker, length, name in ((p, lengths[0], "p"), (q, lengths[1], "q")):
-        x, y = placed(marker.e1, marker.e2)
+        x, y = to_picture(marker.e1, marker.e2)
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{SCALE * length:.1f}" fill="none" stroke="{svg.COLOURS[0]}"/>'
         yield dot((x, y), svg.INK)
         yield svg.text(x, y + 16, name)
-    yield ring(placed(*before), svg.COLOURS[1])
-    yield dot(placed(found.e1, found.e2), svg.COLOURS[3])
+    yield ring(to_picture(*before), svg.COLOURS[1])
+    yield dot(to_picture(found.e1, found.e2), svg.COLOURS[3])
 
 
 def tracked() -> str:
     """Eight markers and the 25 joints solved from them, from the back of the hand and from the thumb's side."""
     hand = build(adult("right"))
     angles = hand.neutral.copy()
-    for digit, degrees in BENT.items():
+    for digit, degrees in DIGIT_ANGLES.items():
         mcp, pip, dip, _ = CHAIN_JOINTS[digit]
         for joint, movement, angle in zip((mcp, mcp, pip, dip), MOVEMENTS, degrees, strict=True):
             angles[hand.dof(joint, movement)] = np.deg2rad(angle)
@@ -96,29 +96,29 @@ def tracked() -> str:
     return page
 
 
-def _hand(at: Spot, joints: Floats, seen: Floats, parents: Sequence[int]) -> Iterator[str]:
-    def placed(point: Floats) -> Spot:
-        return at[0] + HAND_SCALE * float(point[0]), at[1] - HAND_SCALE * float(point[1])
+def _hand(origin: Point, joints: Floats, seen: Floats, parents: Sequence[int]) -> Iterator[str]:
+    def to_picture(point: Floats) -> Point:
+        return origin[0] + HAND_SCALE * float(point[0]), origin[1] - HAND_SCALE * float(point[1])
 
     for joint, parent in enumerate(parents):
         if parent >= 0:
-            yield svg.path([placed(joints[parent]), placed(joints[joint])], svg.COLOURS[0], 1.6)
-    yield svg.path([placed(seen[k]) for k in (0, 1, 2, 0)], svg.COLOURS[2], 5.0, 0.4)
+            yield svg.path([to_picture(joints[parent]), to_picture(joints[joint])], svg.COLOURS[0], 1.6)
+    yield svg.path([to_picture(seen[k]) for k in (0, 1, 2, 0)], svg.COLOURS[2], 5.0, 0.4)
     for joint in joints:
-        yield dot(placed(joint), svg.COLOURS[0])
+        yield dot(to_picture(joint), svg.COLOURS[0])
     for marker in seen:
-        yield ring(placed(marker), svg.COLOURS[3])
+        yield ring(to_picture(marker), svg.COLOURS[3])
     for name, marker in zip("pqr", seen, strict=False):
-        x, y = placed(marker)
+        x, y = to_picture(marker)
         yield svg.text(x - 12, y + 4, name)
 
 
-def dot(at: Spot, colour: str) -> str:
+def dot(at: Point, colour: str) -> str:
     """A filled dot."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3" fill="{colour}"/>'
 
 
-def ring(at: Spot, colour: str) -> str:
+def ring(at: Point, colour: str) -> str:
     """A ring around a point."""
     return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 

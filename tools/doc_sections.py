@@ -1,4 +1,4 @@
-"""Parts of the documentation's pages that scripts write, between the marks <!-- name --> and <!-- /name -->."""
+"""Parts of the documentation's pages that scripts write, between the markers <!-- name --> and <!-- /name -->."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def fill(page: Path, sections: Mapping[str, str]) -> None:
     """Replace the text of parts of a page. Exits where the page has no such part."""
     missing = sections.keys() - sections_of(page)
     if missing:
-        raise SystemExit(f"{page}: there is no mark <!-- {min(missing)} -->")
+        raise SystemExit(f"{page}: there is no marker <!-- {min(missing)} -->")
 
     def replaced(match: re.Match[str]) -> str:
         name = match[1]

@@ -26,7 +26,7 @@ MAX_HEADER_SIZE = 65_536
 MAX_NAME_LENGTH = 1000
 """Most characters of a take's name in its header."""
 _HEAD = struct.Struct("<Id")
-"""The part of a record under its CRC-32, besides the bytes."""
+"""The part of a record that its CRC-32 covers besides the bytes."""
 MAX_PACKET_SIZE = 1 << 24
 """Bytes: a longer packet is damaged."""
 MAX_TAKE_S = 1e6
@@ -92,10 +92,10 @@ def is_raw_take(head: bytes) -> bool:
 
 
 def read_packets(file: BinaryIO, start: int) -> Iterator[Packet]:
-    """The packets from byte offset `start` to the end, or to the first that is damaged; none is empty.
+    """Yield the packets from byte offset `start` to the end, or to the first damaged one. No packet is empty.
 
-    One is read after the other, so that a file of any size takes little memory. A time that format 1 does not protect,
-    and that no take can have, becomes that of the packet before.
+    They are read one by one, so that a file of any size takes little memory. Format 1 does not protect times: one that
+    no take can have is replaced by that of the previous packet.
     """
     file.seek(0)
     time_is_checked, before = file.read(len(MAGIC)) == MAGIC, 0.0

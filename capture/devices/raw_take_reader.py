@@ -28,7 +28,7 @@ MAX_POINTS = 4096
 MAX_FRAMES = 1 << 21
 """Most frames in a recording: four hours at 120 Hz."""
 MAX_POSITIONS = 1 << 27
-"""Most positions in its frames, with those of points that are never seen."""
+"""Most positions in its frames, including those of points that are never seen."""
 MAX_SAMPLES = 1 << 26
 """Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
@@ -85,7 +85,7 @@ def read(file: BinaryIO, source: str) -> Recording:
 
 
 def _first_context(parser: Parser, packets: Iterable[Packet]) -> tuple[bytes, ...]:
-    """The packets that name what all frames hold: servers answer late, so that frames without names come first."""
+    """The packets that name the content of all frames: servers answer late, so that frames without names come first."""
     context: tuple[bytes, ...] = ()
     for packet in takewhile(lambda packet: packet.time < CONTEXT_WAIT_S, packets):
         with suppress(PacketError):

@@ -192,8 +192,8 @@ class Receiver:
                 self.stats.problem = str(error)
                 incoming.hang_up()
                 return
-            if told := self._parser.answer():
-                incoming.answer(told)
+            if reply := self._parser.answer():
+                incoming.answer(reply)
                 return
             self._record(incoming.content, arrival)
             incoming.keep()

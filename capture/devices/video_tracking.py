@@ -99,8 +99,8 @@ def _assembled(packets: Iterator[Incoming | None], name: str) -> Steps[CameraVid
             if tracked is not None:
                 return tracked
             if assembly.problem:
-                told = assembly.problem.rstrip(".").removeprefix(name).lstrip()
-                raise CaptureError(f"{name}: {told}")
+                message = assembly.problem.rstrip(".").removeprefix(name).lstrip()
+                raise CaptureError(f"{name}: {message}")
         doing = f"Frame {assembly.received} of {assembly.expected}" if assembly.expected else "Reading the video"
         yield Progress(assembly.received / max(assembly.expected, 1), doing)
     raise AssertionError("packets do not end")

@@ -16,7 +16,7 @@ from ..markers import Bools, Floats
 from ..recording import Recording
 from .bvh_arms import find_arms, joints_of_arms, rest_hands_on_forearms
 from .bvh_tips import place_ends
-from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
+from .text_table import TextTable, count_warnings, is_blank, parse_number, text_lines
 
 ADULT_HAND_LENGTH_M = 0.185
 """m: an adult's hand, from the wrist along the bones to the tip of the longest finger."""
@@ -155,7 +155,7 @@ def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
 
 
 def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
-    """The channels of a joint, the first of which is in `column` of the motion."""
+    """The channels of a joint; the first is in `column` of the motion."""
     if parse_number(count) != len(names):
         raise CaptureError(f"{where}: {quoted(count)} channels stated, but {len(names)} named, expected equal numbers")
     channels = []
@@ -186,7 +186,7 @@ def _motion_header(lines: list[str], motion_line: int, source: str) -> tuple[flo
 def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
     """The motion (F, columns), whose numbers may be separated by any white space, and warnings."""
     tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
-    values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_omit_cells=False).numbers()
+    values, notes = TextTable(source, tidy, first, "\t", columns, f"{columns} channels", may_omit_cells=False).numbers()
     return np.where(np.abs(values) < MAX_NUMBER, values, np.nan), notes
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 import numpy as np
 
 from ...errors import CaptureError
-from ...hand.camera.picture_landmarks import LANDMARK_JOINTS, FoundHand, PictureFrame, PictureSize
+from ...hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureFrame, PictureHand, PictureSize
 from ...hand.joints import SIDES
 from ..followed_pictures import follow_pictures
 from ..hand_tracks import HandSample, marker_names, track_hands
@@ -126,7 +126,7 @@ def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) 
     for hand in hands:
         if hand.picture is not None and _is_in_picture(hand):
             claim = next((side for side in SIDES if claimed and side == hand.claim), None)
-            found.append(FoundHand(hand.picture, hand.joints, claim))
+            found.append(PictureHand(hand.picture, hand.joints, claim))
     return PictureFrame(size, tuple(found))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ...errors import CaptureError
 from ..marker_labels import duplicate_warning, unique
 from ..recording import Recording
-from .text_table import Table, count_warnings, parse_number, text_lines
+from .text_table import TextTable, count_warnings, parse_number, text_lines
 
 _MARKER_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
 """Types of column that are markers: `marker` is measured, the others are placed on the solved body."""
@@ -47,7 +47,7 @@ def read(data: bytes, source: str) -> Recording:
         raise CaptureError(f"{source}, line {titles_line + 1}: no columns of type Marker, expected exported markers")
     labels = [marker.label for marker in markers]
     text_columns = frozenset(column for column, title in enumerate(titles) if title == "timecode")
-    table = Table(source, lines, titles_line + 1, ",", len(titles), f"{len(labels)} markers", text_columns)
+    table = TextTable(source, lines, titles_line + 1, ",", len(titles), f"{len(labels)} markers", text_columns)
     numbers, notes = table.numbers()
     time_column = next((column for column, title in enumerate(titles) if title.startswith("time (")), None)
     order = [marker.axes[axis] for marker in markers for axis in "xyz"]

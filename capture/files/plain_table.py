@@ -15,7 +15,7 @@ from ..marker_labels import quoted, unique
 from ..markers import Floats
 from ..recording import Recording
 from .table_head import VICON_SECTIONS, TableHead, cells, find_head
-from .text_table import Table, is_blank, text_lines
+from .text_table import TextTable, is_blank, text_lines
 
 _DECIMAL_COMMA = re.compile(r"[\s\"']*[+-]?\d*,\d+(?:[eE][+-]?\d+)?[\s\"']*")
 _FINER_UNITS = (("ns", 1e-9, 1e6), ("µs", 1e-6, 1e3), ("ms", 1e-3, 1.9))
@@ -58,7 +58,7 @@ def read(data: bytes, source: str) -> Recording:
     order = [axes[axis] for axes in whole.values() for axis in "xyz"]
     used = {*order, head.time_column}
     other = frozenset(column for column in range(len(head.titles)) if column not in used)
-    table = Table(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", other)
+    table = TextTable(source, lines, head.first, separator, len(head.titles), f"{len(whole)} markers", other)
     numbers, notes = table.numbers()
     positions = _without_zeros(np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(whole), 3))
     _check_depth(positions, source)
@@ -153,8 +153,8 @@ def _times(head: TableHead, numbers: Floats) -> tuple[Floats | None, tuple[str, 
     # Captures have 5 to 500 frames a second; coarser steps are those of a finer unit.
     for unit, seconds, least in _FINER_UNITS:
         if least <= step < MAX_STEP:
-            told = f"no unit of time in the file: taken as {unit}, since frames are {step:g} apart"
-            return times * seconds, (*_repeated(times), told)
+            note = f"no unit of time in the file: taken as {unit}, since frames are {step:g} apart"
+            return times * seconds, (*_repeated(times), note)
     return times, _repeated(times)
 
 
@@ -179,8 +179,8 @@ def _columns_note(head: TableHead) -> tuple[str, ...]:
     clock = f"times from {quoted(head.titles[head.time_column])}" if head.time_column is not None else "no times"
     note = f"{len(head.whole)} markers from columns {columns[0] + 1} to {columns[-1] + 1}" if columns else "no markers"
     left = head.left_out
-    told = ", ".join(quoted(title) for title in left[:MAX_TOLD]) + (" …" if len(left) > MAX_TOLD else "")
+    left_out = ", ".join(quoted(title) for title in left[:MAX_TOLD]) + (" …" if len(left) > MAX_TOLD else "")
     return (
         f"read {note} ({quoted(next(iter(head.whole), ''))} is the first), {clock}"
-        + (f"; left out {told}" if left else ""),
+        + (f"; left out {left_out}" if left else ""),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import CaptureError
 from ..marker_labels import duplicate_warning, quoted, unique
 from ..recording import Recording
-from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
+from .text_table import TextTable, count_warnings, is_blank, parse_number, text_lines
 
 _KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJECTORY_TYPES", "DATA_INCLUDED")
 
@@ -34,7 +34,7 @@ def read(data: bytes, source: str) -> Recording:
     leading = _lead_columns(titles, 3 * len(labels))
     first += bool(titles) and parse_number(titles[0]) is None
     width = leading + 3 * len(labels)
-    table, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
+    table, notes = TextTable(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
     positions = table[:, leading:].reshape(len(table), len(labels), 3)
     missing = (positions == 0).all(axis=-1)
     counts = count_warnings(

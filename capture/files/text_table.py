@@ -73,7 +73,7 @@ def split_cells(line: str, separator: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """The rows of numbers in a text file."""
 
     source: str

@@ -18,7 +18,7 @@ from ..marker_labels import duplicate_warning, unique
 from ..markers import Floats
 from ..recording import Recording
 from ..row_reader import MAX_FRAMES, OpenFile, RowReader
-from .text_table import MAX_LINE_LENGTH, Table, count_warnings, is_blank, parse_number, text_lines
+from .text_table import MAX_LINE_LENGTH, TextTable, count_warnings, is_blank, parse_number, text_lines
 
 HEAD_BYTES = 1 << 22
 """What is read for the header: some hundred thousand labels."""
@@ -50,10 +50,10 @@ class _Head:
     """Index of the first row's line."""
     notes: tuple[str, ...]
 
-    def table(self, lines: list[str], first: int, lines_before: int) -> Table:
+    def table(self, lines: list[str], first: int, lines_before: int) -> TextTable:
         """Return the rows of numbers from a line on."""
         count = len(self.labels)
-        return Table(self.source, lines, first, "\t", 2 + 3 * count, f"{count} markers", lines_before=lines_before)
+        return TextTable(self.source, lines, first, "\t", 2 + 3 * count, f"{count} markers", lines_before=lines_before)
 
     def positions(self, numbers: Floats) -> Floats:
         """Return positions (F, M, 3) of rows (F, 2 + 3 M)."""
@@ -172,7 +172,7 @@ class TrcRows(RowReader):
     layout: _Head
     found: _Rows
 
-    def table(self, start: int, stop: int, *, ends: bool = False) -> Table:
+    def table(self, start: int, stop: int, *, ends: bool = False) -> TextTable:
         """Return the table of some rows; ends: the file ends with them, perhaps too early."""
         end = self.found.end if stop >= len(self.found.starts) else int(self.found.starts[stop])
         begin = int(self.found.starts[start])

@@ -31,7 +31,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ServedSite:
     """The files of a page, and where they are."""
 
     files: Mapping[str, SiteFile]

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ...errors import StreamError
 from ..marker_labels import quoted
 from .connection_slots import ConnectionSlots
-from .site import Site
+from .site import ServedSite
 from .transport import MAX_PACKET_SIZE, TICK, Address, Incoming, Packets, socket_error
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class WebSocketListener:
     """
 
     address: Address
-    site: Site
+    site: ServedSite
     queue_length: int = QUEUE_LENGTH
     """Messages that wait; when there are more, the oldest are dropped."""
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...errors import StreamError
-from ..network.site import Site, SiteFile
+from ..network.site import ServedSite, SiteFile
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "data" / "camera"
 ASSETS = (PAGE / "assets", ROOT / "build" / "camera")
-"""Folders of which one holds what others made."""
+"""Folders, one of which holds third-party files."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -42,7 +42,7 @@ _KINDS = {
 }
 
 
-def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> Site:
+def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> ServedSite:
     """The page with its files under a path, and those of a job. Raises StreamError if the models are not there."""
     assets = next((each for each in ASSETS if each.is_dir()), None)
     if assets is None:
@@ -54,4 +54,4 @@ def site(folder: str = "/", job: Mapping[str, SiteFile] | None = None) -> Site:
     files = {path.name: SiteFile(_KINDS.get(path.suffix, "application/octet-stream"), path) for path in paths}
     files[""] = files.pop("index.html")
     files[JOB] = SiteFile("application/json", b"{}")
-    return Site(files | dict(job or {}), "in a browser with a camera", POLICY, folder)
+    return ServedSite(files | dict(job or {}), "in a browser with a camera", POLICY, folder)

@@ -9,7 +9,7 @@
 and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is gone through.
 
 Each message has the name of its page, "page": "k3x9", since several browsers may send at once. The page that was
-started last is followed, with its camera or its video; another that sends is told {"kind": "unfollowed"}. A note alone
+started last is followed, with its camera or its video; another that sends gets {"kind": "unfollowed"}. A note alone
 has no page followed: it may be of a page that waits beside the one whose camera is on.
 """
 
@@ -32,7 +32,7 @@ from .landmark_stream import CAMERA, JOINT_INDICES, LandmarksParser
 from .parser import Parser
 
 UNFOLLOWED = json.dumps({"kind": "unfollowed"})
-"""What a page is told that is not followed."""
+"""The answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
 MAX_VIDEOS = 4
 """Most videos that wait until somebody takes them."""

@@ -84,7 +84,7 @@ class CameraVideoAssembly:
             elif kind == "stopped":
                 problem = message.get("problem")
                 self.problem = (
-                    problem[:MAX_PROBLEM_LENGTH] if isinstance(problem, str) and problem else "no reason told"
+                    problem[:MAX_PROBLEM_LENGTH] if isinstance(problem, str) and problem else "no reason given"
                 )
                 self._head = None
         except PacketError:

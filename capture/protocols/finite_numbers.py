@@ -22,7 +22,7 @@ def valid_positions(values: Sequence[float], what: str) -> Floats:
 
 
 def known_positions(points: Floats, what: str) -> Floats:
-    """Positions (N, 3) in m, of which some may be missing (NaN). Raises PacketError as valid_positions does."""
+    """Positions (N, 3) in m, some of which may be missing (NaN). Raises PacketError as valid_positions does."""
     known = np.all(np.isfinite(points), axis=-1)
     return np.where(
         known[:, None], valid_positions(np.where(known[:, None], points, 0.0).ravel().tolist(), what), np.nan

@@ -20,7 +20,7 @@ from ...hand import rotations as rot
 from ...hand.joints import JOINTS, SIDES, Side
 from ..frame import Frame, hand_joint_names
 from ..network.sender import OutgoingFrame
-from ..network.site import Site, SiteFile
+from ..network.site import ServedSite, SiteFile
 from ..network.websocket_sender import WebSocketClientSender
 from .device_axes import to_y_up_points, to_y_up_rotations, y_up_points, y_up_rotations
 from .finite_numbers import seconds, unit_quaternions, valid_positions
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 PAGE = Path(__file__).parents[2] / "data" / "webxr.html"
 
 
-SITE = Site({"": SiteFile("text/html; charset=utf-8", PAGE)}, "in the headset's browser")
+SITE = ServedSite({"": SiteFile("text/html; charset=utf-8", PAGE)}, "in the headset's browser")
 """The page for the headset's browser."""
 
 

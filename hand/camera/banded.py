@@ -11,7 +11,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BandedMatrix:
-    """A symmetric matrix of F times F blocks (N, N), of which the two beside the diagonal are diagonal themselves."""
+    """A symmetric matrix of F times F blocks (N, N); the two blocks beside the diagonal are diagonal themselves."""
 
     blocks: Floats
     """(F, N, N) on the diagonal."""

@@ -27,7 +27,7 @@ from .measurement import Sighting, residuals
 from .motion import MotionPrior
 from .picture_landmarks import PictureLandmarks
 from .side_costs import SideCosts
-from .take_fit import LIMITS, TakeProblem, TakeState, fit_take
+from .take_fit import LIMITS, TakeFitProblem, TakeState, fit_take
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -103,7 +103,7 @@ def fit_shape(
 ) -> tuple[TakeState, float]:
     """Fit shape and poses to frames at times (F,) s, as a hand of this side; return the state and its cost."""
     start, sighting = start_state(landmarks, side, mean_shape(settings.length), settings)
-    problem = TakeProblem(sighting, MotionPrior(times), HandShapePrior(settings.length))
+    problem = TakeFitProblem(sighting, MotionPrior(times), HandShapePrior(settings.length))
     return fit_take(problem, start, SHAPE_ITERATIONS)
 
 
@@ -203,7 +203,7 @@ def _fit_frames(
         yield Progress(0.5 + 0.5 * start / len(times))
         first = max(start - RUN_UP, 0)
         rows = slice(first, start + PIECE + RUN_UP)
-        problem = TakeProblem(sighting.select(rows), MotionPrior(times[rows]), None)
+        problem = TakeFitProblem(sighting.select(rows), MotionPrior(times[rows]), None)
         fitted, _ = fit_take(problem, replace(state, poses=state.poses.select(rows)), POSE_ITERATIONS)
         trusted = _without_false_frames(problem, fitted)
         fitted, _ = fit_take(trusted, fitted, POSE_ITERATIONS)
@@ -213,7 +213,7 @@ def _fit_frames(
     return result, found
 
 
-def _without_false_frames(problem: TakeProblem, state: TakeState) -> TakeProblem:
+def _without_false_frames(problem: TakeFitProblem, state: TakeState) -> TakeFitProblem:
     """The same without frames whose landmarks are far from the fitted hand: the detector saw something else there."""
     sighting = problem.sighting
     misses = np.linalg.norm(residuals(state.shape, state.poses, sighting).picture, axis=-1).mean(axis=1)

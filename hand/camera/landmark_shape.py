@@ -26,7 +26,7 @@ COUNT = len(LANDMARK_JOINTS)
 SHAPE_PARAMETERS = MARKERS
 """Size, first joints (15), rotations of the digits at rest (15), bone lengths (15)."""
 FIXED_LENGTH_SPREAD = 1e-4
-"""m by which a hand may miss the length that it is told to have."""
+"""m by which a hand may miss its given length."""
 
 _DIGIT = np.array([PALM, *np.repeat(np.arange(len(DIGITS)), 4)])
 _JOINT = np.array([0, *np.tile(np.arange(4), len(DIGITS))])

@@ -1,7 +1,7 @@
 """Follow a right hand through a camera's pictures, frame by frame, as they come.
 
-The counterpart of take_fit.py for live hands: the same measurement and priors, but a frame is told by those before it
-alone. The state is the pose and its velocity, each variable of which changes as a random walk does (motion.py) and
+The counterpart of take_fit.py for live hands: the same measurement and priors, but a frame depends on those before it
+alone. The state is the pose and its velocity, each variable changes as a random walk does (motion.py) and
 calms down by itself. Each frame is solved for its likeliest pose by an extended Kalman filter, iterated within the
 limits (Bell and Cathey 1993); landmarks have Cauchy's weights in each iteration.
 """
@@ -16,7 +16,7 @@ from ..calibration.skin_markers.pose_fit import Poses, free_variables, invert, s
 from ..calibration.skin_markers.skin_fit import DOFS
 from ..jacobians import ROOT_DOFS, rotation_errors
 from .landmark_table import pose_prior
-from .measurement import Residuals, Sighting, measured_residuals, measured_rows, pose_rows, residuals
+from .measurement import LandmarkResiduals, Sighting, measured_residuals, measured_rows, pose_rows, residuals
 from .motion import MotionPrior
 from .take_fit import POSE_WEIGHT, moved
 
@@ -90,7 +90,7 @@ def predict(state: FilterState, time: float, limits: Floats) -> FilterState:
 
 def correct(
     predicted: FilterState, shape: ShapeParameters, limits: Floats, sighting: Sighting, start: Poses | None = None
-) -> tuple[FilterState, Residuals, float]:
+) -> tuple[FilterState, LandmarkResiduals, float]:
     """The state after what is seen in one frame, the landmarks' residuals, and the cost.
 
     start: where the search starts, by default the prediction.
@@ -120,7 +120,7 @@ class _Trial:
     """A pose that is tried."""
 
     pose: Poses
-    found: Residuals
+    found: LandmarkResiduals
     deviation: Floats
     """(6 + D,) from the predicted pose."""
     cost: float

@@ -17,8 +17,8 @@ from ..joints import Side
 from ..mirror import FRAME_SIGNS, POINT_SIGNS
 from .camera_fit import FALSE_FRAME, LEAST_MISS, CameraSettings, scales, start_state
 from .live_filter import FilterState, correct, predict
-from .measurement import Residuals, Sighting
-from .picture_landmarks import FoundHand, PictureLandmarks, PictureSize
+from .measurement import LandmarkResiduals, Sighting
+from .picture_landmarks import PictureHand, PictureLandmarks, PictureSize
 
 Floats = NDArray[np.float64]
 
@@ -59,11 +59,11 @@ class CameraTracker:
     """(D, 2) rad"""
     settings: CameraSettings
 
-    def start(self, time: float, size: PictureSize, found: FoundHand) -> TrackerState:
+    def start(self, time: float, size: PictureSize, found: PictureHand) -> TrackerState:
         """Begin with a hand that was found at a time in s."""
         return TrackerState(FilterState.at(time, self._single(size, found)), time)
 
-    def follow(self, time: float, size: PictureSize, found: FoundHand | None, state: TrackerState) -> TrackerState:
+    def follow(self, time: float, size: PictureSize, found: PictureHand | None, state: TrackerState) -> TrackerState:
         """The state at a later time in s; found: None if the hand is not seen."""
         if found is None:
             return self._without(time, state)
@@ -102,7 +102,7 @@ class CameraTracker:
     def _mirror(self) -> Floats:
         return POINT_SIGNS if self.side == "left" else np.ones(3)
 
-    def _single(self, size: PictureSize, found: FoundHand) -> Poses:
+    def _single(self, size: PictureSize, found: PictureHand) -> Poses:
         """The pose that a frame tells by itself."""
         landmarks = PictureLandmarks.of(size, [found])
         return start_state(landmarks, self.side, self.shape, self.settings)[0].poses
@@ -112,7 +112,7 @@ class CameraTracker:
         local = marker_positions(self.shape, pose.angles).positions[..., 0].T
         return np.asarray(local @ pose.rotations[0].T + pose.positions[0])
 
-    def _sighting(self, size: PictureSize, found: FoundHand, pose: Poses) -> Sighting:
+    def _sighting(self, size: PictureSize, found: PictureHand, pose: Poses) -> Sighting:
         """What is seen in a frame, at the distance of a pose that is predicted."""
         landmarks = PictureLandmarks.of(size, [found])
         lines = landmarks.sight_lines(self.settings.angle_of_view) * self._mirror[:2]
@@ -124,6 +124,6 @@ class CameraTracker:
         return Sighting(lines, depths, towards / np.linalg.norm(towards), np.array([distance]), np.ones(1, np.bool_))
 
 
-def _miss(residuals: Residuals) -> float:
+def _miss(residuals: LandmarkResiduals) -> float:
     """Mean standard deviations by which landmarks miss the hand in the picture."""
     return float(np.linalg.norm(residuals.picture[0], axis=-1).mean())

@@ -57,7 +57,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Residuals:
+class LandmarkResiduals:
     """Residuals of F frames in standard deviations."""
 
     landmarks: MarkerPositions
@@ -81,7 +81,7 @@ class Residuals:
         return picture, 1 / np.sqrt(1 + self.depth**2 / CAUCHY_SQUARED)
 
 
-def residuals(shape: ShapeParameters, poses: Poses, sighting: Sighting) -> Residuals:
+def residuals(shape: ShapeParameters, poses: Poses, sighting: Sighting) -> LandmarkResiduals:
     """Residuals of a hand at some poses in the camera's space; zero in frames in which it is not seen."""
     landmarks = marker_positions(shape, poses.angles)
     local = landmarks.positions.transpose(2, 1, 0)
@@ -91,10 +91,10 @@ def residuals(shape: ShapeParameters, poses: Poses, sighting: Sighting) -> Resid
     along = np.einsum("fli,fi->fl", points - points.mean(axis=1, keepdims=True), sighting.towards)
     depth = (sighting.depths - along) / DEPTH_SPREAD
     seen = sighting.seen
-    return Residuals(landmarks, points, picture * seen[:, None, None], depth * seen[:, None])
+    return LandmarkResiduals(landmarks, points, picture * seen[:, None, None], depth * seen[:, None])
 
 
-def pose_rows(shape: ShapeParameters, poses: Poses, found: Residuals) -> Floats:
+def pose_rows(shape: ShapeParameters, poses: Poses, found: LandmarkResiduals) -> Floats:
     """Jacobian (F, 21, 3, 6 + D) of the landmarks in the camera's space.
 
     By the wrist's position in that space, its rotation about its own axes, and the angles.
@@ -106,7 +106,7 @@ def pose_rows(shape: ShapeParameters, poses: Poses, found: Residuals) -> Floats:
     return turned
 
 
-def measured_rows(jacobian: Floats, found: Residuals, sighting: Sighting) -> Floats:
+def measured_rows(jacobian: Floats, found: LandmarkResiduals, sighting: Sighting) -> Floats:
     """Jacobian (F, 63, N) of the modelled measurements, weighted, from that of the landmarks (F, 21, 3, N)."""
     frames, count, _, width = jacobian.shape
     picture_weight, depth_weight = found.weights()
@@ -121,7 +121,7 @@ def measured_rows(jacobian: Floats, found: Residuals, sighting: Sighting) -> Flo
     return rows.reshape(frames, 3 * count, width)
 
 
-def measured_residuals(found: Residuals) -> Floats:
+def measured_residuals(found: LandmarkResiduals) -> Floats:
     """(F, 63) residuals in the order of `measured_rows`, weighted as they are."""
     picture_weight, depth_weight = found.weights()
     weighted = np.concatenate(

@@ -33,7 +33,7 @@ class PictureSize:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoundHand:
+class PictureHand:
     """A hand as a detector finds it in one picture."""
 
     points: Floats
@@ -49,7 +49,7 @@ class PictureFrame:
     """The hands that a detector finds in one picture, in no order."""
 
     size: PictureSize
-    hands: tuple[FoundHand, ...]
+    hands: tuple[PictureHand, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class PictureLandmarks:
     """In how many frames the source claims a side, in the order of SIDES."""
 
     @classmethod
-    def of(cls, size: PictureSize, hands: Sequence[FoundHand | None]) -> "PictureLandmarks":
+    def of(cls, size: PictureSize, hands: Sequence[PictureHand | None]) -> "PictureLandmarks":
         """One hand in the frames in which it was found."""
         points, world = np.full((2, len(hands), len(LANDMARK_JOINTS), 3), np.nan)
         for frame, hand in enumerate(hands):

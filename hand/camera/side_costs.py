@@ -1,7 +1,7 @@
-"""Tell a left hand's landmarks from a right one's.
+"""Distinguish a left hand's landmarks from a right one's.
 
-The picture alone does not tell a right hand's palm from a left hand's back. The detector's depths do, unless the hand
-is flat and faces the camera: then nothing but the look of skin and nails tells, which the detector has seen.
+The picture alone does not distinguish a right hand's palm from a left hand's back. The detector's depths do, unless
+the hand is flat and faces the camera: then only the look of skin and nails does, which the detector has seen.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ..joints import SIDES, Side
 from ..mirror import other_side
 
 UNSURE = 0.2
-"""Difference of the costs of both sides, as a share of their sum, below which the landmarks hardly tell the side."""
+"""Difference of the costs of both sides, as a share of their sum, below which the landmarks hardly show the side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class SideCosts:
         return high - low > UNSURE * (high + low)
 
     @property
-    def told(self) -> bool:
-        """Whether anything tells the side."""
+    def is_known(self) -> bool:
+        """Whether anything shows the side."""
         return self.sure or self.claim is not None
 
     @property

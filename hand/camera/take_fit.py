@@ -1,7 +1,7 @@
 """Fit a right hand's shape, and its pose in every frame of a take, to what is seen of it.
 
 Levenberg-Marquardt on all poses and the shape at once. Poses are tied to their neighbours (motion.py), so that a
-frame's depth is told by the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000,
+frame's depth follows from the frames around it; the shape is shared by all, and is eliminated last (Triggs et al. 2000,
 6.1). Angles at a limit that a step would cross stay fixed in that step.
 """
 
@@ -19,7 +19,7 @@ from ..proportions import adult, build
 from .banded import BandedMatrix
 from .landmark_shape import HandShapePrior, landmark_shape_jacobian, step_shape
 from .landmark_table import pose_prior
-from .measurement import Residuals, Sighting, measured_residuals, measured_rows, pose_rows, residuals
+from .measurement import LandmarkResiduals, Sighting, measured_residuals, measured_rows, pose_rows, residuals
 from .motion import MotionPrior
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class TakeState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TakeProblem:
+class TakeFitProblem:
     """What is seen in F frames, and the priors."""
 
     sighting: Sighting
@@ -96,7 +96,7 @@ class TakeEquations:
     """(S,) negative gradient."""
 
     @classmethod
-    def of(cls, problem: TakeProblem, state: TakeState) -> "TakeEquations":
+    def of(cls, problem: TakeFitProblem, state: TakeState) -> "TakeEquations":
         """Linearise a problem at a state."""
         found = residuals(state.shape, state.poses, problem.sighting)
         rows = measured_rows(pose_rows(state.shape, state.poses, found), found, problem.sighting)
@@ -115,7 +115,7 @@ class TakeEquations:
 
     @staticmethod
     def _of_shape(
-        problem: TakeProblem, state: TakeState, found: Residuals, transposed: Floats, misses: Floats
+        problem: TakeFitProblem, state: TakeState, found: LandmarkResiduals, transposed: Floats, misses: Floats
     ) -> tuple[Floats, Floats, Floats]:
         local = landmark_shape_jacobian(state.shape, found.landmarks)
         rows = measured_rows(state.poses.rotations[:, None] @ local, found, problem.sighting)
@@ -135,7 +135,7 @@ def moved(poses: Poses, step: Floats, limits: Floats = LIMITS) -> Poses:
     return Poses(turned.rotations, poses.positions + step[:, :3], turned.angles)
 
 
-def fit_take(problem: TakeProblem, state: TakeState, iterations: int) -> tuple[TakeState, float]:
+def fit_take(problem: TakeFitProblem, state: TakeState, iterations: int) -> tuple[TakeState, float]:
     """Minimise the cost from a state; return the state and its cost."""
     damping, cost = 1e-3, problem.cost(state)
     equations = TakeEquations.of(problem, state)

@@ -41,7 +41,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoundHand:
+class MatchedHand:
     """A hand in a window, with C spots."""
 
     layout: MarkerLayout
@@ -62,7 +62,7 @@ class FoundHand:
         """The trajectories that are the hand's markers."""
         return self.window.track_ids[self.fit.labels[self.fit.labels < len(self.window.track_ids)]]
 
-    def of_side(self, side: Side | None) -> "FoundHand | None":
+    def of_side(self, side: Side | None) -> "MatchedHand | None":
         """Return the hand of the side that is asked for; None if none is, or if the hand of that side fits nowhere."""
         if side is None or side == self.fit.shape.side:
             return self if side else None
@@ -83,7 +83,7 @@ def samples_of(windows: Sequence[Window], positions: Sequence[Floats]) -> Sample
     ]
 
 
-def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandShape]]) -> Steps[FoundHand | None]:
+def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandShape]]) -> Steps[MatchedHand | None]:
     """Find the layout and side that explain most; None where nothing fits."""
     found: list[ShapeFit] = []
     for layout, shape in shapes:
@@ -97,10 +97,10 @@ def find_by_shape(samples: Samples, shapes: Sequence[tuple[MarkerLayout, HandSha
     window = next(window for window, sample in samples if sample is fit.sample)
     mirrored_fit = fit_shape(fit.sample, mirrored(fit.shape))
     other = mirrored_fit if mirrored_fit is not None and is_hand(mirrored_fit) else None
-    return FoundHand(layout, fit, window, confidence_of_side(fit), marker_confidence(marker_margins(fit)), other)
+    return MatchedHand(layout, fit, window, confidence_of_side(fit), marker_confidence(marker_margins(fit)), other)
 
 
-def fits_a_hand(found: FoundHand) -> bool:
+def fits_a_hand(found: MatchedHand) -> bool:
     """Whether an articulated hand reaches the markers of a fit, and would not have them in other places."""
     shape = shape_of_spots(found.fit.shape.spots)
     model = fit_model(shape, found.fit.shape.side, fitted_frames(found.fit.sample), found.fit.labels)

@@ -15,7 +15,7 @@ from ..marker_sets import Spot
 from ..measured_hand import MeasuredHand
 from ..proportions import build
 from .hand_fits import (
-    FoundHand,
+    MatchedHand,
     Window,
     confidence_of_side,
     find_by_shape,
@@ -141,7 +141,7 @@ def _best_hand(
     known: Mapping[Side, MeasuredHand],
     layouts: Sequence[SidedLayout],
     notes: list[str],
-) -> Steps[FoundHand | None]:
+) -> Steps[MatchedHand | None]:
     """Find the next hand among the free trajectories: a performer's, one with a given layout, or any known one."""
     windows = _windows(tracks, free)
     samples = samples_of(windows, [tracks.positions_in(window.frames, window.track_ids) for window in windows])
@@ -165,7 +165,7 @@ def _best_hand(
     return None
 
 
-def _is_within(found: FoundHand, tracks: Trajectories, hand: LabelledHand) -> bool:
+def _is_within(found: MatchedHand, tracks: Trajectories, hand: LabelledHand) -> bool:
     """Whether what was found is made of pieces of a hand that is labelled already: both are in the same place."""
     frames = found.window.frames
     columns = hand.columns[frames]
@@ -203,7 +203,7 @@ def _windows(tracks: Trajectories, free: Bools) -> list[Window]:
     return list(found.values())
 
 
-def _measured_shape(tracks: Trajectories, found: FoundHand) -> HandShape:
+def _measured_shape(tracks: Trajectories, found: MatchedHand) -> HandShape:
     """Shape of the hand that was found: measured where seen, by its proportions where not.
 
     Which spots are on the palm, and which are neighbours, stays as in the layout.
@@ -224,7 +224,7 @@ def _measured_shape(tracks: Trajectories, found: FoundHand) -> HandShape:
     return update_shape(replace(shape, palm=fit.shape.palm, pair_weights=fit.shape.pair_weights), spots, positions)
 
 
-def _labels_of_hand(tracks: Trajectories, found: FoundHand) -> TrackLabels:
+def _labels_of_hand(tracks: Trajectories, found: MatchedHand) -> TrackLabels:
     """Assignment and confidence of the trajectories in a window."""
     return _labels_of_fit(tracks, found.window, found.fit, found.confidences)
 

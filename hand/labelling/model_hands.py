@@ -10,7 +10,7 @@ from ..calibration.skin_markers.chain import ShapeParameters
 from ..generators import Progress, Steps
 from ..joints import SIDES, Side
 from ..mirror import other_side
-from .hand_fits import FoundHand, Samples, fitted_frames
+from .hand_fits import MatchedHand, Samples, fitted_frames
 from .label_confidence import SIDE_CURVE, articulated_marker_confidence, side_margin
 from .model_fit import EMPTY_COST, ModelFit, fit_model, posterior_cost, shape_of_spots
 from .model_search import MIN_MARKERS, SearchedFit, improve_fit, reflected
@@ -36,7 +36,7 @@ MIN_MODEL_SHARE = 0.75
 """Share of a layout's spots that must have a marker where only the articulated hand decides."""
 
 
-def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[FoundHand | None]:
+def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...] = SIDES) -> Steps[MatchedHand | None]:
     """Find a hand with a layout by what an articulated hand reaches; None where nothing fits, or the wrong side."""
     spots = tuple(layout.spots.values())
     shape, found = shape_of_spots(spots), []
@@ -59,7 +59,7 @@ def find_by_model(samples: Samples, layout: MarkerLayout, sides: tuple[Side, ...
     best = next((each for each in searched if each.fit is likelier), None) or improve_fit(shape, positions, likelier)
     if best.fit.side not in sides or not _reaches(best.fit, start.sample):
         return None
-    return FoundHand(
+    return MatchedHand(
         layout,
         _with_labels(start, best.fit),
         next(window for window, sample in samples if sample is start.sample),

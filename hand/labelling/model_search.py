@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 MAX_ROUNDS = 6
 """How often an exchange of fingers may improve the fit."""
 INNER_FINGERS = (1, 2, 3)
-"""Rows in DIGITS of the fingers of which a mirror only exchanges the outer ones."""
+"""Rows in DIGITS of the fingers: a mirror only exchanges the outer ones."""
 MAX_EXCESS = 12.0
 """A fit that costs this much more than the best one is given up."""
 MIN_MARKERS = 4

@@ -25,14 +25,16 @@ def contact_report(
     what the keyed pose makes of them: off_mm and slip_mm.
     """
     by_contact = {id(each.contact): each for each in held.held} if held is not None else {}
-    told = []
+    entries = []
     for contact in contacts:
         touch = touch_of(contact)
         span = {"digit": touch.parts[0], "other": touch.parts[1], "first": contact.first + 1, "last": contact.last + 1}
         ends = {"start": round(float(times[contact.first]), 6), "end": round(float(times[contact.last]), 6)}
         figures = _figures(by_contact[id(contact)], keyed) if id(contact) in by_contact else {}
-        told.append(span | {"gap_mm": round(1000 * contact.gap, 3)} | ends | {"touch": touch_to_dict(touch)} | figures)
-    return told
+        entries.append(
+            span | {"gap_mm": round(1000 * contact.gap, 3)} | ends | {"touch": touch_to_dict(touch)} | figures
+        )
+    return entries
 
 
 def _figures(held: HeldContact, keyed: Pose) -> dict[str, float]:

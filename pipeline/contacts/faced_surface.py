@@ -1,11 +1,11 @@
-"""A surface whose near side is told by the hand: what is far in a table is out of it above, not below."""
+"""A surface whose near side the hand decides: what is far in a table is out of it above, not below."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .surface import Surface
+from .contact_surface import ContactSurface
 
 Floats = NDArray[np.float64]
 
@@ -19,12 +19,12 @@ LIFTS = np.arange(0.005, 0.1025, 0.005)
 class FacedSurface:
     """A surface that a hand comes to from one side."""
 
-    surface: Surface
+    surface: ContactSurface
     up: Floats
     """(3,) unit, from the surface to the hand."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the same as Surface.nearest; of points in it that are nearer to its far side, on the near one."""
+        """Return the same as ContactSurface.nearest; points in it, nearer to its far side, get the near one."""
         feet, outwards, far = self.surface.nearest(points)
         wrong = np.flatnonzero((far < 0.0) & (outwards @ self.up < BEHIND))
         for lift in LIFTS:

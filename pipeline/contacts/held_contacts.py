@@ -25,7 +25,7 @@ Bools = NDArray[np.bool_]
 BLEND_SECONDS = 0.15
 """s before and after a contact, at least, over which skin comes to meet, and leaves."""
 FOLLOWS_SECONDS = 0.3
-"""s between two contacts of the same parts, of which one takes over from the other."""
+"""s between two contacts of the same parts, if one takes over from the other."""
 WEIGHT = 3.0
 """How much more points that meet count than flesh that is too deep."""
 

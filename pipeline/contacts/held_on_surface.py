@@ -15,8 +15,8 @@ from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel, Site
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.pose_problem import Objective, relative_size
+from .contact_surface import ContactSurface
 from .nearest_skin import nearest_skin
-from .surface import Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ class SkinBySurface:
     hand: HandModel
     skin: SkinPoints
     """Of the digits, relative to the wrist."""
-    surface: Surface
+    surface: ContactSurface
     to_surface: Floats
     """(F, 4, 4) from the wrist's coordinates to the surface's."""
 

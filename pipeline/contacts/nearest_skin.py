@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .surface import Surface
+from .contact_surface import ContactSurface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ class NearSkin:
     """(F, C) m, negative in it."""
 
 
-def nearest_skin(surface: Surface, points: Floats, counts: Bools, digit: Ints, within: float) -> NearSkin:
+def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: Ints, within: float) -> NearSkin:
     """Return the points of a skin that are nearest to a surface.
 
     Args:
@@ -62,7 +62,7 @@ def nearest_skin(surface: Surface, points: Floats, counts: Bools, digit: Ints, w
     return NearSkin(columns[chosen], feet[:, chosen], outwards[:, chosen], far[:, chosen])
 
 
-def least_distance(surface: Surface, points: Floats) -> float:
+def least_distance(surface: ContactSurface, points: Floats) -> float:
     """Return how near points (F, V, 3) m of a skin come to a surface, m, negative in it; 0 for none."""
     if not points.size:
         return 0.0
@@ -70,7 +70,7 @@ def least_distance(surface: Surface, points: Floats) -> float:
     return float(_measured(surface, points[:, low <= high.min()])[2].min())
 
 
-def _bounds(surface: Surface, points: Floats) -> tuple[Floats, Floats]:
+def _bounds(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest distance (V,) m that points (F, V, 3) may come to from a surface."""
     keys = np.unique([*range(EVERY // 2, len(points), EVERY), len(points) - 1])
     nearest = np.abs(np.arange(len(points))[:, None] - keys).argmin(axis=1)
@@ -88,7 +88,7 @@ def _nth_of_nearest(far: Floats, digit: Ints) -> Floats:
     return most
 
 
-def _measured(surface: Surface, points: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the same as Surface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
+def _measured(surface: ContactSurface, points: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the same as ContactSurface.nearest for points (F, V, 3), of shapes (F, V, ...)."""
     feet, outwards, far = surface.nearest(points.reshape(-1, 3))
     return feet.reshape(points.shape), outwards.reshape(points.shape), far.reshape(points.shape[:2])

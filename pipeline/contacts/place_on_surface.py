@@ -68,7 +68,7 @@ def place_reached(pose: Pose, beside: SkinBySurface, free: Ints, pad: int, rows:
 def direction_to_surface(beside: SkinBySurface, pad: int, posed: Pose, row: int, frames_row: int) -> Floats:
     """Return the direction (3,) into the surface at a point of the skin, in the wrist's coordinates, of one frame.
 
-    posed: the hand in some frames, of which `row` is frame `frames_row` of the take.
+    posed: the hand in some frames; `row` is frame `frames_row` of the take.
     """
     rows = np.array([frames_row])
     _, on_surface = beside.posed(rows, posed.angles[row : row + 1])

@@ -15,8 +15,8 @@ from ...hand.joints import JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_frames
 from ...posing.grasping.skin_samples import SkinPoints
 from ...solvers.qp.quadratic_program import QuadraticProgram, solve
+from .contact_surface import ContactSurface
 from .faced_surface import LIFTS, FacedSurface
-from .surface import Surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,7 +86,7 @@ def palm_skin(skin: SkinPoints, pose: Pose) -> PalmSkin:
     return PalmSkin(points, region)
 
 
-def rested(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
+def rested(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
     """Return T_surface_wrist (4, 4) of a palm that rests on a surface, by the least movement from a start (4, 4).
 
     None for a palm that faces away from the surface.
@@ -112,7 +112,7 @@ def rested(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
     return at
 
 
-def _facing(palm: PalmSkin, surface: Surface, start: Floats) -> Floats | None:
+def _facing(palm: PalmSkin, surface: ContactSurface, start: Floats) -> Floats | None:
     """Return a start (4, 4) from which the surface that the palm faces is the nearest; None if there is none."""
     middle, back = start[:3, :3] @ palm.middle + start[:3, 3], start[:3, 2]
     lifted = middle + np.concatenate([[0.0], LIFTS])[:, None] * back

@@ -99,7 +99,7 @@ def slid_points(
 def slid_by(pose: Pose, contact: Contact, one: Points, other: Points) -> float:
     """Return how far points of a contact are from others of it on the hand, at most, m.
 
-    pose: F frames, of which the contact's middle one counts.
+    pose: F frames; the contact's middle one counts.
     """
     middle = (contact.first + contact.last) // 2
     frames = joint_frames(pose.hand, Pose.at_origin(pose.hand, pose.angles[middle : middle + 1]))

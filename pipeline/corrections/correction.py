@@ -109,7 +109,7 @@ class TakenMotion:
 class HeldTouch:
     """A contact that is held: a fingertip on another digit or on the palm.
 
-    Where the two touch is told by their bones, so that hands of any size and proportions touch there.
+    Their bones define where the two touch, so that hands of any size and proportions touch there.
     """
 
     bones: tuple[str, str]

@@ -36,7 +36,7 @@ MOST_LABELS = 1000
 MAX_TEXT = 200
 """Characters of a name or a label."""
 MAX_OBJECT_NAME = 255
-"""Characters of the name of an object, at most: Blender 5 keeps 255 bytes, of which a letter takes one or more."""
+"""Characters of the name of an object, at most: Blender 5 keeps 255 bytes, and a letter takes one or more."""
 MAX_TIME = 1e11
 """s of a capture's clock, at most."""
 FIELDS = (
@@ -265,12 +265,12 @@ class _Fields:
 def _to_dict(one: Correction) -> dict[str, Any]:
     span = one.range
     times = {"start": span.start, "end": span.end, "blend_in": span.blend_in, "blend_out": span.blend_out}
-    told: dict[str, Any] = {"id": one.id, "name": one.name, "kind": one.kind, "hand": one.hand}
-    told |= {name: round(time, 6) for name, time in times.items()}
-    told |= {"factor": round(one.factor, 6), "muted": one.muted, "locked": one.locked}
+    entry: dict[str, Any] = {"id": one.id, "name": one.name, "kind": one.kind, "hand": one.hand}
+    entry |= {name: round(time, 6) for name, time in times.items()}
+    entry |= {"factor": round(one.factor, 6), "muted": one.muted, "locked": one.locked}
     if one.factor_keys:
-        told["factor_keys"] = [[round(time, 6), round(factor, 6)] for time, factor in one.factor_keys]
-    return told | _change_to_dict(one.change)
+        entry["factor_keys"] = [[round(time, 6), round(factor, 6)] for time, factor in one.factor_keys]
+    return entry | _change_to_dict(one.change)
 
 
 def _change_to_dict(change: Change) -> dict[str, Any]:

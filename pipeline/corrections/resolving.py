@@ -74,7 +74,7 @@ class SolveSource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resolved:
-    """Hands of which the ranges of corrections were solved again."""
+    """Hands with the ranges of corrections solved again."""
 
     effects: tuple[str, ...]
     """Of the corrections, in their order, as JSON."""
@@ -127,7 +127,7 @@ def blind_notes(source: SolveSource, corrections: Sequence[Correction]) -> list[
 
 
 def corrected_markers(raw: Markers, corrections: Iterable[Correction]) -> Markers:
-    """Return markers of which some are hidden, and some have each other's labels, in the ranges of corrections."""
+    """Return markers, some hidden and some with swapped labels in the ranges of corrections."""
     positions, predicted = raw.positions.copy(), raw.predicted.copy()
     rotations = None if raw.rotations is None else raw.rotations.copy()
     for correction in corrections:

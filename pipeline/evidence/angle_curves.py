@@ -85,11 +85,11 @@ def unpack_angles(data: object) -> tuple[AngleCurves, ...]:
 def _names(data: bytes) -> dict[Side, tuple[str, ...]]:
     """Return the names of the angles of each hand, none if they are damaged."""
     try:
-        told = json.loads(data)
+        angle_names = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict) or not {*told} <= {*SIDES}:
+    if not isinstance(angle_names, dict) or not {*angle_names} <= {*SIDES}:
         return {}
-    if not all(isinstance(names, list) and 0 < len(names) <= MAX_ANGLES for names in told.values()):
+    if not all(isinstance(names, list) and 0 < len(names) <= MAX_ANGLES for names in angle_names.values()):
         return {}
-    return {side: tuple(str(name)[:MAX_NAME] for name in names) for side, names in told.items()}
+    return {side: tuple(str(name)[:MAX_NAME] for name in names) for side, names in angle_names.items()}

@@ -269,11 +269,11 @@ def _problem(
     names = tuple(PARTS[part] for part in parts)
     limited: Bools = np.any(np.nan_to_num(hand.of("at_limit")[first : last + 1, parts]) > 0, axis=0)
     others += ["at_limit"] if limited[0] else []
-    told = reason(names, last - first + 1, measure, value, others, lasting=lasting)
+    sentence = reason(names, last - first + 1, measure, value, others, lasting=lasting)
     height = LASTING_SEVERITY if lasting else round(float(severity[worst, parts[0], column]), 2)
     at_limit = limited & _errors_alone(severity[first : last + 1, parts])
     explained = tuple(name for name, is_limited in zip(names, at_limit, strict=True) if is_limited)
-    return Problem(hand.side, names, first, last, worst, height, measure, round(value, 2), told, explained, lasting)
+    return Problem(hand.side, names, first, last, worst, height, measure, round(value, 2), sentence, explained, lasting)
 
 
 def _errors_alone(severity: Floats) -> Bools:

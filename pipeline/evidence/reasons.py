@@ -38,14 +38,14 @@ def reason(
     parts: those affected, the worst first; measures: all that exceed their thresholds on the worst part; lasting:
     whether it does not stand out of the take.
     """
-    told = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
+    sentence = EFFECTS[measure].format(part=part_label(parts[0], tip=measure == "tip_error"), value=value)
     if len(parts) > 1:
         others = "the whole hand" if len(parts) == len(PARTS) else f"{len(parts) - 1} more"
-        told += f" and {others}"
-    told += f", {frames} frame{'' if frames == 1 else 's'}"
+        sentence += f" and {others}"
+    sentence += f", {frames} frame{'' if frames == 1 else 's'}"
     cause = next((CAUSES[name] for name in CAUSES if name in measures and name != measure), "")
     causes = [*([LASTING] if lasting else []), *filter(None, [cause])]
-    return f"{told}: {', '.join(causes)}" if causes else told
+    return f"{sentence}: {', '.join(causes)}" if causes else sentence
 
 
 def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> str:
@@ -54,9 +54,9 @@ def limit_advice(side: Side, parts: Sequence[str], *, limited_bones: bool) -> st
     limited_bones: whether the rig has limits, too.
     """
     labels = [part_label(part) for part in parts]
-    told = " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]]))
+    part_names = " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]]))
     rig = " or without the rig's limits (Use Bone Limits, --no-rig-limits)" if limited_bones else ""
-    return LIMIT_ADVICE.format(side=side, parts=told, is_="is" if len(parts) == 1 else "are", rig=rig)
+    return LIMIT_ADVICE.format(side=side, parts=part_names, is_="is" if len(parts) == 1 else "are", rig=rig)
 
 
 def part_label(part: str, *, tip: bool = False) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import HandError, KnuckleError
 from ...hand.camera.detection_paths import SAME_HAND, Detection
 from ...hand.camera.live_tracker import TrackerState
-from ...hand.camera.picture_landmarks import FoundHand, PictureFrame, PictureSize
+from ...hand.camera.picture_landmarks import PictureFrame, PictureHand, PictureSize
 from ...hand.camera.side_costs import SideCosts
 from ...hand.joints import SIDES, Side
 from ..camera_hands import camera_settings, camera_up
@@ -30,7 +30,7 @@ ABSENT, MISSED_FRAMES = 0.5, 2
 NEAR, SPEED, FARTHEST = 0.6, 4.0, 2.0
 """How far a hand may be from where it was last found, in hands: at once, more for every second since, and at most."""
 KNOWN_FRAMES, KNOWN_SECONDS = 8, 0.3
-"""Frames, or s, after which the side of a hand is told while one is missed that was followed before."""
+"""Frames, or s, after which the side of a hand is decided while another hand that was followed is missing."""
 MAX_CAUGHT_UP = 15
 """Frames that came while a hand was measured, by which it is then followed at most."""
 NEW_HAND = "new"
@@ -81,7 +81,7 @@ class _Track:
         apart = detection.distance(self.detection)
         return apart if apart <= min(NEAR + SPEED * (time - self.found_at), FARTHEST) else np.inf
 
-    def follow(self, time: float, size: PictureSize, found: FoundHand | None) -> bool:
+    def follow(self, time: float, size: PictureSize, found: PictureHand | None) -> bool:
         """Follow the hand to a frame. Returns whether it was found, and what was found is this hand."""
         if self.live is None or self.state is None:
             return found is not None
@@ -224,7 +224,7 @@ class CameraHands:
         again = False
         try:
             measured = done.result()
-            if not measured.first.costs.told and not frames.enough(MIN_FRAMES, MAX_SECONDS):
+            if not measured.first.costs.is_known and not frames.enough(MIN_FRAMES, MAX_SECONDS):
                 return
             side = self._side(track, measured.first.costs)
             earlier = self._of(side, track)
@@ -252,14 +252,14 @@ class CameraHands:
 
     def _side(self, track: _Track, costs: SideCosts) -> Side:
         """Return the likelier side that no other hand has that is seen now. Raises HandError."""
-        told, wanted = costs.side, self._recipe.hand
+        seen, wanted = costs.side, self._recipe.hand
         sides = [side for side in costs.sides if wanted not in SIDES or side == wanted]
         if not sides:
-            raise HandError(f"a {told} hand is seen, not the {wanted} one that was asked for")
+            raise HandError(f"a {seen} hand is seen, not the {wanted} one that was asked for")
         for side in sides:
             other = self._of(side, track)
             if other is None or not other.near(self._time):
                 return side
         raise HandError(
-            f"another hand has the shape of a {told} hand, too: hold both hands flat and apart, and measure again"
+            f"another hand has the shape of a {seen} hand, too: hold both hands flat and apart, and measure again"
         )

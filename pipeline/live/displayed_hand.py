@@ -1,4 +1,4 @@
-"""What a live session tells of a hand, and what it is told of the rig that the hand drives."""
+"""A hand as a live session displays it, and what the session knows of the rig that the hand drives."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

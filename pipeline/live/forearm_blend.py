@@ -10,7 +10,7 @@ from ...hand.smoothstep import smoothstep
 from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 
 SPIKE_WINDOW = 3
-"""Frames of which the middle one is displayed: figures that a camera follows have arms that leap for one frame."""
+"""Frames whose middle one is displayed: arms of figures that a camera follows leap for single frames."""
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ from ...hand.camera.camera_fit import CameraSettings, fit_shape
 from ...hand.camera.landmark_shape import shape_of
 from ...hand.camera.live_filter import FilterState
 from ...hand.camera.live_tracker import CameraTracker, TrackerState
-from ...hand.camera.picture_landmarks import FoundHand, PictureLandmarks, PictureSize
+from ...hand.camera.picture_landmarks import PictureHand, PictureLandmarks, PictureSize
 from ...hand.camera.side_costs import SideCosts
 from ...hand.joints import SIDES, Side
 from ...hand.kinematics import Pose
@@ -27,7 +27,7 @@ from .displayed_hand import DrivenHand
 Floats = NDArray[np.float64]
 
 FEWEST_TO_MEASURE = 3
-"""Frames in which a hand must be found before its side and bones are told."""
+"""Frames in which a hand must be found before its side and bones are determined."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,9 +36,9 @@ class FoundFrames:
 
     size: PictureSize
     times: list[float] = field(default_factory=list)
-    hands: list[FoundHand] = field(default_factory=list)
+    hands: list[PictureHand] = field(default_factory=list)
 
-    def add(self, time: float, size: PictureSize, hand: FoundHand) -> None:
+    def add(self, time: float, size: PictureSize, hand: PictureHand) -> None:
         """Add a frame; those of pictures of another size are forgotten."""
         if size != self.size:
             self.size, self.times, self.hands = size, [], []
@@ -54,7 +54,7 @@ class FoundFrames:
         """The frames so far."""
         return FoundFrames(self.size, list(self.times), list(self.hands))
 
-    def since(self, time: float) -> list[tuple[float, FoundHand]]:
+    def since(self, time: float) -> list[tuple[float, PictureHand]]:
         """The frames after a time in s."""
         return [(at, hand) for at, hand in zip(self.times, self.hands, strict=True) if at > time]
 

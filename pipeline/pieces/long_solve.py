@@ -25,7 +25,7 @@ from .joined_report import Joins
 from .joined_take import JoinedTake, joined_take
 from .parts import Parts
 from .piece import PIECE_FRAMES, Piece, cut, overlap_s
-from .pool import Workers, workers_of
+from .pool import PieceWorkers, workers_of
 from .solve_piece import LongTake, PieceResult
 
 SAME_POSE, SAME_SMOOTHED_POSE = 1e-6, 0.02
@@ -85,7 +85,7 @@ class LongSolve:
         return True
 
 
-def _solve_all(workers: Workers, pieces: Sequence[Piece], same: float) -> Steps[tuple[list[PieceResult], int]]:
+def _solve_all(workers: PieceWorkers, pieces: Sequence[Piece], same: float) -> Steps[tuple[list[PieceResult], int]]:
     """Solve all pieces; return the results in order, and how many pieces were solved again: see SAME_POSE."""
     results: dict[int, PieceResult] = {}
     waiting: set[Future[PieceResult]] = set()

@@ -62,7 +62,7 @@ class Parts:
         return (self.read(piece, name) for piece in range(self.count))
 
     def _mapped(self, piece: int, name: str) -> Array:
-        """Return a piece's rows of an array on the disk, of which only the header is read."""
+        """Return a piece's rows of an array on the disk; only its header is read."""
         rows: Array = np.load(self._path(piece, name), mmap_mode="r", allow_pickle=False)
         return rows
 

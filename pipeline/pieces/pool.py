@@ -35,7 +35,7 @@ def usual_processes() -> int:
     return min(cores(), MOST_PROCESSES) if __name__.partition(".")[0] == PACKAGE else 1
 
 
-class Workers(Protocol):
+class PieceWorkers(Protocol):
     """Where pieces are solved."""
 
     @property
@@ -57,7 +57,7 @@ class OwnProcess:
         self._long = long
 
     def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
-        """See Workers."""
+        """See PieceWorkers."""
         done: Future[PieceResult] = Future()
         done.set_result(solve_piece(self._long, piece, states))
         return done
@@ -72,7 +72,7 @@ class _Pool:
         self._executor = executor
 
     def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
-        """See Workers."""
+        """See PieceWorkers."""
         return self._executor.submit(_solve, piece, states)
 
 
@@ -103,7 +103,7 @@ def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
 
 
 @contextmanager
-def workers_of(long: LongTake, processes: int) -> Iterator[Workers]:
+def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
     """Yield workers for a take; its processes end with the block, and what they have not begun is left."""
     if processes == 1:
         yield OwnProcess(long)

@@ -126,7 +126,7 @@ def _swaps(columns: NDArray[Any] | None, rows: slice) -> int:
 
 
 def _left_of(hand: SolvedHand, rows: slice, rotations: Floats) -> HandOfPiece:
-    """Return what is left in memory of a hand of which some frames are kept."""
+    """Return what stays in memory of a hand if some of its frames are kept."""
     pose = hand.pose
     poses = np.concatenate([pose.angles, pose.root[:, :3].reshape(len(pose), -1)], axis=1)
     inside = np.clip([rows.start - 1, rows.start, rows.stop - 1, rows.stop], 0, len(poses) - 1)

@@ -136,7 +136,7 @@ def condition_list(outcomes: Sequence[Outcome]) -> Html | None:
 
 def origin(take: ReviewedTake) -> Html:
     """Return how a take was made: capture, solver, notes, recipe and versions."""
-    rows = [element("div", element("dt", name), element("dd", cut(told))) for name, told in _facts(take)]
+    rows = [element("div", element("dt", name), element("dd", cut(value))) for name, value in _facts(take)]
     recipe = json.dumps(take.report.get("recipe"), indent=2, ensure_ascii=False)
     lines = [element("code", line) for line in cut(recipe, MAX_RECIPE).split("\n")]
     return joined(

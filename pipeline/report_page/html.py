@@ -14,9 +14,9 @@ class Html(str):
     __slots__ = ()
 
 
-def text(told: object) -> Html:
+def text(content: object) -> Html:
     """Return text as HTML; controls and halves of characters are shown as marks."""
-    shown = str(told).encode("utf-8", "replace").decode()
+    shown = str(content).encode("utf-8", "replace").decode()
     return Html(escape(shown if shown.isprintable() else "".join(map(_visible, shown))))
 
 
@@ -24,9 +24,9 @@ def _visible(char: str) -> str:
     return char if char.isprintable() else "\ufffd"
 
 
-def cut(told: object, most: int = MAX_TEXT) -> str:
+def cut(content: object, most: int = MAX_TEXT) -> str:
     """Return text from a file, cut where it is very long."""
-    plain = str(told)
+    plain = str(content)
     return plain if len(plain) <= most else f"{plain[:most]} ..."
 
 
@@ -35,12 +35,12 @@ def element(tag: str, /, *parts: object, **attributes: object) -> Html:
 
     An attribute of None is left out, one of True has no value.
     """
-    told = [tag]
+    words = [tag]
     for key, value in attributes.items():
         if value is not None and value is not False:
             name = key.rstrip("_").replace("_", "-")
-            told.append(name if value is True else f'{name}="{text(value)}"')
-    opened = f"<{' '.join(told)}>"
+            words.append(name if value is True else f'{name}="{text(value)}"')
+    opened = f"<{' '.join(words)}>"
     return Html(opened) if tag in VOID else Html(f"{opened}{joined(*parts)}</{tag}>")
 
 

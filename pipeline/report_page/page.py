@@ -64,7 +64,7 @@ def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
     letter, take = lettered
     first, last = take.frames
     count = len(take.seconds)
-    told = [
+    details = [
         f"{take.name}: " if letter else "",
         f"{count} frame{'' if count == 1 else 's'}",
         f", {first:.0f} to {last:.0f}",
@@ -72,7 +72,7 @@ def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
         f", solver {cut(take.report.get('solver', 'not known'))}",
     ]
     mark = element("b", letter, class_=f"letter take{'AB'.index(letter)}") if letter else None
-    return element("p", mark, *told, class_="subtitle")
+    return element("p", mark, *details, class_="subtitle")
 
 
 def _section(title: str, *parts: Html | None) -> Html:

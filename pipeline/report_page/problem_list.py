@@ -76,11 +76,11 @@ def gallery(take: ReviewedTake, pictures: Pictures) -> Html:
     """Return the pictures, each with its rank, frame and what is seen."""
     note = element("p", pictures.note, class_="quiet") if pictures.note else None
     ranks = sorted({picture.rank for picture in pictures.found})
-    shown = [_shown(take, rank, pictures) for rank in ranks if rank < len(take.problems)]
+    shown = [_figure(take, rank, pictures) for rank in ranks if rank < len(take.problems)]
     return joined(element("div", *shown, class_="gallery") if shown else None, note)
 
 
-def _shown(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
+def _figure(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
     problem = take.problems[rank]
     where = f"{problem.side} {_parts(problem.parts)}"
     images = [
@@ -94,8 +94,8 @@ def _shown(take: ReviewedTake, rank: int, pictures: Pictures) -> Html:
         for one in pictures.found
         if one.rank == rank
     ]
-    told = f"{rank + 1}. Frame {take.frame(problem.worst):.0f}: {problem.side} {problem.reason}"
-    return element("figure", element("div", *images), element("figcaption", told))
+    caption = f"{rank + 1}. Frame {take.frame(problem.worst):.0f}: {problem.side} {problem.reason}"
+    return element("figure", element("div", *images), element("figcaption", caption))
 
 
 def _parts(parts: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ class _Columns:
         ]
         guessed = self.predicted[:, part]
         lane = _bars(guessed, self.edges, LANE, HEIGHT) if guessed.any() else None
-        told = _told(label, self.levels[:, part], guessed)
+        description = _description(label, self.levels[:, part], guessed)
         return element(
             "svg",
             *bars,
@@ -71,7 +71,7 @@ class _Columns:
             viewBox=f"0 0 {UNITS} {HEIGHT}",
             preserveAspectRatio="none",
             role="img",
-            aria_label=told,
+            aria_label=description,
             class_="strip over-time",
         )
 
@@ -94,11 +94,11 @@ def legend(*, predicted_lane: bool = True) -> Html:
     return element("ul", *items, class_="legend")
 
 
-def _item(drawn: Html, told: str) -> Html:
-    return element("li", element("svg", drawn, viewBox=f"0 0 14 {HEIGHT}", aria_hidden="true"), told)
+def _item(drawn: Html, description: str) -> Html:
+    return element("li", element("svg", drawn, viewBox=f"0 0 14 {HEIGHT}", aria_hidden="true"), description)
 
 
-def _told(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
+def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool_]) -> str:
     """Return in words what a strip shows."""
     worst = int(levels.max())
     share = float((levels >= PROBLEM).mean())

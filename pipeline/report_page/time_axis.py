@@ -58,8 +58,8 @@ class TimeAxis:
     def drawn(self) -> Html:
         """Return the axis with ticks at round frames of the first take, and the time there."""
         marks = [joined(*self._tick(number, share, frame)) for number, (share, frame) in enumerate(self._ticks())]
-        told = element("span", "Frame", class_="name")
-        return element("div", told, element("svg", *marks, class_="ticks", aria_hidden="true"), class_="row axis")
+        name = element("span", "Frame", class_="name")
+        return element("div", name, element("svg", *marks, class_="ticks", aria_hidden="true"), class_="row axis")
 
     def _tick(self, number: int, share: float, frame: float) -> tuple[Html, Html, Html]:
         x, kind = f"{100 * share:.2f}%", "even" if number % 2 == 0 else "odd"
@@ -80,6 +80,6 @@ class TimeAxis:
 
 
 def round_step(length: float, most: int) -> float:
-    """Return a round distance of ticks, of which at most so many fit into a length."""
+    """Return a round distance of ticks at which at most so many fit into a length."""
     size = 10.0 ** math.floor(math.log10(length / most))
     return next(size * factor for factor in (1, 2, 5, 10) if length / (size * factor) <= most)

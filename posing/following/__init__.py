@@ -3,13 +3,13 @@
 touching.py        whether a point can be touched: the three cases, and where the joint before the last bone is
 primitives.py      lines in which planes meet, curves and spheres as paths of a fingertip or the wrist
 digit_reach.py     inverse kinematics of a digit for a fingertip position
-arm_and_digit.py   arm, wrist and digit along a course
+arm_and_digit.py   arm, wrist and digit along a path
 """
 
-from .arm_and_digit import End, FollowedCourse, Shoulder, reach_with_digit, solve_course
+from .arm_and_digit import End, FollowedPath, Shoulder, reach_with_digit, solve_path
 from .primitives import (
     Ball,
-    Course,
+    HandPath,
     Tool,
     along_line,
     along_points,
@@ -26,9 +26,9 @@ __all__ = [
     "REACHED",
     "Ball",
     "Case",
-    "Course",
     "End",
-    "FollowedCourse",
+    "FollowedPath",
+    "HandPath",
     "Shell",
     "Shoulder",
     "Tool",
@@ -38,11 +38,10 @@ __all__ = [
     "around_ball",
     "ball_through",
     "direction_of",
-    "follow_course",
     "meet_of",
     "on_line",
     "plane_of",
     "reach_with_digit",
-    "solve_course",
+    "solve_path",
     "touch",
 ]

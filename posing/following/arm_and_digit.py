@@ -1,4 +1,4 @@
-"""A hand moved along a course: the arm moves the wrist, and the digit does what the arm cannot.
+"""A hand moved along a path: the arm moves the wrist, and the digit does what the arm cannot.
 
 All positions are in the same space as the arm's shoulder.
 """
@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers import arm as arms
 from .digit_reach import TIP_TOLERANCE_M, bring_tip, extend_digit, touch_digit
-from .primitives import Course
+from .primitives import HandPath
 from .touching import Case, Shell, aimed_frames, touch
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Shoulder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class End:
-    """The point of a hand that follows a course."""
+    """The point of a hand that follows a path."""
 
     joint: str
     """The wrist or a tip."""
@@ -45,8 +45,8 @@ class End:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FollowedCourse:
-    """The poses of a hand over the N steps of a course."""
+class FollowedPath:
+    """The poses of a hand over the N steps of a path."""
 
     pose: Pose
     """N poses of the hand."""
@@ -55,41 +55,37 @@ class FollowedCourse:
     ends: Floats
     """(N, 3) m, positions of the end by forward kinematics."""
     distances: Floats
-    """(N,) m, distances of the end from the course."""
+    """(N,) m, distances of the end from the path."""
 
 
-def solve_course(
-    hand: HandModel, angles: Floats, end: End, course: Course, shoulder: Shoulder | None
-) -> FollowedCourse:
-    """Move the end of a hand at angles (D,) rad along a course.
+def solve_path(hand: HandModel, angles: Floats, end: End, path: HandPath, shoulder: Shoulder | None) -> FollowedPath:
+    """Move the end of a hand at angles (D,) rad along a path.
 
     shoulder: the hand's arm; None for a hand that moves freely. Where the arm is too short, the digit extends the hand
-    within its limits; where the arm's limits are in the way, the digit alone reaches for the course. Raises HandError
+    within its limits; where the arm's limits are in the way, the digit alone reaches for the path. Raises HandError
     for a hand that is not five flexing digits on a rigid palm.
     """
-    all_angles = np.repeat(angles[None], len(course), 0)
+    all_angles = np.repeat(angles[None], len(path), 0)
     if shoulder is None:
         free: Case = "inside"
-        return _followed(Pose(hand, course.wrists, all_angles), end, course.ends, (free,) * len(course))
-    arm, base = shoulder.arm, arms.shoulder_frames(shoulder.base, len(course))
+        return _followed(Pose(hand, path.wrists, all_angles), end, path.ends, (free,) * len(path))
+    arm, base = shoulder.arm, arms.shoulder_frames(shoulder.base, len(path))
     shell, digit = Shell(*arms.reach_range(arm)), digit_of(end.joint)
-    roots, cases = _wrist_frames(arm, shell, base, course, end.positions(hand, all_angles))
+    roots, cases = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
     too_short = np.isin(cases, ["outside", "near"])
     if digit and np.any(too_short):
-        far = np.linalg.norm(course.ends[too_short] - base[too_short, :3, 3], axis=-1)
+        far = np.linalg.norm(path.ends[too_short] - base[too_short, :3, 3], axis=-1)
         all_angles[too_short] = extend_digit(hand, digit, angles, np.maximum(far - shell.most, shell.least - far))
-        roots, _ = _wrist_frames(arm, shell, base, course, end.positions(hand, all_angles))
-    result = _followed(Pose(hand, roots, all_angles), end, course.ends, cases)
+        roots, _ = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
+    result = _followed(Pose(hand, roots, all_angles), end, path.ends, cases)
     blocked = np.flatnonzero((result.distances > TIP_TOLERANCE_M) & ~too_short)
     if digit and len(blocked):
-        all_angles[blocked] = bring_tip(
-            hand, digit, angles, _to_wrist(roots[blocked], course.ends[blocked]) - end.offset
-        )
-        result = _followed(Pose(hand, roots, all_angles), end, course.ends, cases)
+        all_angles[blocked] = bring_tip(hand, digit, angles, _to_wrist(roots[blocked], path.ends[blocked]) - end.offset)
+        result = _followed(Pose(hand, roots, all_angles), end, path.ends, cases)
     return result
 
 
-def reach_with_digit(hand: HandModel, root: Floats, angles: Floats, end: End, points: Floats) -> FollowedCourse:
+def reach_with_digit(hand: HandModel, root: Floats, angles: Floats, end: End, points: Floats) -> FollowedPath:
     """Reach for positions (N, 3) m with a digit's tip while the wrist stays at root (4, 4).
 
     Raises HandError for a hand that is not five flexing digits on a rigid palm.
@@ -102,13 +98,13 @@ def reach_with_digit(hand: HandModel, root: Floats, angles: Floats, end: End, po
 
 
 def _wrist_frames(
-    arm: arms.Arm, shell: Shell, base: Floats, course: Course, tips: Floats
+    arm: arms.Arm, shell: Shell, base: Floats, path: HandPath, tips: Floats
 ) -> tuple[Floats, tuple[Case, ...]]:
     """Return the wrist frames (N, 4, 4) that an arm reaches, and the cases; tips: (N, 3) m, the end in these frames."""
     last = np.linalg.norm(tips, axis=-1)
-    wanted = course.ends - (course.wrists[:, :3, :3] @ tips[..., None])[..., 0]
-    reached = touch(shell, last, base[:, :3, 3], course.ends, wanted)
-    frames = aimed_frames(course.wrists, tips, reached)
+    wanted = path.ends - (path.wrists[:, :3, :3] @ tips[..., None])[..., 0]
+    reached = touch(shell, last, base[:, :3, 3], path.ends, wanted)
+    frames = aimed_frames(path.wrists, tips, reached)
     posed, _ = arms.solve(arm, frames, base)
     roots: Floats = arms.frames(arm, posed, base)[:, 2]
     return roots, reached.cases
@@ -120,7 +116,7 @@ def _to_wrist(roots: Floats, places: Floats) -> Floats:
     return goals
 
 
-def _followed(pose: Pose, end: End, goals: Floats, cases: tuple[Case, ...]) -> FollowedCourse:
+def _followed(pose: Pose, end: End, goals: Floats, cases: tuple[Case, ...]) -> FollowedPath:
     places = end.positions(pose.hand, pose.angles)
     ends = (pose.root[:, :3, :3] @ places[..., None])[..., 0] + pose.root[:, :3, 3]
-    return FollowedCourse(pose, cases, ends, np.linalg.norm(ends - goals, axis=-1))
+    return FollowedPath(pose, cases, ends, np.linalg.norm(ends - goals, axis=-1))

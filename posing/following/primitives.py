@@ -1,6 +1,6 @@
 """Primitives to follow: a line in which two planes meet, a line between two points, a sphere. CGA-arm 5.2 and 5.3.
 
-A course gives the positions of the hand's end, and the desired poses of the wrist.
+A path gives the positions of the hand's end, and the desired poses of the wrist.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _ORIGIN = vector(np.zeros((1, 3)))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """A hand's wrist and end at the start of a course."""
+    """A hand's wrist and end at the start of a path."""
 
     wrist: Floats
     """(4, 4)"""
@@ -60,7 +60,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class HandPath:
     """N steps of the path of a hand's end."""
 
     ends: Floats
@@ -111,8 +111,8 @@ def on_line(line: Line[float], place: Floats) -> Floats:
     return np.array(foot_on_line(line, point_of(place)))
 
 
-def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -> Course:
-    """Return the course of a hand whose end moves from start (3,) by `displacement` (3,) m, at fractions (N,) of it.
+def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -> HandPath:
+    """Return the path of a hand whose end moves from start (3,) by `displacement` (3,) m, at fractions (N,) of it.
 
     T_L = 1 - ½ Δ l n∞ translates p_t and p_2. The paper moves the joint before the gripper on a second line
     l'' = T_2 l T_2^-1 at the gripper's length; here that joint is the wrist, which keeps its rotation.
@@ -122,11 +122,11 @@ def along_line(tool: Tool, start: Floats, displacement: Floats, parts: Floats) -
     wrists = np.tile(tool.wrist, (len(parts), 1, 1))
     joints = g.translator_sphere(translators, g.up(vector((start - tool.pointing)[None])))
     wrists[:, :3, 3] = positions(centre(joints))
-    return Course(positions(centre(ends)), wrists)
+    return HandPath(positions(centre(ends)), wrists)
 
 
-def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
-    """Return the course of a hand whose end moves through points (P, 3) m, at fractions (N,) of the path's length.
+def along_points(tool: Tool, points: Floats, parts: Floats) -> HandPath:
+    """Return the path of a hand whose end moves through points (P, 3) m, at fractions (N,) of the path's length.
 
     The wrist keeps its rotation. Raises SolverError for fewer than two different points.
     """
@@ -137,7 +137,7 @@ def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
     ends = np.stack([np.interp(parts * travelled[-1], travelled, column) for column in points.T], axis=-1)
     wrists = np.tile(tool.wrist, (len(parts), 1, 1))
     wrists[:, :3, 3] = ends - tool.pointing
-    return Course(ends, wrists)
+    return HandPath(ends, wrists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,8 @@ def expanded(radius: float, by: float) -> Sphere[float]:
     return normalised(g.dilator_sphere(dilator((radius + by) / radius), sphere))
 
 
-def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True) -> Course:
-    """Return the course of a hand whose end moves around a sphere: CGA-arm (5.5), (5.6), p = M p_s M^-1.
+def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True) -> HandPath:
+    """Return the path of a hand whose end moves around a sphere: CGA-arm (5.5), (5.6), p = M p_s M^-1.
 
     turn: (3,) rad, rotation vector through the sphere's centre. parts: (N,) fractions of it. gap: m between the end and
     the sphere, on S_1. aim: the hand points at the centre and the wrist moves on S_2, further out by the end's distance
@@ -201,10 +201,10 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
     ends, wrists = _rotated(turns, start) + middle, np.tile(first_wrist, (len(parts), 1, 1))
     if not aim:
         wrists[:, :3, 3] = ends - tool.pointing
-        return Course(ends, wrists)
+        return HandPath(ends, wrists)
     wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ first_wrist[:3, :3]
     wrists[:, :3, 3] = _rotated(turns, vector(first_wrist[None, :3, 3])) + middle
-    return Course(ends, wrists)
+    return HandPath(ends, wrists)
 
 
 def radius_of(sphere: Sphere[float]) -> Floats:

@@ -14,7 +14,7 @@ from .contact_frames import Seat
 from .distance_field import Distance
 from .grasp_circle import GraspPlane
 from .grips import Grip
-from .object_shape import Shape
+from .object_shape import GraspShape
 from .skin_samples import SkinPoints
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ class GraspingHand:
 class GraspedObject:
     """The object to grasp."""
 
-    shape: Shape
+    shape: GraspShape
     vertices: Floats
     """(V, 3) m"""
     distance: Distance
@@ -262,7 +262,7 @@ def _wrap_station(task: GraspTask, axis: int) -> float:
     return float((task.plane.centre - shape.centre) @ direction)
 
 
-def _tip_direction(shape: Shape, holder: GraspingHand) -> Floats:
+def _tip_direction(shape: GraspShape, holder: GraspingHand) -> Floats:
     """Return the axis (3,) of a pen towards its tip: the thinner end, else the lower one, else the one ahead."""
     axis = shape.axes[0]
     ends = [shape.thickness(sign * 0.5 * shape.length) for sign in (1, -1)]

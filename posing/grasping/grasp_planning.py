@@ -24,7 +24,7 @@ from .finger_closing import CONTACT_DISTANCE_M, Contacts
 from .grasp_circle import GraspPlane
 from .grasp_quality import TOUCH_DISTANCE_M
 from .grips import GRIPS, Grip, Name
-from .object_shape import Shape
+from .object_shape import GraspShape
 from .skin_samples import LINKS, SkinPoints, thinned
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ class _Candidate:
     cost: float
 
 
-def choose_grip(shape: Shape, hand: HandModel) -> Grip:
+def choose_grip(shape: GraspShape, hand: HandModel) -> Grip:
     """Return the grip by which a hand of this size holds an object.
 
     Raises HandError for an object that is too thick.
@@ -132,7 +132,7 @@ def plan(holder: GraspingHand, thing: GraspedObject, name: Name | None = None) -
 def close_hand(task: GraspTask, root: Floats, bends: tuple[Floats, Floats], joint_speeds: Floats) -> Contacts:
     """Close a hand at root (4, 4); bends: first and last angles, (D,) rad each.
 
-    First the fingers, of which those without contact follow their neighbours; then the thumb, which must not pass
+    First the fingers, where those without contact follow their neighbours; then the thumb, which must not pass
     through a finger.
     """
     hand, flesh, thing = task.hand, task.grasping_hand.skin, task.object
@@ -172,7 +172,7 @@ def moved_outside(task: GraspTask, outwards: Distance, root: Floats, opened: Flo
     return root
 
 
-def _check_thickness(shape: Shape, hand: HandModel) -> float:
+def _check_thickness(shape: GraspShape, hand: HandModel) -> float:
     """Return the thickness (m) that must fit into the hand. Raises HandError if it does not."""
     thick = {"ball": shape.extents.max(), "bar": min(shape.thickness(), shape.length), "block": shape.extents[2]}
     opening = OPENING_WIDTH * contact_frames.hand_length(hand)

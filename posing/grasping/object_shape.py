@@ -50,7 +50,7 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class GraspShape:
     """The shape of an object as a hand grasps it."""
 
     kind: Kind
@@ -139,7 +139,7 @@ def _middles(cut: int) -> Floats:
     return np.column_stack([1 - uv.sum(axis=1), uv])
 
 
-def shape_of(surface: Surface) -> Shape:
+def shape_of(surface: Surface) -> GraspShape:
     """Classify a surface.
 
     The normals of a surface of revolution all meet its axis: they belong to the linear complex of the rotations about
@@ -155,7 +155,7 @@ def shape_of(surface: Surface) -> Shape:
     return _block(surface, centre)
 
 
-def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
+def _ball(surface: Surface, centre: Floats, size: float) -> GraspShape | None:
     """Return a ball by least squares, |x|² = 2 c·x + (r² - |c|²); None if it does not fit."""
     centred = (surface.points - centre) / size
     weights = np.sqrt(surface.areas)
@@ -169,7 +169,7 @@ def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
         return None
     middle = centre + size * solved[:3]
     extent = 2.0 * float(np.linalg.norm(surface.corners - middle, axis=1).max())
-    return Shape("ball", middle, np.eye(3), np.full(3, extent), surface)
+    return GraspShape("ball", middle, np.eye(3), np.full(3, extent), surface)
 
 
 def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, Floats, float]:
@@ -223,7 +223,7 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> fl
     )
 
 
-def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
+def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> GraspShape:
     """Return the shape of a bar about an axis."""
     away = surface.points - place
     across = away - (away @ axis)[:, None] * axis
@@ -232,10 +232,10 @@ def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
     axes = np.stack([axis, wide, np.cross(axis, wide)])
     corners = (surface.corners - place) @ axes.T
     low, high = corners.min(axis=0), corners.max(axis=0)
-    return Shape(kind, place + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
+    return GraspShape(kind, place + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
 
 
-def _block(surface: Surface, centre: Floats) -> Shape:
+def _block(surface: Surface, centre: Floats) -> GraspShape:
     """Return the block whose sides are normal to the two commonest normals of the surface; the longest axis first."""
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
@@ -249,7 +249,7 @@ def _block(surface: Surface, centre: Floats) -> Shape:
     order = np.argsort(-(high - low), kind="stable")
     sorted_axes = axes[order]
     sorted_axes[2] = np.cross(sorted_axes[0], sorted_axes[1])
-    return Shape("block", centre + 0.5 * (low + high) @ axes, sorted_axes, (high - low)[order], surface)
+    return GraspShape("block", centre + 0.5 * (low + high) @ axes, sorted_axes, (high - low)[order], surface)
 
 
 def _faced(normals: Floats, areas: Floats) -> Floats:

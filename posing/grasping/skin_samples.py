@@ -132,7 +132,7 @@ class SkinPoints:
 
 
 def skin_points(points: Floats, weights: Floats, bound: Floats, *, dual_quaternions: bool) -> SkinPoints:
-    """Return the skin of points (V, 3) m with weights (V, J) for all joints, of which the greatest are used."""
+    """Return the skin of points (V, 3) m with weights (V, J) for all joints; the greatest are used."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_JOINTS]
     greatest = np.take_along_axis(weights, order, axis=1)
     return SkinPoints(points, order, greatest / greatest.sum(axis=1, keepdims=True), bound, dual_quaternions)

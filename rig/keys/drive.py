@@ -48,8 +48,8 @@ def driven(
     follows = digits_follow_wrist(keyed.binding)
     if (some or drive == "fingers") and not follows:
         raise RigError(
-            f"armature '{armature.name}': not all bones of its {keyed.hand.side} hand hang on its wrist and turn with "
-            "it, so the fingers cannot move without the wrist: choose Wrist and all digits"
+            f"armature '{armature.name}': not all bones of its {keyed.hand.side} hand follow its wrist, "
+            "so the fingers cannot move without the wrist: choose Wrist and all digits"
         )
     fingers = some or drive == "fingers" or (drive == "auto" and follows and is_on_arm(armature, keyed.binding))
     keyed = replace(keyed, wrist=not fingers, digits=DIGITS if digits is None else digits)

@@ -34,7 +34,7 @@ Curves = dict[str, "dict[int, FCurve]"]
 MAX_SAMPLES = 200_000
 """Frames of an action that are sampled, at most."""
 LEAST_SPAN = 3
-"""Jitter keys in a row of which the first and the last are kept; of fewer none is."""
+"""Jitter keys in a row from which on the first and the last are kept; of fewer, none."""
 WRIST_GROUP = "wrist"
 """The group of the wrist and of the arm above it."""
 KEPT_TYPES = ("EXTREME", "BREAKDOWN")

@@ -63,7 +63,7 @@ def _hand_notes(found: FoundHand) -> Iterator[str]:
     replaced: tuple[str, ...] = ()
     if is_mitten({digit for digit in mapped if digit}):
         replaced = FINGERS
-        yield f"the rig's {found.side} hand has one finger for all, as a mitten has: it follows the mean of the four"
+        yield f"the rig's {found.side} hand has one finger for all four, as a mitten has: it follows their mean"
     missing_digits = [digit for digit in DIGITS if digit not in mapped and digit not in replaced]
     missing_names = [digit_label(digit) for digit in missing_digits]
     if missing_names:

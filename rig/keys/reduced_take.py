@@ -115,7 +115,10 @@ class ReducedAction:
         armature, dense = self.check()
         slot, notes = armature.animation_data.action_slot, self.notes
         if was_edited(armature):
-            notes = (*notes, f"the edited keys stay in '{self.played.name}', as these are made of '{dense.name}'")
+            notes = (
+                *notes,
+                f"the edited keys stay in '{self.played.name}', because these are made from '{dense.name}'",
+            )
         action = dense.copy()
         action.name = dense.name + SUFFIX
         # The dense action is not only kept by whoever plays it.
@@ -173,7 +176,7 @@ def check_reducible(armature: "Object") -> "tuple[Action, Any]":
 
 
 def dense_action(armature: "Object | None") -> "Action | None":
-    """Return the action of which the one that an armature plays was reduced; None if it was not, or that is gone."""
+    """Return the dense action from which the one that an armature plays was reduced; None without one."""
     action = None if armature is None else played_action(armature)
     dense = None if action is None else action.get(DENSE_PROPERTY)
     return dense if isinstance(dense, bpy.types.Action) else None
@@ -218,19 +221,19 @@ def key_figures(armature: "Object | None") -> KeyFigures | None:
     action = None if armature is None else played_action(armature)
     text = None if action is None else action.get(KEYS_PROPERTY)
     try:
-        told = json.loads(text) if isinstance(text, str) else None
+        found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         return None
     names = {field.name for field in fields(KeyFigures)}
-    is_whole = isinstance(told, dict) and set(told) == names
-    if not is_whole or not all(isinstance(value, int | float) and abs(value) < MAX_FIGURE for value in told.values()):
+    is_whole = isinstance(found, dict) and set(found) == names
+    if not is_whole or not all(isinstance(value, int | float) and abs(value) < MAX_FIGURE for value in found.values()):
         return None
-    return KeyFigures(int(told["before"]), int(told["after"]), float(told["distance_mm"]), float(told["angle_deg"]))
+    return KeyFigures(int(found["before"]), int(found["after"]), float(found["distance_mm"]), float(found["angle_deg"]))
 
 
 def _nothing(action: "Action", notes: Sequence[str], was_tried: bool) -> str:
     if was_tried:
-        return f"the action '{action.name}' cannot do with fewer keys within this distance and angle"
+        return f"the action '{action.name}' needs all its keys to stay within this distance and angle"
     reason = f" ({notes[0]})" if notes else ""
     return f"the action '{action.name}' has no keys of a hand that can be reduced{reason}"
 

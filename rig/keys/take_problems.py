@@ -74,25 +74,25 @@ def problems_of(armature: "Object | None") -> tuple[TakeProblem, ...]:
     listed = report.get("problems") if report is not None else None
     if not isinstance(listed, list):
         return ()
-    return tuple(problem for told in listed[:MAX_REPORTED] if (problem := problem_in(told)) is not None)
+    return tuple(problem for entry in listed[:MAX_REPORTED] if (problem := problem_in(entry)) is not None)
 
 
-def problem_in(told: Any) -> TakeProblem | None:
+def problem_in(entry: Any) -> TakeProblem | None:
     """Return a problem of a report, which the user or another add-on may have edited; None if it is damaged."""
-    if not isinstance(told, dict):
+    if not isinstance(entry, dict):
         return None
-    at, parts = told.get("at"), told.get("parts")
-    numbers = [*at, told.get("severity")] if isinstance(at, list) else []
+    at, parts = entry.get("at"), entry.get("parts")
+    numbers = [*at, entry.get("severity")] if isinstance(at, list) else []
     if len(numbers) != 4 or not all(is_number(number) for number in numbers):
         return None
-    if told.get("hand") not in SIDES or not isinstance(parts, list) or not parts or not {*map(str, parts)} <= {*PARTS}:
+    if entry.get("hand") not in SIDES or not isinstance(parts, list) or not parts or not {*map(str, parts)} <= {*PARTS}:
         return None
     names = tuple(str(part) for part in parts)
     first, last, worst, severity = map(float, numbers)
     if severity < 0 or not first <= worst <= last:
         return None
-    reason, measure = (str(told.get(name, ""))[:MAX_REASON] for name in ("reason", "measure"))
-    return TakeProblem(told["hand"], names, first, last, worst, severity, reason, measure)
+    reason, measure = (str(entry.get(name, ""))[:MAX_REASON] for name in ("reason", "measure"))
+    return TakeProblem(entry["hand"], names, first, last, worst, severity, reason, measure)
 
 
 def is_number(value: Any) -> bool:

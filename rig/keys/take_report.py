@@ -66,8 +66,8 @@ def store_report(action: "Action", report: dict[str, Any], take: Take, frames: F
     There the report and its problems also have their scene frames, `at`: first and last, of problems also worst.
     """
     problems = [
-        told | {"at": [float(frames[told[name] - 1]) for name in ("first", "last", "worst")]}
-        for told in report.get("problems", ())
+        problem | {"at": [float(frames[problem[name] - 1]) for name in ("first", "last", "worst")]}
+        for problem in report.get("problems", ())
     ]
     span = [float(frames[0]), float(frames[-1])]
     action[REPORT_PROPERTY] = json.dumps(report | {"problems": problems, "at": span})

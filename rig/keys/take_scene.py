@@ -225,7 +225,7 @@ def own_hands(armatures: "Sequence[Object]", take: Take) -> "list[tuple[Object, 
         check_keyable(target)
         missing = [joint for joint in JOINTS if joint not in target.data.bones]
         if missing:
-            raise RigError(f"armature '{target.name}' has no bone '{missing[0]}' any more: solve the capture anew")
+            raise RigError(f"armature '{target.name}' has no bone '{missing[0]}' any more: solve the capture again")
         for solved in take.hands:
             if solved.side in hands_and_problems(target)[0]:
                 keyed = _keyed(solved, default_binding(target, solved.hand))

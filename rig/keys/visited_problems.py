@@ -73,12 +73,12 @@ class Visits:
         return replace(self, order=order[-MAX_VISITS:], begun=self.begun + (len(remains) if at < self.begun else 0))
 
     def next_round(self) -> "Visits":
-        """Return visits of which none is of this round; those of the round before it are forgotten."""
+        """Return visits with a new round begun; those of the round before this one are forgotten."""
         return Visits(self.order[self.begun :], len(self.order) - self.begun)
 
 
 def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
-    """Whether a problem lies by half or more in one that was visited, and of which it has a part."""
+    """Whether at least half of a problem lies in a visited one with which it shares a part."""
     common = min(problem.last, visit.last) - max(problem.first, visit.first)
     return problem.is_beside(visit) and 2 * common >= problem.last - problem.first
 
@@ -102,7 +102,7 @@ def visits_of(armature: "Object | None") -> Visits:
     except (ValueError, RecursionError):
         kept = None
     order, begun = (kept.get("order"), kept.get("begun")) if isinstance(kept, dict) else (None, None)
-    visits = [problem_in(told) for told in order[:MAX_VISITS]] if isinstance(order, list) else []
+    visits = [problem_in(entry) for entry in order[:MAX_VISITS]] if isinstance(order, list) else []
     known = tuple(visit for visit in visits if visit is not None)
     if len(known) < len(visits) or type(begun) is not int or not 0 <= begun <= len(known):
         return Visits()

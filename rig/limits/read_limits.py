@@ -64,7 +64,7 @@ def with_driven_rotation(armature: "Object", bones: Iterable[str]) -> list[str]:
 
 
 def with_driven_channel(armature: "Object", bones: Iterable[str], channel: str) -> list[str]:
-    """Return the bones of which a driver drives what has `channel` in its data path."""
+    """Return the bones with a driver on a data path that contains `channel`."""
     animation = armature.animation_data
     paths = {driver.data_path for driver in animation.drivers if not driver.mute} if animation else set()
     bone_paths = {path.rsplit(".", 1)[0] for path in paths if channel in path}

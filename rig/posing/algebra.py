@@ -74,9 +74,9 @@ class TraceCache:
         pose, seen = hand_arm.rig_hand.read_pose(), hand_arm.rig_hand.seen_frames()[:, :3, 3]
         goals = targets or {}
         elbow = standing_arm(hand_arm) if "arm" in parts else None
-        told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
-        told += [place.tobytes() for place in (elbow or ())[1:]]
-        of = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *told)
+        content = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
+        content += [place.tobytes() for place in (elbow or ())[1:]]
+        of = (id(hand_arm), tuple(sorted(parts)), tuple(goals), *content)
         if self._answer is None or self._answer.of != of:
             rigid_pose = with_rigid_palm(pose, seen)
             shown = [

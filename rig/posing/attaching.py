@@ -7,9 +7,10 @@ import bpy
 
 from ...errors import RigError
 from ..keys.fcurves import SAME_FRAME, key_on
+from ..object_ancestors import ancestors
 from ..rotation_channels import channel
 from .following import HandArm
-from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
+from .stillness import changes, check_still, differ, moving_parent, played, transform_curves
 
 if TYPE_CHECKING:
     from bpy.types import Constraint, FCurve, Object
@@ -24,21 +25,21 @@ def check_attachable(hand_arm: HandArm, obj: "Object", frame: float) -> None:
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
     if obj in _above(armature):
-        raise RigError(f"'{armature.name}' hangs on '{obj.name}', which can therefore not go along with its hand")
+        raise RigError(f"'{armature.name}' moves with '{obj.name}', which therefore cannot be attached to its hand")
     if _bone_of(hand_arm) is None:
-        raise RigError(f"'{armature.name}' has no bone of this hand's wrist to which '{obj.name}' could be attached")
+        raise RigError(f"'{armature.name}' has no bone of this hand's wrist that '{obj.name}' could be attached to")
     holds = _holding_constraints(obj)
     later = {_path(constraint) for constraint in holds} & {
         curve.data_path for curve in played(obj) if changes(curve, frame)
     }
     if later or any(constraint.influence > 0 for constraint in holds):
-        raise RigError(f"'{obj.name}' is attached to a hand already, let go of it first")
+        raise RigError(f"'{obj.name}' is attached to a hand already, release it first")
     check_still(obj, frame, holds)
     now = bpy.context.scene.frame_current_final
     if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
     # An ancestor of both would move the object twice.
-    shared = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
+    shared = [parent for _, parent in ancestors(obj) if parent == armature or parent in _above(armature)]
     parent = moving_parent(obj, frame) or next(iter(shared), None)
     if parent is not None:
         raise RigError(f"'{obj.name}' is moved by '{parent.name}', its parent: clear that first (Keep Transformation)")
@@ -81,7 +82,7 @@ def attached_objects(hand_arm: HandArm) -> "Iterator[tuple[Object, Constraint]]"
 def check_loose(obj: "Object", constraint: "Constraint", frame: float) -> None:
     """Raise RigError for an object that would not stay where it is if it were released on a frame."""
     if _path(constraint) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
-        raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
+        raise RigError(f"'{obj.name}' is already released by keys after frame {frame:g}, delete those first")
     check_still(obj, frame, _holding_constraints(obj))
 
 

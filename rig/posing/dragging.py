@@ -30,7 +30,7 @@ class RigDrag:
     """A hand that is being dragged. Holds names and numbers, so that it stays valid after undo."""
 
     hand_arm: HandArm
-    """The hand, with a model bent as it was when the drag began, of which only the bones that may move are posed."""
+    """The hand, with a model bent as it was when the drag began. Only the bones that may move are posed."""
     start: HandState
     drag: Drag
     channels: dict[str, Channels]

@@ -1,4 +1,4 @@
-"""Move a rig's hand so that its wrist or a fingertip touches a point or follows a course, by its arm."""
+"""Move a rig's hand so that its wrist or a fingertip touches a point or follows a path, by its arm."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose, joint_position
-from ...posing.following import Course, End, FollowedCourse, Shoulder, Tool, reach_with_digit, solve_course
+from ...posing.following import End, FollowedPath, HandPath, Shoulder, Tool, reach_with_digit, solve_path
 from ...solvers import arm as arms
 from .. import rotation_channels
 from ..armature_hands import FoundHand
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object
 
 Floats = NDArray[np.float64]
-CourseMaker = Callable[[Tool], Course]
-"""Makes the course of a hand from its present pose."""
+PathMaker = Callable[[Tool], HandPath]
+"""Makes the path of a hand from its present pose."""
 
 NO_ROTATIONS: Mapping[str, Floats] = MappingProxyType({})
 ROUNDS = 3
@@ -56,9 +56,9 @@ class HandArm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """A hand's poses on its course."""
+    """A hand's poses on its path."""
 
-    course: FollowedCourse
+    path: FollowedPath
     state: HandState
     """The state before."""
 
@@ -83,21 +83,21 @@ def hand_arm_of(
     return HandArm(rig_hand, arm, "")
 
 
-def follow_course(
-    hand_arm: HandArm, joint: str, make_course: CourseMaker, frames: Floats | None = None, *, alone: bool = False
+def follow_path(
+    hand_arm: HandArm, joint: str, make_path: PathMaker, frames: Floats | None = None, *, alone: bool = False
 ) -> Followed:
-    """Return the poses of a hand whose wrist or tip follows a course.
+    """Return the poses of a hand whose wrist or tip follows a path.
 
     Args:
         hand_arm: the hand with its arm.
         joint: the wrist, or a tip.
-        make_course: makes the course.
+        make_path: makes the path.
         frames: (N,) scene frames; by default the present one.
         alone: whether only the digit moves.
 
     Raises:
         RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
-        SolverError, HandError: as courses and solvers do.
+        SolverError, HandError: as paths and solvers do.
     """
     rig_hand, digit = hand_arm.rig_hand, digit_of(joint)
     if digit is not None and digit not in rig_hand.digits:
@@ -105,12 +105,12 @@ def follow_course(
     state = rig_hand.read()
     root, angles = state.pose.root[0], state.pose.angles[0]
     tool, end = _tool_of(rig_hand, state, joint)
-    course = make_course(tool)
+    path = make_path(tool)
     if digit is not None and (alone or hand_arm.fixed):
-        return Followed(reach_with_digit(rig_hand.hand, root, angles, end, course.ends), state)
+        return Followed(reach_with_digit(rig_hand.hand, root, angles, end, path.ends), state)
     if hand_arm.fixed:
         raise RigError(hand_arm.fixed)
-    return Followed(solve_course(rig_hand.hand, angles, end, course, shoulder(hand_arm, frames)), state)
+    return Followed(solve_path(rig_hand.hand, angles, end, path, shoulder(hand_arm, frames)), state)
 
 
 def standing_arm(hand_arm: HandArm) -> tuple[arms.Arm, Floats, Floats] | None:
@@ -123,7 +123,7 @@ def standing_arm(hand_arm: HandArm) -> tuple[arms.Arm, Floats, Floats] | None:
 
 def pose(hand_arm: HandArm, followed: Followed) -> None:
     """Pose arm and hand at the first step, without keys. Raises RigError where the hand is gone."""
-    rig_hand, first = hand_arm.rig_hand, followed.course.pose
+    rig_hand, first = hand_arm.rig_hand, followed.path.pose
     goal = Pose(rig_hand.hand, first.root[:1], first.angles[:1])
     if hand_arm.arm:
         # The hand stays on the arm, even if that does not quite reach the goal.
@@ -141,9 +141,9 @@ def posed_bones(hand_arm: HandArm) -> list[tuple[str, bool]]:
 
 
 def key(hand_arm: HandArm, followed: Followed, frames: Floats, name: str) -> "Action":
-    """Key a course at scene frames (N,) in a new action, as key_hands does. Raises RigError."""
+    """Key a path at scene frames (N,) in a new action, as key_hands does. Raises RigError."""
     rig_hand, arm = hand_arm.rig_hand, with_present_pole(hand_arm) if hand_arm.arm else None
-    keyed = KeyedHand(rig_hand.binding, rig_hand.hand, followed.course.pose, arm, followed.state.beyond)
+    keyed = KeyedHand(rig_hand.binding, rig_hand.hand, followed.path.pose, arm, followed.state.beyond)
     return key_hands(rig_hand.armature_object(), [keyed], frames, name)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...hand.kinematics import Pose, joint_frames
-from ...posing.following import FollowedCourse
+from ...posing.following import FollowedPath
 from ...posing.grasping import grasp_planning, object_shape
 from ...posing.grasping.approach import screw_path
 from ...posing.grasping.arm_reach import CarryingArm
@@ -100,7 +100,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     hold, distance = _settled(hand_arm, found, solid, task, hold)
     if obj.matrix_world != world:
         restore_channels(armature, before)
-        raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
+        raise RigError(f"'{obj.name}' is attached to the hand already, release it first")
     roots = route(grasping_hand, target, start.pose.angles[0], hold, steps)
     return Grasped(hand_arm, hold, *approach(start.pose, hold, roots), distance, before, elbow)
 
@@ -177,7 +177,7 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
 def _pose(hand_arm: HandArm, root: Floats, angles: Floats) -> None:
     goal = Pose(hand_arm.rig_hand.hand, root[None], angles[None])
     zeros = np.zeros((1, 3))
-    following.pose(hand_arm, Followed(FollowedCourse(goal, (), zeros, zeros[:, 0]), HandState(goal)))
+    following.pose(hand_arm, Followed(FollowedPath(goal, (), zeros, zeros[:, 0]), HandState(goal)))
 
 
 def _settled(hand_arm: HandArm, found: FoundHand, solid: Solid, task: GraspTask, hold: Grasp) -> tuple[Grasp, float]:
@@ -217,6 +217,6 @@ def _check_reach(armature: "Object", obj: "Object", grasping_hand: GraspingHand,
     shortfall = float(grasping_hand.arm.shortfall(hold.root[None])[0]) if grasping_hand.arm else 0.0
     if shortfall > REACH_TOLERANCE:
         raise RigError(
-            f"'{obj.name}' is {1e3 * shortfall:.0f} mm out of the reach of '{armature.name}', bring one to the other"
+            f"'{obj.name}' is {1e3 * shortfall:.0f} mm out of reach of '{armature.name}', bring one to the other"
         )
     bpy.context.view_layer.update()

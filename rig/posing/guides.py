@@ -54,7 +54,7 @@ def path_of(obj: "Object") -> Floats:
             # A curve without splines, or of single points, has no mesh.
             local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
     if len(local) < 2:
-        raise RigError(f"'{obj.name}' has no way to follow, expected two points at least")
+        raise RigError(f"'{obj.name}' has no path to follow, expected at least two points")
     return _placed(_world(obj), local)
 
 
@@ -70,8 +70,8 @@ def line_between(one: "Object", other: "Object", near: Floats) -> tuple[Floats, 
     low, high = max(reach[0] for reach in reaches), min(reach[1] for reach in reaches)
     if not high > low:
         raise RigError(
-            f"'{one.name}' and '{other.name}' do not reach the line in which their planes meet side by side, bring "
-            "them together"
+            f"'{one.name}' and '{other.name}' reach different parts of the line in which their planes meet, "
+            "bring them together"
         )
     first, last = (low, high) if abs(low) <= abs(high) else (high, low)
     return foot + first * way, (last - first) * way
@@ -196,7 +196,7 @@ def _spline(obj: "Object") -> Floats:
         parts = [interpolate_bezier(a.co, a.handle_right, b.handle_left, b.co, steps) for a, b in pairs]
         return np.array([point for part in parts for point in part])
     if spline.type == "NURBS":
-        raise RigError(f"'{obj.name}' is a NURBS curve with a body, take its bevel and extrusion away to follow it")
+        raise RigError(f"'{obj.name}' is a NURBS curve with a body, remove its bevel and extrusion to follow it")
     return np.array([point.co[:3] for point in spline.points])
 
 

@@ -24,7 +24,7 @@ class PinnedHand:
     state: HandState
     pins: tuple[Pin, ...]
     driven: str | None
-    """The digit that is posed, whose pin moves with it; None for the whole hand, of which pinned digits stay."""
+    """The digit that is posed, whose pin moves with it; None for the whole hand, whose pinned digits stay."""
     coupled: bool
     """Whether a finger's last joint follows its middle one."""
 

@@ -26,18 +26,18 @@ class SurfaceAnchor:
     """A point of an object that moves with its surface."""
 
     home: tuple[float, float, float]
-    """In the object's own space, its first position, which is used where the surface is gone or not evaluated."""
+    """Its first position in the object's local space, used where the surface is gone or not evaluated."""
     corners: tuple[int, int, int] = NOWHERE
     """Vertex indices of a triangle of the evaluated mesh; NOWHERE without a surface."""
-    shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Barycentric coordinates."""
-    away: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    barycentric: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Barycentric coordinates in the triangle."""
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """m, offset from the surface in the triangle's axes."""
     vertices: int = 0
-    """Number of vertices of the mesh: with another number, its triangles are others."""
+    """Number of vertices of the mesh. If that changes, the triangle is another one."""
 
 
-def is_there(obj: "Object | None") -> bool:
+def is_in_view_layer(obj: "Object | None") -> bool:
     """Whether an object is in the view layer. A deleted object stays in the file while something refers to it."""
     objects = bpy.context.view_layer.objects
     found = None if obj is None else objects.get(obj.name)
@@ -45,18 +45,18 @@ def is_there(obj: "Object | None") -> bool:
     return found is not None and (found == obj or any(other == obj for other in objects))
 
 
-def check_there(*objects: "Object | None") -> None:
+def check_in_view_layer(*objects: "Object | None") -> None:
     """Raise RigError if one of the chosen objects was deleted."""
     for obj in objects:
-        if obj is not None and not is_there(obj):
+        if obj is not None and not is_in_view_layer(obj):
             raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
-def anchor_on(obj: "Object", place: Floats) -> SurfaceAnchor:
+def anchor_on(obj: "Object", position: Floats) -> SurfaceAnchor:
     """Return the anchor of an object at a position (3,) m in the world, by the nearest point of its surface."""
     evaluated = _evaluated(obj)
     world = evaluated.matrix_world
-    local = world.inverted_safe() @ Vector(place.tolist())
+    local = world.inverted_safe() @ Vector(position.tolist())
     home = SurfaceAnchor((local.x, local.y, local.z))
     mesh = _surface(evaluated)
     if mesh is None or not len(mesh.polygons):
@@ -66,13 +66,17 @@ def anchor_on(obj: "Object", place: Floats) -> SurfaceAnchor:
         return home
     first, *ring = mesh.polygons[face].vertices
     fans = [(first, b, c) for b, c in pairwise(ring)]
-    shares = [_shares(_corners(evaluated, fan), np.array(world @ at)) for fan in fans]
-    # The triangle of the polygon's fan that the point is in, or least outside of.
-    best = max(range(len(fans)), key=lambda number: min(shares[number]))
+    coordinates = [_barycentric(_corners(evaluated, fan), np.array(world @ at)) for fan in fans]
+    # The triangle of the polygon's fan that contains the point, or is nearest to it.
+    best = max(range(len(fans)), key=lambda number: min(coordinates[number]))
     corners = _corners(evaluated, fans[best])
-    away = _axes(corners).T @ (place - np.array(shares[best]) @ corners)
+    offset = _axes(corners).T @ (position - np.array(coordinates[best]) @ corners)
     return replace(
-        home, corners=fans[best], shares=_three(shares[best]), away=_three(away), vertices=len(mesh.vertices)
+        home,
+        corners=fans[best],
+        barycentric=coordinates[best],
+        offset=_triple(offset),
+        vertices=len(mesh.vertices),
     )
 
 
@@ -86,11 +90,11 @@ def anchor_position(obj: "Object", anchor: SurfaceAnchor) -> Floats:
     if anchor.corners == NOWHERE or mesh is None or len(mesh.vertices) != anchor.vertices:
         return np.array(evaluated.matrix_world @ Vector(anchor.home))
     corners = _corners(evaluated, anchor.corners)
-    place: Floats = np.array(anchor.shares) @ corners + _axes(corners) @ np.array(anchor.away)
-    return place
+    position: Floats = np.array(anchor.barycentric) @ corners + _axes(corners) @ np.array(anchor.offset)
+    return position
 
 
-def nearest_surface(objects: "Iterable[Object]", place: Floats, reach: float) -> "Object | None":
+def nearest_surface(objects: "Iterable[Object]", position: Floats, reach: float) -> "Object | None":
     """Return the mesh whose surface is nearest to a point (3,) m in the world, within `reach` m."""
     best, nearest = reach, None
     for obj in objects:
@@ -98,11 +102,11 @@ def nearest_surface(objects: "Iterable[Object]", place: Floats, reach: float) ->
         mesh = _surface(evaluated)
         if mesh is None or not len(mesh.polygons):
             continue
-        local = evaluated.matrix_world.inverted_safe() @ Vector(place.tolist())
+        local = evaluated.matrix_world.inverted_safe() @ Vector(position.tolist())
         there, at, _, _ = evaluated.closest_point_on_mesh(local)
-        far = float(np.linalg.norm(np.array(evaluated.matrix_world @ at) - place)) if there else np.inf
-        if far <= best:
-            best, nearest = far, obj
+        distance = float(np.linalg.norm(np.array(evaluated.matrix_world @ at) - position)) if there else np.inf
+        if distance <= best:
+            best, nearest = distance, obj
     return nearest
 
 
@@ -128,21 +132,21 @@ def _corners(evaluated: "Object", corners: Iterable[int]) -> Floats:
 def _axes(corners: Floats) -> Floats:
     """Return the axes (3, 3) of a triangle in columns, the normal last; the identity for one without area."""
     along, other = corners[1] - corners[0], corners[2] - corners[0]
-    out = np.cross(along, other)
+    normal = np.cross(along, other)
     size = float(np.linalg.norm(along))
-    if not np.linalg.norm(out) > 1e-9 * size * float(np.linalg.norm(other)):
+    if not np.linalg.norm(normal) > 1e-9 * size * float(np.linalg.norm(other)):
         return np.eye(3)
-    axes: Floats = rot.frame_from_yz(along, out)
+    axes: Floats = rot.frame_from_yz(along, normal)
     return axes
 
 
-def _shares(corners: Floats, place: Floats) -> tuple[float, float, float]:
+def _barycentric(corners: Floats, position: Floats) -> tuple[float, float, float]:
     """Return the barycentric coordinates of the point of a triangle (3, 3) nearest to a point (3,)."""
     edges = (corners[1:] - corners[0]).T
-    (b, c), *_ = np.linalg.lstsq(edges, place - corners[0], rcond=None)
+    (b, c), *_ = np.linalg.lstsq(edges, position - corners[0], rcond=None)
     return 1.0 - float(b) - float(c), float(b), float(c)
 
 
-def _three(values: Iterable[float]) -> tuple[float, float, float]:
+def _triple(values: Iterable[float]) -> tuple[float, float, float]:
     a, b, c = (float(value) for value in values)
     return a, b, c

@@ -49,7 +49,7 @@ def posable_hand(armature: "Object", side: Side, known: DetectedHands | None = N
     found = detection_cache.found(armature, side, known)
     key, entry = tuple(_depends_on(armature, found)), _cached.get(id(found))
     if entry is None or entry.found is not found or entry.key != key:
-        entry = _cached[id(found)] = _Entry(found, key, _made(armature, found))
+        entry = _cached[id(found)] = _Entry(found, key, _build(armature, found))
     _cached.move_to_end(id(found))
     while len(_cached) > MOST:
         _cached.popitem(last=False)
@@ -70,7 +70,7 @@ def posable_hand_arm(armature: "Object", side: Side, known: DetectedHands | None
     return hand_arm_of(armature, known.hands[side], rig_hand=rig_hand)
 
 
-def _made(armature: "Object", found: FoundHand) -> RigHand | str:
+def _build(armature: "Object", found: FoundHand) -> RigHand | str:
     try:
         return make_rig_hand(armature, found, further=ARCH)
     except KnuckleError as error:

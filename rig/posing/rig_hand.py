@@ -157,7 +157,7 @@ class RigHand:
         self.write_motion(armature, motion, self.posed)
 
     def only(self, joints: Collection[int]) -> "RigHand":
-        """The same hand, of which `write` poses the bones of some joints, see `reached`, and computes no others."""
+        """The same hand, with `write` posing and computing only the bones of some joints, see `reached`."""
         posed = self.reached(joints)
         needed: set[int] = set()
         waiting = list(posed)

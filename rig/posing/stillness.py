@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import RigError
 from ..keys.fcurves import curves_of, curves_on
+from ..object_ancestors import ancestors
 
 if TYPE_CHECKING:
     from bpy.types import AnimData, Constraint, FCurve, Object
@@ -30,9 +31,9 @@ def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
             raise RigError(f"a strip of '{obj.name}' is being tweaked in the NLA, leave Tweak Mode first")
         check_action(obj)
         if _is_driven(animation) or _plays_strips(animation):
-            raise RigError(f"drivers or NLA strips of its own move '{obj.name}', take those away first")
+            raise RigError(f"drivers or NLA strips of its own move '{obj.name}', remove those first")
         if any(changes(curve, frame) for curve in transform_curves(obj)):
-            raise RigError(f"keys of its own move '{obj.name}' after frame {frame:g}, take those away first")
+            raise RigError(f"keys of its own move '{obj.name}' after frame {frame:g}, delete those first")
     for constraint in obj.constraints:
         if constraint not in own and not constraint.mute:
             raise RigError(f"'{obj.name}' has the constraint '{constraint.name}' as well, turn that off first")
@@ -50,7 +51,7 @@ def check_action(obj: "Object") -> None:
 
 def moving_parent(obj: "Object", frame: float) -> "Object | None":
     """Return the nearest ancestor of an object that moves it from a frame on."""
-    for child, parent in parents(obj):
+    for child, parent in ancestors(obj):
         animation = parent.animation_data
         by_keys = any(changes(curve, frame) for curve in transform_curves(parent))
         other = animation is not None and (_is_driven(animation) or _plays_strips(animation))
@@ -58,13 +59,6 @@ def moving_parent(obj: "Object", frame: float) -> "Object | None":
         if child.parent_type != "OBJECT" or by_keys or other or any(not one.mute for one in parent.constraints):
             return parent
     return None
-
-
-def parents(obj: "Object") -> "Iterator[tuple[Object, Object]]":
-    """Yield each ancestor of an object after its child, the nearest first."""
-    while obj.parent is not None:
-        yield obj, obj.parent
-        obj = obj.parent
 
 
 def transform_curves(obj: "Object") -> "list[FCurve]":

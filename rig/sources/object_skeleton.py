@@ -12,7 +12,7 @@ import bpy
 from mathutils import Matrix, Vector
 
 from ..binding import is_armature
-from ..posing.stillness import parents
+from ..object_ancestors import ancestors
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -53,7 +53,7 @@ def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     what they follow. Works in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
-    roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in parents(empty))]
+    roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in ancestors(empty))]
     hierarchies = [list(_joints(root)) for root in roots]
     return [_add_armature(joints, scene) for joints in hierarchies if len(joints) >= LEAST_JOINTS]
 

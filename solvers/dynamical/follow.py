@@ -152,7 +152,7 @@ def _moving_targets(
     frame: int,
     palm_motion: tuple[Floats, Floats],
 ) -> list[MovingTarget]:
-    """The limb's targets with their velocities relative to the palm, of which root (4, 4) and twist (6,) are given."""
+    """The limb's targets with their velocities relative to the palm with root (4, 4) and twist (6,)."""
     palm_root, twist = palm_motion
     result = []
     for limb_target in limb_targets:

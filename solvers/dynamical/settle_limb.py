@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 MIN_STEP = 1e-7
 """rad: a smaller step is not taken, so that rounding decides nothing."""
 MIN_STEP_HARD = 1e-13
-"""rad, the same for limbs with hard couplings, of which even tiny violations are corrected."""
+"""rad, the same for limbs with hard couplings, where even tiny violations are corrected."""
 MAX_STEP = 1.0
 """rad that a joint may move in one step; also the assumed size of the step before the first."""
 DAMPING_UP, DAMPING_DOWN = 30.0, 0.03

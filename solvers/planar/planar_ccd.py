@@ -30,7 +30,7 @@ UNDETERMINED_M2 = 1e-14
 """m²: with smaller products of lever and goal, every angle is as good, and the joint stays."""
 
 
-class Coupling(NamedTuple):
+class AngleCoupling(NamedTuple):
     """The last joint's flexion is ratio · (the middle one's) + lead; numbers or arrays (N,)."""
 
     ratio: Any
@@ -68,7 +68,7 @@ class PlanarCcd(CoupledBend):
             first, middle, last, error = self.descend(m, (u, v), self._coupling(m, (u, v), hints))[:4]
         return first + shift[0], middle + shift[1], last + shift[2], error
 
-    def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> Coupling:
+    def _coupling(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> AngleCoupling:
         """The chain's own coupling, or what inner markers show of the last joint."""
         bones = self.bones
         if not hints or bones.count < 3:
@@ -77,13 +77,13 @@ class PlanarCcd(CoupledBend):
         far = farthest_reach(m, bones, lead)
         rigid = farthest_reach(m, replace(bones, ratio=0.0), last)
         pairs = ((0.0, bones.ratio), (last, lead), (rigid.bend, far.bend), (rigid.square, far.square))
-        return Coupling(*(m.where(determined, seen, coupled) for seen, coupled in pairs))
+        return AngleCoupling(*(m.where(determined, seen, coupled) for seen, coupled in pairs))
 
-    def own_coupling(self) -> Coupling:
+    def own_coupling(self) -> AngleCoupling:
         """The chain's own coupling."""
-        return Coupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
+        return AngleCoupling(self.bones.ratio, self.bones.lead, self.far.bend, self.far.square)
 
-    def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: Coupling) -> Swept[N]:
+    def descend(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling) -> Swept[N]:
         """The nearest pose that sweeps from one of the starting poses find; the last joint keeps its coupling.
 
         Only where a limit then keeps the end off its goal, three joints rotate alone: from there, and from a
@@ -101,14 +101,14 @@ class PlanarCcd(CoupledBend):
         missed: Any = stopped & (best.error > stopping.tolerance)
 
         def rotate_alone(pick: Pick) -> Swept[N]:
-            at, own = (pick(goal[0]), pick(goal[1])), Coupling(*map(pick, coupling))
+            at, own = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
             half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
             here, anew = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
             return _nearer(m, here, anew, stopping.tolerance)
 
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
-    def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: Coupling, bend: N) -> Swept[N]:
+    def _start(self, m: NumberFunctions[N], goal: tuple[N, N], coupling: AngleCoupling, bend: N) -> Swept[N]:
         """The pose whose middle joint is bent by `bend`, rad, and whose first one points the end at the goal."""
         bones, zero = self.bones, 0.0 * goal[0]
         middle = m.clip(bend, *bones.limits[1])
@@ -121,7 +121,9 @@ class PlanarCcd(CoupledBend):
         found = self._sweeps(SCALAR, goal, Swept(*start, end_error(SCALAR, self.bones, start, goal), 0.0), None)
         return found[:4], int(found.sweeps)
 
-    def _sweeps(self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: Coupling | None) -> Swept[N]:
+    def _sweeps(
+        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None
+    ) -> Swept[N]:
         """Sweep from `best` until each frame is at its goal, or has stalled; no frame ends farther off."""
         if m is not SCALAR and np.size(best.error) < FEW_ROWS:
             return self._sweep_rows(goal, best, coupling)
@@ -132,24 +134,24 @@ class PlanarCcd(CoupledBend):
             count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
 
             def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
-                own = None if coupling is None else Coupling(*map(pick, coupling))
+                own = None if coupling is None else AngleCoupling(*map(pick, coupling))
                 return self._some_sweeps(m, (pick(goal[0]), pick(goal[1])), Swept(*map(pick, start)), own, times)
 
             swept: Any = m.recompute_where(active, (*best, 0.0 * best.error), some_sweeps)
             best, active = Swept(*swept[:5]), swept[5] > 0
         return best
 
-    def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: Coupling | None) -> Swept[Any]:
+    def _sweep_rows(self, goal: tuple[Any, Any], best: Swept[Any], coupling: AngleCoupling | None) -> Swept[Any]:
         """`_sweeps` in plain floats, row by row."""
         given = np.stack(np.broadcast_arrays(*goal, *best, *(coupling or ())), -1).tolist()
         rows = [
-            self._sweeps(SCALAR, (row[0], row[1]), Swept(*row[2:7]), Coupling(*row[7:]) if coupling else None)
+            self._sweeps(SCALAR, (row[0], row[1]), Swept(*row[2:7]), AngleCoupling(*row[7:]) if coupling else None)
             for row in given
         ]
         return Swept(*np.array(rows).reshape(-1, 5).T)
 
     def _some_sweeps(
-        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: Coupling | None, count: int
+        self, m: NumberFunctions[N], goal: tuple[N, N], best: Swept[N], coupling: AngleCoupling | None, count: int
     ) -> tuple[Any, ...]:
         """`count` sweeps of frames that are off their goals: the best poses, and 1 for those that go on, else 0."""
         stopping, active = self.stopping, cast(Any, best.error >= 0)
@@ -174,7 +176,7 @@ def _nearer(m: NumberFunctions[N], one: Swept[N], other: Swept[N], by: float) ->
 
 
 def sweep(
-    m: NumberFunctions[N], bend: PlanarCcd, flexions: Flexions[N], goal: tuple[N, N], coupling: Coupling | None
+    m: NumberFunctions[N], bend: PlanarCcd, flexions: Flexions[N], goal: tuple[N, N], coupling: AngleCoupling | None
 ) -> Flexions[N]:
     """One sweep, the outermost joint first; the last joint follows the middle one unless `coupling` is None."""
     for joint in reversed(range(bend.bones.count if coupling is None else 2)):
@@ -189,7 +191,7 @@ def _rotate(
     goal: tuple[N, N],
     *,
     joint: int,
-    coupling: Coupling | None,
+    coupling: AngleCoupling | None,
 ) -> Flexions[N]:
     """Rotate one joint to the angle within its limits at which the end is nearest to its goal."""
     bones, before = bend.bones, flexions[joint]
@@ -216,7 +218,7 @@ def _rotate(
     return moved[0], moved[1], last
 
 
-def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: Coupling) -> N:
+def _follow(m: NumberFunctions[N], bend: PlanarCcd, middle: N, coupling: AngleCoupling) -> N:
     """The last joint's flexion that follows the middle one's."""
     return m.clip(coupling.ratio * middle + coupling.lead, *bend.bones.limits[2])
 

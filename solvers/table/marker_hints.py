@@ -24,7 +24,7 @@ LIMIT_COST = 0.1
 SAMPLES = np.linspace(-1.0, 1.0, 9)
 """Samples of the search interval of the last joint's flexion, relative to its half width."""
 ROUNDS = 4
-"""Rounds of the search, each of which shrinks the interval around the best sample to a quarter: to half a degree."""
+"""Rounds of the search: each shrinks the interval around the best sample to a quarter: to half a degree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

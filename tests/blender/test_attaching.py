@@ -187,20 +187,20 @@ class TestWhatCannotBeAttached:
         bpy.context.scene.collection.objects.link(between)
         between.parent, hand.parent = thing, between
         bpy.context.view_layer.update()
-        self.refused(hand, thing, "hangs on 'Ball'")
+        self.refused(hand, thing, "moves with 'Ball'")
 
     def test_an_object_to_which_a_bone_is_constrained(self, hand: Object) -> None:
         thing = ball_before(hand)
         held = hand.pose.bones["thumb-metacarpal"].constraints.new("DAMPED_TRACK")
         held.target = thing
-        self.refused(hand, thing, "hangs on 'Ball'")
+        self.refused(hand, thing, "moves with 'Ball'")
 
     def test_an_object_that_goes_along_already(self, hand: Object) -> None:
         thing = ball_before(hand)
         bpy.ops.knuckle.grasp()
         self.refused(hand, thing, "attached to a hand already")
         bpy.context.scene.knuckle_grasp.attached = False
-        self.refused(hand, thing, "goes along with the hand already")
+        self.refused(hand, thing, "is attached to the hand already")
 
     def test_a_linked_object(self, hand: Object, tmp_path_factory: pytest.TempPathFactory) -> None:
         library = str(tmp_path_factory.mktemp("linked") / "library.blend")

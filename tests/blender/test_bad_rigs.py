@@ -103,7 +103,7 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
 @pytest.mark.parametrize(
     ("lacking", "note"),
     [
-        (("index", "ring", "pinky"), "has one finger for all, as a mitten has: it follows the mean of the four"),
+        (("index", "ring", "pinky"), "has one finger for all four, as a mitten has: it follows their mean"),
         (("middle", "ring", "pinky"), "has no middle finger and no ring finger and no little finger: solved, and not"),
         (("thumb",), "has no thumb: solved, and not keyed"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 import pytest
 
-from knuckle.operators.presets import OF_ONE_CAPTURE, preset_of
+from knuckle.operators.presets import CAPTURE_FIELDS, preset_of
 from knuckle.operators.purposes import ADVANCED, PURPOSES
 from knuckle.operators.scene_recipe import recipe_for
 from knuckle.pipeline.recipe import to_dict
@@ -104,7 +104,7 @@ def test_a_preset_brings_back_all_settings_but_those_of_the_capture(folder: Path
     assert preset_of(bpy.context.scene) == before
     now = to_dict(recipe_for(bpy.context.scene, TAP))
     assert tuple(settings().markers.location) == (1.0, 2.0, 3.0), "the capture stays where it was placed"
-    assert {name: now.get(name) for name in OF_ONE_CAPTURE} == {name: fresh.get(name) for name in OF_ONE_CAPTURE}
+    assert {name: now.get(name) for name in CAPTURE_FIELDS} == {name: fresh.get(name) for name in CAPTURE_FIELDS}
 
 
 @pytest.mark.parametrize("keys", ["SCENE", "CAPTURE", "OTHER"])

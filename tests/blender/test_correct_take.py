@@ -166,7 +166,7 @@ def test_a_stretch_of_another_solve_and_what_is_missing(armature):
 
 
 def test_bad_input_is_told_and_changes_nothing(armature):
-    with pytest.raises(RuntimeError, match="The hand is posed on frame 20 as the take has it: pose it first"):
+    with pytest.raises(RuntimeError, match="The hand's pose on frame 20 is the take's own: pose it first"):
         bpy.ops.knuckle.correct_pose()
     bpy.context.scene.frame_set(90)
     with pytest.raises(RuntimeError, match="Frame 90 is not in the take of armature 'Rig', which has 1 to 40"):
@@ -291,7 +291,9 @@ def test_a_corrected_take_whose_base_was_deleted_keeps_its_corrections_and_is_no
     before = values(armature)
     bpy.data.actions.remove(base_of(armature))
     for attempt in (lambda: bpy.ops.knuckle.snap_to_pose(pose="open"), lambda: change("MUTE", kept(armature)[0])):
-        with pytest.raises(RuntimeError, match="'clap Corrected' was composed is gone: solve the capture anew, which"):
+        with pytest.raises(
+            RuntimeError, match="'clap Corrected' was composed from is gone: solve the capture again, which"
+        ):
             attempt()
     assert all(np.array_equal(now, before[place]) for place, now in values(armature).items())
     assert [each.name for each in kept(armature)] == ["Fist"]

@@ -13,7 +13,7 @@ from knuckle.hand import proportions
 from knuckle.pipeline.corrections.correction import is_palm
 from knuckle.rig.default_hand import add_hand
 from knuckle.rig.keys.corrections.corrected_take import waiting_of
-from knuckle.rig.keys.corrections.deforming_surface import Shape
+from knuckle.rig.keys.corrections.deforming_surface import DeformedShape
 from knuckle.tests.blender.test_palm_on_object import flat_take, playing, table
 from knuckle.tests.blender.touching_objects import BLEND, FIRST, HELD, LAST, TIP, hold, playing_hand, shown, skin, thing
 
@@ -127,13 +127,13 @@ def test_a_mesh_that_keeps_its_shape_under_a_modifier_is_kept_once() -> None:
     cube = bpy.context.object
     cube.modifiers.new("Smooth", "SUBSURF")
     bpy.context.view_layer.update()
-    first, again = Shape.of(cube), Shape.of(cube)
+    first, again = DeformedShape.of(cube), DeformedShape.of(cube)
     assert first is not None and again is not None and len(first.vertices) > 8
     assert again.shared(first) is first
     cube.modifiers["Smooth"].show_viewport = False
     cube.data.vertices[0].co.x += 0.1
     bpy.context.view_layer.update()
-    moved = Shape.of(cube)
+    moved = DeformedShape.of(cube)
     assert moved is not None and moved.shared(first) is moved, "it is another"
 
 

@@ -11,7 +11,7 @@ from knuckle.operators.hold_contact import objects_to_touch
 from knuckle.pipeline.corrections.correction import HeldOnObject
 from knuckle.pipeline.corrections.correction_json import to_list
 from knuckle.rig.keys.corrections.corrected_take import corrections_of, waiting_of
-from knuckle.rig.keys.corrections.waiting import hurried_of
+from knuckle.rig.keys.corrections.waiting import shortened_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.markers_object import add_markers
 from knuckle.tests.blender.test_held_touch import FIRST, LAST, turns
@@ -32,7 +32,7 @@ def test_the_evaluated_skin_stays_on_an_object_and_out_of_it(armature: bpy.types
     apart = np.abs(seen_on(armature, table)[0][:, :, 2]).min(axis=1)
     hold()
     (one,) = corrections_of(armature)
-    assert isinstance(one.change, HeldOnObject) and waiting_of(shown().base) == {} == hurried_of(shown().base)
+    assert isinstance(one.change, HeldOnObject) and waiting_of(shown().base) == {} == shortened_of(shown().base)
     places, depths = seen_on(armature, table)
     away = np.linalg.norm(places - np.array(table.scale) * one.change.points[0].place, axis=2)
     pad = int(away.mean(axis=0).argmin())
@@ -110,8 +110,8 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     thing(armature, "box", 0.012)
     middle = (FIRST + LAST) // 2
     hold(first=middle - 2, last=middle + 2, blend=1)
-    (told,) = hurried_of(shown().base).values()
-    assert told.startswith("its 5 frames are too few for the way there and back: give it ")
+    (told,) = shortened_of(shown().base).values()
+    assert told.startswith("its 5 frames are too few to come there and go back: give it ")
     needed = int(told.rpartition(" ")[2])
     made = shown().corrections
     assert shown().write(made) == (), "it was told when it was made"
@@ -119,8 +119,8 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     assert [told in note for note in shown().write(changed)] == [True]
     shown().write(())
     hold(first=middle, last=middle, blend=0)
-    (told,) = hurried_of(shown().base).values()
-    assert told.startswith("its 1 frame is too few for the way there and back: give it ")
+    (told,) = shortened_of(shown().base).values()
+    assert told.startswith("its 1 frame is too few to come there and go back: give it ")
     shown().write(())
     hold(first=middle - needed // 2 - 1, last=middle + needed // 2 + 1, blend=needed // 2)
-    assert hurried_of(shown().base) == {}
+    assert shortened_of(shown().base) == {}

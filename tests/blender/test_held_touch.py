@@ -251,7 +251,7 @@ def test_contacts_that_the_solve_found_are_offered_and_a_click_holds_one() -> No
     assert not found_contacts(again), "what is held is not offered"
     with pytest.raises(RuntimeError, match=r"(?i)there is no found contact 1, only 0 that are not held"):
         bpy.ops.knuckle.hold_contact(found=1)
-    with pytest.raises(RuntimeError, match=r"(?i)the thumb is to touch itself"):
+    with pytest.raises(RuntimeError, match=r"(?i)the thumb cannot touch itself"):
         bpy.ops.knuckle.hold_contact(digit="thumb", other="thumb")
     with pytest.raises(RuntimeError, match=r"(?i)frames 900 to 910 are not in the take, which has 1 to 70"):
         bpy.ops.knuckle.hold_contact(first=900, last=910)

@@ -101,7 +101,7 @@ def test_a_second_import_keeps_the_first_ones_file(video: Any, tmp_path: Path) -
 
 def test_the_first_frame_is_shown_before_and_the_last_after() -> None:
     timing = VideoTiming(10, [0.0, 0.5, 1.0])
-    assert [timing.shown(frame, 10.0) for frame in (1, 10, 15, 20, 99)] == [0, 0, 1, 2, 2]
+    assert [timing.video_frame(frame, 10.0) for frame in (1, 10, 15, 20, 99)] == [0, 0, 1, 2, 2]
 
 
 def test_a_video_that_the_page_went_through_is_listed_with_the_takes(extension, tmp_path: Path) -> None:

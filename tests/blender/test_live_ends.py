@@ -16,7 +16,7 @@ from knuckle.operators.live_device import _tick, update_people
 from knuckle.operators.live_loop import LiveRun
 from knuckle.operators.session import SESSION
 from knuckle.pipeline.live import take_buffer as kept_module
-from knuckle.pipeline.live.session import DisplayedHand
+from knuckle.pipeline.live.live_session import DisplayedHand
 from knuckle.rig.keys.fcurves import curves_of
 from knuckle.rig.keys.nla_layers import TAKE_PROPERTY
 from knuckle.tests.pure.capture.devices.moments import moments

@@ -17,7 +17,7 @@ from knuckle.hand.generators import run_to_end
 from knuckle.operators.live_rigs import LiveRigs
 from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.live.dropout_blend import HOLD_SECONDS, RETURN_SECONDS
-from knuckle.pipeline.live.session import Session
+from knuckle.pipeline.live.live_session import LiveSession
 from knuckle.pipeline.live.take_buffer import TakeBuffer
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.data_reference import DataReference
@@ -71,7 +71,7 @@ class Followed:
 def follow(armature: Object, device: str, packets: list[bytes], then: Callable[[], None] = lambda: None) -> Followed:
     """Follow packets as a run does, and record those after the hands were measured. then: called after each."""
     parser, recipe, scene = DEVICES[device].parser(), Recipe("live", drive="wrist", smoothing="off"), bpy.context.scene
-    session = Session(recipe)
+    session = LiveSession(recipe)
     rigs = LiveRigs(DataReference.of(scene), DataReference.of(armature), {}, recipe=recipe)
     buffer, posing, deepest = TakeBuffer({}), 0, 0
 
@@ -109,7 +109,7 @@ def recorded(armature: Object, packets: list[bytes]) -> tuple[Floats, list[int]]
     return shown, list(range(began + 1, began + len(buffer) + 1))
 
 
-def wait_until_measured(session: Session) -> None:
+def wait_until_measured(session: LiveSession) -> None:
     end = time.monotonic() + 20.0
     while any(hand.pending is not None and not hand.pending.done() for hand in session._hands.values()):
         assert time.monotonic() < end

@@ -26,7 +26,7 @@ from knuckle.rig.keys.corrections.corrected_take import (
     waiting_of,
 )
 from knuckle.rig.keys.corrections.place_on_object import chosen_on_object
-from knuckle.rig.keys.corrections.waiting import hurried_of
+from knuckle.rig.keys.corrections.waiting import shortened_of
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.test_held_touch import FIRST, LAST, RATE, half_closed
 from knuckle.tests.blender.test_reduce_keys import two_armed
@@ -128,7 +128,7 @@ def test_a_palm_rests_on_an_object_and_fingers_stay_out_of_it(
     assert (
         isinstance(one.change, HeldOnObject) and one.change.palm is not None and one.change.digits == ("index-finger",)
     )
-    assert waiting_of(shown().base) == {} == hurried_of(shown().base)
+    assert waiting_of(shown().base) == {} == shortened_of(shown().base)
     far, places, bones = measured(armature, thing)
     assert np.percentile(-far, 99) < 1e-3 and far.min() > -1.5e-3
     palm = np.array([bone == "wrist" or is_palm(bone) for bone in bones])
@@ -246,10 +246,10 @@ def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy
     table(armature)
     first, last, blend = FIRST - BLEND, LAST + BLEND, 2
     hold(tips={"palm"}, first=first, last=last, blend=blend)
-    (told,) = hurried_of(shown().base).values()
+    (told,) = shortened_of(shown().base).values()
     found = re.fullmatch(
-        rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, as the way there takes (\d+) "
-        r"frames? more than its blend and the way back takes (\d+) frames? more than its blend",
+        rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, because the motion there takes "
+        r"(\d+) frames? more than its blend and the motion back takes (\d+) frames? more than its blend",
         told,
     )
     assert found, told

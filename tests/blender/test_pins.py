@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from knuckle.rig.posing.pins import NOWHERE, anchor_on, anchor_position, is_there, nearest_surface
+from knuckle.rig.posing.pins import NOWHERE, anchor_on, anchor_position, is_in_view_layer, nearest_surface
 
 
 def made(points: list[tuple[float, ...]], faces: list[tuple[int, ...]]) -> bpy.types.Object:
@@ -153,8 +153,8 @@ def test_a_spot_on_what_is_hidden_is_on_its_surface_again_once_that_is_seen_agai
 def test_an_object_is_there_until_it_is_deleted_and_again_with_undo() -> None:
     cube, other = pentagon(), pentagon()
     name = cube.name
-    assert is_there(cube)
-    assert not is_there(None)
+    assert is_in_view_layer(cube)
+    assert not is_in_view_layer(None)
     # What points to an object keeps it in the file.
     bpy.types.Object.knuckle_kept = bpy.props.PointerProperty(type=bpy.types.Object)
     keeper: Any = other
@@ -162,10 +162,10 @@ def test_an_object_is_there_until_it_is_deleted_and_again_with_undo() -> None:
     bpy.ops.ed.undo_push(message="Before")
     cube.select_set(True)
     bpy.ops.object.delete()
-    assert keeper.knuckle_kept is not None and not is_there(keeper.knuckle_kept)
+    assert keeper.knuckle_kept is not None and not is_in_view_layer(keeper.knuckle_kept)
     bpy.ops.ed.undo_push(message="Delete")
     bpy.ops.ed.undo()
-    assert is_there(bpy.data.objects[name])
+    assert is_in_view_layer(bpy.data.objects[name])
     del bpy.types.Object.knuckle_kept
 
 

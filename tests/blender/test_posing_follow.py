@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
-from knuckle.posing.following import Ball, Course, Tool, along_line, around_ball
+from knuckle.posing.following import Ball, HandPath, Tool, along_line, around_ball
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.following import HandArm, follow_course, hand_arm_of, key, pose
+from knuckle.rig.posing.following import HandArm, follow_path, hand_arm_of, key, pose
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import rigs
 
@@ -73,7 +73,7 @@ def ways(armature: bpy.types.Object, hand_arm: HandArm, frames: Floats, joint: s
     return np.stack(places)
 
 
-def touching(goal: Floats, tool: Tool) -> Course:
+def touching(goal: Floats, tool: Tool) -> HandPath:
     return along_line(tool, goal, np.zeros(3), np.zeros(1))
 
 
@@ -93,7 +93,7 @@ def test_a_point_in_reach_is_touched(armature: bpy.types.Object, joint: str) -> 
     place, size = near(hand_arm, joint)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     goal = place + size * np.array([0.5 * inwards, -0.4, 0.3])
-    followed = follow_course(hand_arm, joint, lambda tool: touching(goal, tool))
+    followed = follow_path(hand_arm, joint, lambda tool: touching(goal, tool))
     pose(hand_arm, followed)
     off = float(np.linalg.norm(seen(armature, hand_arm, joint) - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
@@ -110,8 +110,8 @@ def test_a_point_out_of_reach_is_pointed_at(name: str) -> None:
     shoulder = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.upper].head)
     place, size = near(hand_arm, "index-finger-tip")
     goal = shoulder + 3 * (place - shoulder) + size * np.array([0.0, -0.5, 0.0])
-    followed = follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool))
-    assert followed.course.cases == ("outside",)
+    followed = follow_path(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool))
+    assert followed.path.cases == ("outside",)
     pose(hand_arm, followed)
     tip, wrist = seen(armature, hand_arm, "index-finger-tip"), seen(armature, hand_arm, "wrist")
     way = (goal - shoulder) / np.linalg.norm(goal - shoulder)
@@ -126,14 +126,14 @@ def test_a_line_and_a_sphere_are_followed_in_an_action_of_their_own(armature: bp
     place, size = near(hand_arm, joint)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     start, way = place + size * np.array([0.3 * inwards, -0.3, 0.1]), size * np.array([0.2 * inwards, 0.0, 0.5])
-    followed = follow_course(hand_arm, joint, lambda tool: along_line(tool, start, way, PARTS), FRAMES)
+    followed = follow_path(hand_arm, joint, lambda tool: along_line(tool, start, way, PARTS), FRAMES)
     action = key(hand_arm, followed, FRAMES, "Line")
     off = np.linalg.norm(ways(armature, hand_arm, FRAMES, joint) - (start + PARTS[:, None] * way), axis=1).max()
     assert off < 0.5 * MM, f"line: {off / MM:.3f} mm > 0.5 mm"
     assert armature.animation_data.action == action
     ball = Ball(tuple((start + 0.2 * size).tolist()), 0.25 * size)
     turn = np.array([0.0, 0.0, np.pi])
-    followed = follow_course(hand_arm, joint, lambda tool: around_ball(tool, ball, turn, PARTS, aim=False), FRAMES)
+    followed = follow_path(hand_arm, joint, lambda tool: around_ball(tool, ball, turn, PARTS, aim=False), FRAMES)
     assert key(hand_arm, followed, FRAMES, "Sphere") != action
     places = ways(armature, hand_arm, FRAMES, joint)
     off = np.abs(np.linalg.norm(places - ball.centre, axis=1) - ball.radius).max()
@@ -152,7 +152,7 @@ def test_a_finger_that_was_posed_as_no_finger_bends_touches_where_it_is_seen(arm
     turned = seen_turn(bone)
     inwards = -np.sign(place[0]) if abs(place[0]) > size else 1.0
     goal = place + size * np.array([0.4 * inwards, -0.3, 0.2])
-    pose(hand_arm, follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool)))
+    pose(hand_arm, follow_path(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool)))
     off = float(np.linalg.norm(seen(armature, hand_arm, "index-finger-tip") - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"
     np.testing.assert_allclose(seen_turn(bone), turned, atol=1e-4, err_msg="its turn is a person's")
@@ -167,7 +167,7 @@ def test_the_elbow_stays_behind_wherever_the_wrist_has_been() -> None:
     shoulder = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.upper].head)
     for way in ([0.2, -0.35, -0.05], [-0.4, -0.25, -0.1], [0.05, -0.5, 0.1], [0.0, -0.2, -0.45]):
         goal = shoulder + way
-        pose(hand_arm, follow_course(hand_arm, "index-finger-tip", lambda tool, goal=goal: touching(goal, tool)))
+        pose(hand_arm, follow_path(hand_arm, "index-finger-tip", lambda tool, goal=goal: touching(goal, tool)))
     elbow = np.array(armature.matrix_world @ armature.pose.bones[hand_arm.arm.fore].head)
     wrist = seen(armature, hand_arm, "wrist")
     along = (wrist - shoulder) / np.linalg.norm(wrist - shoulder)
@@ -181,7 +181,7 @@ def test_alone_the_digit_reaches_and_nothing_else_moves(armature: bpy.types.Obje
     stands = hand_arm.rig_hand.read().pose
     goal = place + 0.15 * size * (stands.root[0, :3, 3] - place) / np.linalg.norm(stands.root[0, :3, 3] - place)
     goal = goal - 0.1 * size * stands.root[0, :3, 2]
-    followed = follow_course(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool), alone=True)
+    followed = follow_path(hand_arm, "index-finger-tip", lambda tool: touching(goal, tool), alone=True)
     pose(hand_arm, followed)
     off = float(np.linalg.norm(seen(armature, hand_arm, "index-finger-tip") - goal))
     assert off < 0.5 * MM, f"{off / MM:.3f} mm > 0.5 mm"

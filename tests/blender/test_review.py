@@ -317,7 +317,7 @@ def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(h
     assert len(thumb) > 1 and len(problems) == 1 + len(thumb), "none is beside that of the ring finger"
     mark_seen([hand], frozenset({ring.key}))
     left = f"Mended, {len(thumb)} problems are left"
-    for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of which the mend has made")):
+    for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of them caused by the mend")):
         reports = list[str]()
         teller: Any = SimpleNamespace(report=lambda _, text, to=reports: to.append(text))
         BeforeMend(before, ring).tell(teller, bpy.context)

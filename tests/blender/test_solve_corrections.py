@@ -91,13 +91,13 @@ def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
     assert apart[29:40].max() > 0.05 and not apart[:28].any() and not apart[41:58].any() and not apart[71:].any()
     bent = values(armature)
     armature.data.bones["ring-finger-phalanx-distal"].use_inherit_rotation = False
-    with pytest.raises(RuntimeError, match="does not hang on the"):
+    with pytest.raises(RuntimeError, match="does not follow the"):
         bpy.ops.knuckle.hide_marker(marker=tips[0], first=30, last=40)
     armature.data.bones["ring-finger-phalanx-distal"].use_inherit_rotation = True
     assert all(np.array_equal(of_curve, bent[place]) for place, of_curve in values(armature).items())
     with pytest.raises(RuntimeError, match="The take has no marker 'nose', only"):
         bpy.ops.knuckle.hide_marker(marker="nose")
-    with pytest.raises(RuntimeError, match="is to be swapped with itself, choose two markers"):
+    with pytest.raises(RuntimeError, match="cannot be swapped with itself, choose two markers"):
         bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[0])
 
 

@@ -22,7 +22,7 @@ from knuckle.rig.keys.corrections.corrected_take import corrections_of, hands_of
 from knuckle.rig.keys.corrections.hand_of_take import hand_of_take
 from knuckle.rig.keys.corrections.resolved_take import is_unsolved
 from knuckle.rig.keys.corrections.take_base import base_of
-from knuckle.rig.keys.corrections.waiting import hurried_of, waiting_of
+from knuckle.rig.keys.corrections.waiting import shortened_of, waiting_of
 from knuckle.rig.keys.fcurves import curves_on
 from knuckle.rig.keys.reduced_take import key_figures
 from knuckle.rig.keys.take_problems import TakeProblem, problems_of
@@ -126,7 +126,7 @@ def hold_two(rig: Armature) -> list[str]:
         if len(held) < 2:
             assert bpy.ops.knuckle.hold_contact(found=number) == {"FINISHED"}
             new = corrections_of(rig)[-1].id
-            if new in waiting_of(base_of(rig)) or new in hurried_of(base_of(rig)):
+            if new in waiting_of(base_of(rig)) or new in shortened_of(base_of(rig)):
                 bpy.ops.knuckle.change_correction(correction=new, what="DELETE")
             else:
                 held.append(new)
@@ -183,7 +183,7 @@ def test_the_ten_worst_places_are_mended_and_stay_mended(name: str, shared: Fold
     again = [problem for problem in problems_left(bpy.context, rig) if any(map(problem.is_same_place, visited))]
     assert not again, "Next Problem does not come to what was mended"
     contacts = [each for each in kept if each.id in held]
-    assert len(contacts) == 2 and not {*held} & {*hurried_of(base)}, "held as long as was asked"
+    assert len(contacts) == 2 and not {*held} & {*shortened_of(base)}, "held as long as was asked"
     assert max(np.abs(depths(rig, each)).max() for each in contacts) <= MOST_DEPTH
 
     assert bpy.ops.knuckle.reduce_keys() == {"FINISHED"}

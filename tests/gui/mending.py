@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 else:
     walking = importlib.import_module("walking")
 
-Told = Generator[float, None, Any]
+Actions = Generator[float, None, Any]
 
 KNUCKLE = "bl_ext.user_default.knuckle"
 RIG = Path("/tmp/out/rigs/rigify.blend")
 
 
-def opened(screen: "Screen", *recordings: str) -> Told:
+def opened(screen: "Screen", *recordings: str) -> Actions:
     """Recordings beside the pictures are brought home, and the character is opened and chosen.
 
     Step 2 of the first take's page, and its step 8.
@@ -37,7 +37,7 @@ def opened(screen: "Screen", *recordings: str) -> Told:
     screen.scene.knuckle.rig, screen.scene.knuckle.armature = "ARMATURE", walking.armature(screen)
 
 
-def alone(screen: "Screen", walk: "walking.Walk", title: str) -> Told:
+def alone(screen: "Screen", walk: "walking.Walk", title: str) -> Actions:
     """Open a panel and fold the others, by Ctrl and a click on its title."""
     walk.keys.append("Ctrl")
     subprocess.run(["xdotool", "keydown", "ctrl"], check=True)
@@ -59,7 +59,7 @@ def sidebar(screen: "Screen") -> "walking.Box":
     return region.x, screen.window.height - region.y - region.height, region.width, region.height
 
 
-def next_problem(screen: "Screen", walk: "walking.Walk") -> Told:
+def next_problem(screen: "Screen", walk: "walking.Walk") -> Actions:
     """By its key, over the view."""
     before = screen.scene.knuckle_review.current
     screen.move(*screen.view_middle())
@@ -69,7 +69,7 @@ def next_problem(screen: "Screen", walk: "walking.Walk") -> Told:
     yield 0.5
 
 
-def turned(screen: "Screen", walk: "walking.Walk", degrees: int) -> Told:
+def turned(screen: "Screen", walk: "walking.Walk", degrees: int) -> Actions:
     """Each of the selected bones about its own X axis."""
     screen.move(*screen.view_middle())
     yield 0.3
@@ -79,7 +79,7 @@ def turned(screen: "Screen", walk: "walking.Walk", degrees: int) -> Told:
     yield from walk.key("Enter", "Return")
 
 
-def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Told:
+def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Actions:
     """Enter in a dialogue, until the take has so many corrections."""
     left, top, width, _ = walk.marks[0]
     # Off the field below the mouse, which Enter would edit.
@@ -96,7 +96,7 @@ def agreed(screen: "Screen", walk: "walking.Walk", count: int) -> Told:
     walk.marks = [(yield from walk.look(walk.words[0], within=sidebar(screen)))]
 
 
-def to_hand(screen: "Screen") -> Told:
+def to_hand(screen: "Screen") -> Actions:
     """Turn the view to the hand, from the thumb's side a little above."""
     rig = walking.armature(screen)
     wrist = rig.pose.bones["DEF-hand.R"]
@@ -122,7 +122,7 @@ def states(screen: "Screen") -> dict[str, str]:
     """Of each correction, by its id, what it waits for or why it is held shorter; "on" where neither is."""
     action = walking.armature(screen).animation_data.action
     told = module("rig.keys.corrections.waiting")
-    hindered = {**told.hurried_of(action), **told.waiting_of(action)}
+    hindered = {**told.shortened_of(action), **told.waiting_of(action)}
     return {one.id: hindered.get(one.id, "on") for one in kept(screen)}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 reading: Any = importlib.import_module("reading")
 
-Told = Generator[float, None, Any]
+Actions = Generator[float, None, Any]
 Box = tuple[int, ...]
 
 ZIP = "knuckle-0.1.0.zip"
@@ -33,13 +33,13 @@ class Walk:
         self.keys: list[str] = []
         self.marks: list[Box] = []
 
-    def read(self, text: str, which: int = 0, **where: Any) -> Told:
+    def read(self, text: str, which: int = 0, **where: Any) -> Actions:
         """`look`, for words that the page names."""
         found = yield from self.look(text, which, **where)
         self.words.append(text)
         return found
 
-    def look(self, text: str, which: int = 0, **where: Any) -> Told:
+    def look(self, text: str, which: int = 0, **where: Any) -> Actions:
         """The words on the screen, of several places the one of this number from the top, as soon as they are there."""
         scale = bpy.context.preferences.system.ui_scale
         for _ in range(30):
@@ -49,7 +49,7 @@ class Walk:
             yield 0.2
         raise LookupError(f"step {self.number}: '{text}' cannot be read on the screen")
 
-    def settled(self, text: str, which: int = 0, **where: Any) -> Told:
+    def settled(self, text: str, which: int = 0, **where: Any) -> Actions:
         """`read`, once the words stay where they are: panels that open, close or scroll move those below."""
         found, before = (yield from self.read(text, which, **where)), None
         while found != before:
@@ -57,7 +57,7 @@ class Walk:
             found, before = (yield from self.look(text, which, **where)), found
         return found
 
-    def press(self, text: str, which: int = 0, **where: Any) -> Told:
+    def press(self, text: str, which: int = 0, **where: Any) -> Actions:
         """Clicks on the words."""
         found = yield from self.settled(text, which, **where)
         x, y = found.middle
@@ -67,13 +67,13 @@ class Walk:
         self.screen.click(x, y)
         yield 0.5
 
-    def key(self, name: str, command: str = "") -> Told:
+    def key(self, name: str, command: str = "") -> Actions:
         """Presses a key, by the name that the page gives it."""
         self.keys.append(name)
         self.screen.key(command or name.lower())
         yield 0.5
 
-    def typed(self, text: str, values: tuple[str, ...], **where: Any) -> Told:
+    def typed(self, text: str, values: tuple[str, ...], **where: Any) -> Actions:
         """Types into the fields beside and below some words, from one to the next by Tab."""
         found = yield from self.read(text, **where)
         x, y = found.left + found.width + 60, found.middle[1]
@@ -159,7 +159,7 @@ def beside_hand(screen: "Screen") -> tuple[int, int]:
     return left + width // 2, top + height - 60
 
 
-def dropped(screen: "Screen", walk: Walk, recording: str) -> Told:
+def dropped(screen: "Screen", walk: Walk, recording: str) -> Actions:
     """A recording of the home falls on the view."""
     walk.words.append(recording)
     yield from screen.drop(Path.home() / recording, *screen.view_middle())
@@ -167,7 +167,7 @@ def dropped(screen: "Screen", walk: Walk, recording: str) -> Told:
     yield 1.0
 
 
-def solved(screen: "Screen", walk: Walk) -> Told:
+def solved(screen: "Screen", walk: Walk) -> Actions:
     """Press Solve: the button, with its word in the middle of the sidebar; the panel's title is at its edge."""
     before = report(screen)
     yield from scrolled(screen, -40)
@@ -200,7 +200,7 @@ def report(screen: "Screen") -> str:
     return f"{action.name} {action.get('knuckle_result')}" if action else ""
 
 
-def scrolled(screen: "Screen", notches: int) -> Told:
+def scrolled(screen: "Screen", notches: int) -> Actions:
     """Turn the wheel over the sidebar."""
     screen.move(*screen.middle(screen.region(screen.area(), "UI")))
     yield 0.2

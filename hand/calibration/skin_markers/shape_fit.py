@@ -3,7 +3,7 @@
 Shape and poses are found together by the Levenberg-Marquardt method, with each frame's pose eliminated first (Triggs et
 al. 2000, 6.1). Noise and joint statistics are the M step of expectation maximisation (Dempster et al. 1977). It
 accounts for the noise that the poses absorb and for the poses' uncertainty, so that neither estimate shrinks to
-nothing. What that uncertainty means for the shape is told in pose_uncertainty.py.
+nothing. pose_uncertainty.py describes what that uncertainty means for the shape.
 """
 
 from dataclasses import dataclass, replace

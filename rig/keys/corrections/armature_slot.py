@@ -16,7 +16,7 @@ def slot_in(action: "Action", armature: "Object") -> Any:
     slot = armature.animation_data.action_slot
     found = next((one for one in action.slots if slot is not None and one.identifier == slot.identifier), None)
     if found is None:
-        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve anew")
+        raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve again")
     return found
 
 

@@ -19,18 +19,18 @@ from .corrected_take import (
 from .hand_of_take import HandOfTake
 from .take_base import composed_of
 from .take_clock import clock_of
-from .waiting import Told
+from .waiting import CorrectionNotes
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
 
 
 def write_change(armature: "Object", corrections: tuple[Correction, ...], before: Correction, scene: "Scene") -> bool:
-    """Let the corrected action of an armature have corrections of which one was another before; return whether it has.
+    """Replace one correction in the corrected action of an armature; return whether that was possible.
 
-    It has not where more must be composed anew: without a corrected action, where that or its take was edited, where
-    a correction has no frames, where the take has no key on some frame, and with contacts of the hand, which tell by
-    all of it whether they can be held. Raises RigError.
+    It is not where more must be composed again: without a corrected action, where that or its take was edited, where
+    a correction has no frames, where the take has no key on some frame, and with contacts of the hand, where the
+    whole hand decides whether they can be held. Raises RigError.
     """
     base, action = check_correctable(armature), composed_of(armature)
     if before.is_before_solving or (action is not None and action != played_action(armature)):
@@ -56,7 +56,7 @@ def write_change(armature: "Object", corrections: tuple[Correction, ...], before
             write_hand(bag, of, compose(of, [*of_hand(corrections, of), replace(before, muted=True)], clock, only))
         action[COMPOSED_ID_PROPERTY] = keys_id(bag, hands)
     for each in filter(None, (base, action)):
-        keep_corrections(each, kept, Told.by(action or base))
+        keep_corrections(each, kept, CorrectionNotes.of(action or base))
     return True
 
 

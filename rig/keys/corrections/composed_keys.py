@@ -83,7 +83,7 @@ def write_hand(bag: Any, of: HandOfTake, composed: Composed) -> None:
 
 
 def _write(bag: Any, frames: Floats, of: ComposedChannels) -> None:
-    """Write the channels of a bone, on frames (F,) of which some are in a range."""
+    """Write the channels of a bone on frames (F,), some of which are in a range."""
     own = [bag.fcurves.find(of.keyed.path, index=index) for index in range(len(of.keyed.curves))]
     has_keys = np.all([_has_keys(curve, frames) for curve in own], axis=0)
     columns: list[list[NDArray[np.float32]]] = [[] for _ in own]

@@ -70,7 +70,7 @@ class Composed:
     """(R, J + 1) where the frame is in the range of one that moves it."""
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
-    hurried: Mapping[str, str]
+    shortened: Mapping[str, str]
     """Id -> that it is held shorter than asked, of contacts."""
     laid: Mapping[str, LaidWrist]
     """Id -> where the wrist is, of palms on objects that count fully."""
@@ -129,7 +129,7 @@ def composing(
     if only is not None:
         rows &= _with_whole_ranges(only, around, corrections)
     frames = of.frames[rows]
-    keys, waiting, hurried, laid = of.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
+    keys, waiting, shortened, laid = of.keys(frames), dict[str, str](), dict[str, str](), dict[str, LaidWrist]()
     changed, in_range = np.zeros((2, len(frames), len(JOINTS) + 1), bool)
     for number, (correction, inside, evaluated) in enumerate(zip(corrections, ranges, around, strict=True)):
         at, moved = evaluated[rows], moved_joints(of, correction)
@@ -149,7 +149,7 @@ def composing(
                 continue
             target = held.keys
             shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
-            hurried |= {correction.id: shorter} if shorter else {}
+            shortened |= {correction.id: shorter} if shorter else {}
             counts = np.flatnonzero(held.rows.of(len(weights)) & (weights == 1.0))
             if held.wrist is not None and len(counts):
                 laid[correction.id] = LaidWrist(frames[at][counts], held.wrist[counts, :3, 3])
@@ -162,7 +162,7 @@ def composing(
         in_range[np.ix_(np.flatnonzero(inside[rows]), columns)] = True
     waiting |= _hindered(corrections, waiting)
     laid = {one: wrist for one, wrist in laid.items() if one not in waiting}
-    return Composed(rows, keys, changed, in_range, waiting, hurried, laid)
+    return Composed(rows, keys, changed, in_range, waiting, shortened, laid)
 
 
 def _held(

@@ -32,10 +32,10 @@ from .renamed_bones import renamed_bones, with_new_names
 from .take_base import BASE_PROPERTY, base_of, composed_of, is_alone, placed_as_solved, play_base, played_name
 from .take_clock import TakeClock, clock_of, fix_clock
 from .waiting import (
-    HURRIED_PROPERTY,
+    SHORTENED_PROPERTY,
     WAITING_PROPERTY,
-    Told,
-    hurried_changes,
+    CorrectionNotes,
+    shortened_changes,
     unsolved_reasons,
     waiting_notes,
     waiting_of,
@@ -90,7 +90,8 @@ def check_correctable(armature: "Object") -> "Action":
         )
     if is_alone(base):
         raise RigError(
-            f"the take of which '{base.name}' was composed is gone: solve the capture anew, which keeps the corrections"
+            f"the take that '{base.name}' was composed from is gone: solve the capture again, "
+            "which keeps the corrections"
         )
     if not base.is_editable:
         raise RigError(f"the take '{base.name}' of armature '{armature.name}' is linked: make it local to correct it")
@@ -124,24 +125,26 @@ def correct_take(
     keys = [(of, composed[of.hand.side]) for of in hands]
     before = composed_of(armature) or base
     known = waiting_of(before) if unsolved is None else unsolved
-    hasty = hurried_changes(before, corrections_of(armature))
+    shortened_before = shortened_changes(before, corrections_of(armature))
     reasons = {**waiting_reasons(base, corrections, hands, clock), **unsolved_reasons(corrections, known)}
     for _, made in keys:
         reasons |= made.waiting
-    hurried = {of_id: sentence for _, made in keys for of_id, sentence in made.hurried.items()}
-    told = Told(json.dumps(reasons), json.dumps(hurried))
+    shortened = {of_id: sentence for _, made in keys for of_id, sentence in made.shortened.items()}
+    stored = CorrectionNotes(json.dumps(reasons), json.dumps(shortened))
     if dense_action(armature) is not None:
         notes.append("the keys are dense again: reduce them again")
         restore_dense(armature)
-    keep_corrections(base, kept, told)
+    keep_corrections(base, kept, stored)
     fix_clock(base, clock)
     if not corrections:
         _play_base_alone(armature, is_edited=edited)
         return tuple(notes)
     if not any(made.rows.any() for _, made in keys) and composed_of(armature) is None:
-        return (*notes, *waiting_notes(base, corrections, hasty))
+        return (*notes, *waiting_notes(base, corrections, shortened_before))
     if edited:
-        notes.append(f"the edited keys stay in '{played_name(armature)}', as these are composed anew of '{base.name}'")
+        notes.append(
+            f"the edited keys stay in '{played_name(armature)}', because these are composed again from '{base.name}'"
+        )
     action = _action_to_write(armature, base, is_edited=edited)
     bag = channelbag_of(action, armature)
     for of, made in keys:
@@ -150,12 +153,12 @@ def correct_take(
     play(armature, action, slot_in(action, armature))
     for of, made in keys:
         for one, sentence in unreached(armature, of, made.laid).items():
-            hurried[one] = f"{hurried[one]}; {sentence}" if one in hurried else sentence
-    told = Told(json.dumps(reasons), json.dumps(hurried))
+            shortened[one] = f"{shortened[one]}; {sentence}" if one in shortened else sentence
+    stored = CorrectionNotes(json.dumps(reasons), json.dumps(shortened))
     for each in (base, action):
-        keep_corrections(each, kept, told)
+        keep_corrections(each, kept, stored)
     action[COMPOSED_ID_PROPERTY] = keys_id(bag, [of.moved_by(corrections) for of in every])
-    return (*notes, *waiting_notes(action, corrections, hasty))
+    return (*notes, *waiting_notes(action, corrections, shortened_before))
 
 
 def composing_take(
@@ -189,10 +192,10 @@ def played_frames(armature: "Object", hands: Sequence[HandOfTake]) -> PlayedFram
     return PlayedFrames(partial(placed_as_solved, armature, hands))
 
 
-def keep_corrections(action: "Action", kept: str, told: Told) -> None:
-    """Keep corrections with an action, as JSON, and what is told of them."""
+def keep_corrections(action: "Action", kept: str, notes: CorrectionNotes) -> None:
+    """Store corrections with an action, as JSON, and the notes about them."""
     action[CORRECTIONS_PROPERTY] = kept
-    told.keep(action)
+    notes.keep(action)
 
 
 def _is_edited(
@@ -226,7 +229,7 @@ def clear_corrections(armature: "Object") -> None:
     """Let an armature play its take as it was solved, and forget its corrections, which may be damaged."""
     base = check_correctable(armature)
     for action in filter(None, (composed_of(armature), base)):
-        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY, HURRIED_PROPERTY):
+        for name in (CORRECTIONS_PROPERTY, WAITING_PROPERTY, SHORTENED_PROPERTY):
             action.pop(name, None)
     play_base(armature)
 

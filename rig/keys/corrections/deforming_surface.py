@@ -59,7 +59,7 @@ class Shapes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class DeformedShape:
     """An object's mesh on one frame."""
 
     vertices: Floats
@@ -68,11 +68,11 @@ class Shape:
     """(T, 3)"""
 
     @classmethod
-    def of(cls, obj: "Object") -> "Shape | None":
+    def of(cls, obj: "Object") -> "DeformedShape | None":
         """Return an object's evaluated mesh if it may be another on other frames."""
         return cls(*evaluated_shape(obj)) if may_deform(obj) else None
 
-    def shared(self, other: "Shape | None") -> "Shape":
+    def shared(self, other: "DeformedShape | None") -> "DeformedShape":
         """Return another one if both are the same: a large mesh that keeps its shape is kept once for all frames."""
         if other is None or not np.array_equal(self.triangles, other.triangles):
             return self
@@ -86,7 +86,7 @@ def may_deform(obj: "Object") -> bool:
     return bool(len(obj.modifiers) or getattr(data, "shape_keys", None) or data.animation_data or by_parent)
 
 
-def shapes_of(shapes: list[Shape], middle: int, worlds: Floats, name: str) -> Shapes | None:
+def shapes_of(shapes: list[DeformedShape], middle: int, worlds: Floats, name: str) -> Shapes | None:
     """Return the meshes of an object on F frames; None if it keeps its shape.
 
     worlds: (F, 4, 4) T_world_object. Raises RigError if it has other vertices on some frames than on others.

@@ -200,7 +200,7 @@ _hands = LastUsed[HandToCorrect](8)
 
 
 def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
-    """Return the hands of an armature of which curves with these data paths key a bone.
+    """Return the hands of an armature with a bone that curves with these data paths key.
 
     Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
     further out.
@@ -214,7 +214,7 @@ def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCor
 
 def _hand(armature: "Object", found: FoundHand) -> HandToCorrect:
     """Return a hand, the one that was made before if nothing of it has changed: a slider asks with each step."""
-    return _hands.get(tuple(_depends_on(armature, found)), lambda: _made(armature, found))
+    return _hands.get(tuple(_depends_on(armature, found)), lambda: _build(armature, found))
 
 
 def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
@@ -233,15 +233,15 @@ def _depends_on(armature: "Object", found: FoundHand) -> "Iterator[Hashable]":
         yield name, hashable_content(limits.parts)
 
 
-def _made(armature: "Object", found: FoundHand) -> HandToCorrect:
+def _build(armature: "Object", found: FoundHand) -> HandToCorrect:
     of = rig_hand_model(armature, found, further=ARCH)
     binding = of.binding
     for joint in binding.mapped:
         hangs = binding.mapped_parents[joint] >= 0 and binding.inherits_rotation[joint]
         if joint != WRIST and (not hangs or binding.location_keyed[joint]):
             raise RigError(
-                f"armature '{armature.name}': bone '{binding.bones[joint]}' for {JOINTS[joint]} does not hang on the "
-                f"{found.side} hand's other bones and turn with them, so that no correction can turn it with them"
+                f"armature '{armature.name}': bone '{binding.bones[joint]}' for {JOINTS[joint]} does not follow the "
+                f"{found.side} hand's other bones, so that no correction can rotate it with them"
             )
     flesh = Flesh.of(of.hand, skin_radii(armature, found), of.digits)
     return HandToCorrect(binding, of.hand, np.array(armature.matrix_world, float), flesh, found)

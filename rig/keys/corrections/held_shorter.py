@@ -1,4 +1,4 @@
-"""What is told of a contact that is held in fewer frames than a correction asks for."""
+"""The note about a contact that is held in fewer frames than a correction asks for."""
 
 from math import ceil, floor
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def held_shorter(span: TimeRange, frames: Floats, held: HeldRows, clock: TakeClock, ends: tuple[bool, bool]) -> str:
-    """Return that a contact is held too short, and why, a sentence without its end; empty if it is held as asked.
+    """Return a clause that says in which frames a contact is held, and why so few; empty if in all frames asked for.
 
     Args:
         span: the range of its correction.
@@ -25,7 +25,7 @@ def held_shorter(span: TimeRange, frames: Floats, held: HeldRows, clock: TakeClo
     """
     if held.frames_needed:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
-        return f"its {own} too few for the way there and back: give it {held.frames_needed}"
+        return f"its {own} too few to come there and go back: give it {held.frames_needed}"
     begin, end = clock.frames([span.full_start, span.full_end]).tolist()
     asked = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
     first, last = float(frames[held.first]), float(frames[held.last])
@@ -33,11 +33,11 @@ def held_shorter(span: TimeRange, frames: Floats, held: HeldRows, clock: TakeClo
     if asked[1] < asked[0] or max(late, early) < 1 - SAME_FRAME:
         return ""
     reasons = [
-        f"the way {way} takes {_frames(round(short))} more than its blend" if beyond else f"the take {limit} there"
+        f"the motion {way} takes {_frames(round(short))} more than its blend" if beyond else f"the take {limit} there"
         for way, limit, short, beyond in zip(("there", "back"), ("begins", "ends"), (late, early), ends, strict=True)
         if short >= 1 - SAME_FRAME
     ]
-    return f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, as {' and '.join(reasons)}"
+    return f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
 
 
 def _frames(count: int) -> str:

@@ -19,7 +19,7 @@ from ...solid_mesh import Solid, solid_of
 from ..arm_keys import ArmBones, rest_arm
 from ..parent_motion import FLAT, on_frames
 from .carried_object import is_carried
-from .deforming_surface import Shape, Shapes, places_about, shapes_of
+from .deforming_surface import DeformedShape, Shapes, places_about, shapes_of
 from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 from .played_wrist import PlayedWrist, orthonormal
 
@@ -119,7 +119,7 @@ class ReadFrame:
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
     """The object's surface, in the world, if that was asked for."""
-    shape: Shape | None = None
+    shape: DeformedShape | None = None
     """Its mesh, if that may deform."""
 
 
@@ -166,7 +166,7 @@ class Beside:
             bases = [np.array(bones[each].matrix_basis) for each in self.keyed]
             transforms = np.stack([np.array(shown.matrix_world), carrier, *moved, *bases])
             solid = solid_of(obj) if frame == with_solid else None
-            return ReadFrame(frame, True, transforms, solid, Shape.of(obj))
+            return ReadFrame(frame, True, transforms, solid, DeformedShape.of(obj))
 
         return on_frames(armature, np.array(frames), read, obj)
 

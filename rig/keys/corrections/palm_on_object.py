@@ -157,7 +157,7 @@ def laid_palm(
         RigError: it cannot, with the reason.
     """
     if by.motion.carried:
-        raise RigError(f"'{name}' hangs on the wrist, expected an object that does not go with it")
+        raise RigError(f"'{name}' moves with the wrist, expected an object that does not")
     if by.motion.played.slack > MOST_SHORT:
         raise RigError(
             f"the hand does not follow '{of.hand.bone(WRIST)}' in these frames, expected it within the arm's reach"

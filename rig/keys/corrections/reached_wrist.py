@@ -40,11 +40,11 @@ def unreached(armature: "Object", of: HandOfTake, laid: Mapping[str, LaidWrist])
     control, carrier = str(of.hand.binding.bones[0]), of.hand.binding.carrier
     if carrier in (None, control):
         return {}
-    told = {one_id: _told(armature, of, wrist, control) for one_id, wrist in laid.items()}
-    return {one_id: sentence for one_id, sentence in told.items() if sentence}
+    sentences = {one_id: _sentence(armature, of, wrist, control) for one_id, wrist in laid.items()}
+    return {one_id: sentence for one_id, sentence in sentences.items() if sentence}
 
 
-def _told(armature: "Object", of: HandOfTake, laid: LaidWrist, control: str) -> str:
+def _sentence(armature: "Object", of: HandOfTake, laid: LaidWrist, control: str) -> str:
     rows = np.unique(np.linspace(0, len(laid.frames) - 1, MOST_FRAMES).round().astype(int))
     carrier = str(of.hand.binding.carrier)
     rest = np.array(armature.data.bones[carrier].matrix_local.inverted()) @ of.hand.binding.rest[0]

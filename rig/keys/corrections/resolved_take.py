@@ -69,7 +69,7 @@ def recipe_of_take(base: "Action", corrections: tuple[Correction, ...]) -> Recip
     """Return the recipe that a take was solved by, with these corrections. Raises KnuckleError if it has none."""
     report = report_in(base)
     if report is None or "recipe" not in report:
-        raise RigError(f"the take '{base.name}' has no recipe to solve it again: solve its capture anew")
+        raise RigError(f"the take '{base.name}' has no recipe to solve it again: solve the capture again")
     recipe = from_dict(report["recipe"], f"recipe of the take '{base.name}'")
     # Where the capture was placed is in the recipe's transform.
     return replace(recipe, corrections=to_list(corrections), into="new", reduce=False, align="off", align_points=None)
@@ -91,12 +91,12 @@ def write_ranges(
     """
     bases, notes = [check_correctable(armature) for armature in armatures], list[str]()
     for armature, base in zip(armatures, bases, strict=True):
-        # Whatever cannot be composed is told before any key is replaced.
+        # Raises for what cannot be composed before any key is replaced.
         hands_of_take(armature, base)
         if has_other_rest(base, armature):
             raise RigError(
-                f"bones of armature '{armature.name}' lie otherwise at rest than as the take '{base.name}' was solved: "
-                "solve the capture anew, which keeps the corrections"
+                f"armature '{armature.name}' has another rest pose than when the take '{base.name}' was solved: "
+                "solve the capture again, which keeps the corrections"
             )
     of_rig = any(hand.retargeted is not None for hand in take.hands)
     hands = dict(bound_hands(tuple(armatures), take) if of_rig else own_hands(armatures, take))
@@ -120,7 +120,9 @@ def write_ranges(
             mark_predicted(base, keyed, frames[rows], {hand.side: hand.predicted[rows] for hand in take.hands})
             remember_keys(base, (frames[rows][0], frames[rows][-1]))
         if whole:
-            notes.append(f"all keys of the take '{base.name}' are new: it holds contacts, or keeps digits apart")
+            notes.append(
+                f"all keys of the take '{base.name}' were replaced, because it holds contacts or keeps digits apart"
+            )
         notes += correct_take(armature, corrections, scene, unsolved=take.waiting)
         base[SOLVED_WITH_PROPERTY] = encode(
             tuple(correction for correction in corrections if correction.is_before_solving)

@@ -66,13 +66,13 @@ def edits_in(frames: Floats, ranges: Sequence[tuple[float, float]]) -> str:
 
 
 def keep_edits(base: "Action", ranges: Sequence[tuple[float, float]]) -> list[str]:
-    """Keep a take of which keys in ranges were edited by hand as another action; return a sentence, none without."""
+    """Keep a take whose keys in ranges were edited by hand as another action; return a sentence, none without edits."""
     edits = edits_in(edited_frames(base), ranges)
     if not edits:
         return []
     kept = base.copy()
     kept.name, kept.use_fake_user = base.name + EDITED, True
-    return [f"keys that were edited by hand on {edits} were replaced, and stay in the action '{kept.name}'"]
+    return [f"keys that were edited by hand on {edits} were replaced, and are kept in the action '{kept.name}'"]
 
 
 def _outside(frames: Floats, part: tuple[float, float]) -> NDArray[np.bool_]:
@@ -93,10 +93,10 @@ def _solved_paths(action: "Action") -> set[str] | None:
     """Return the data paths that were solved, None if the action does not tell."""
     text = action.get(PATHS_PROPERTY)
     try:
-        told = json.loads(text) if isinstance(text, str) else None
+        parsed = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        told = None
-    return set(map(str, told)) if isinstance(told, list) else None
+        parsed = None
+    return set(map(str, parsed)) if isinstance(parsed, list) else None
 
 
 def _known(action: "Action") -> tuple[Floats, Numbers]:

@@ -1,4 +1,4 @@
-"""The take of an armature as it was solved, the base, of which a corrected action is composed."""
+"""The base: the take of an armature as it was solved, from which a corrected action is composed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,13 +30,13 @@ def base_of(armature: "Object | None") -> "Action | None":
 
 
 def composed_of(armature: "Object | None") -> "Action | None":
-    """Return the corrected action that an armature plays, or of which the one that it plays was reduced, else None."""
+    """Return the corrected action that an armature plays, also if reduced; None if it plays another."""
     action = None if armature is None else dense_action(armature) or played_action(armature)
     return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
 
 
 def is_alone(action: "Action | None") -> bool:
-    """Whether the take of which an action was composed is gone: nothing is left to correct it anew."""
+    """Whether the take from which an action was composed is gone, so that it cannot be corrected again."""
     holder: Any = action
     return (
         holder is not None and BASE_PROPERTY in holder and not isinstance(holder.get(BASE_PROPERTY), bpy.types.Action)

@@ -1,4 +1,4 @@
-"""What is told of corrections of a take: which wait, and why, and which are held shorter than asked."""
+"""Notes about the corrections of a take: which wait, and why, and which are held shorter than asked."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,56 +17,54 @@ if TYPE_CHECKING:
 
 WAITING_PROPERTY = "knuckle_waiting"
 """Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
-
-
-HURRIED_PROPERTY = "knuckle_hurried"
-"""Custom property of a take's action: id -> that it is held shorter than asked, or not where, of contacts, as JSON."""
+SHORTENED_PROPERTY = "knuckle_hurried"
+"""Custom property of a take's action: id -> how a contact is held shorter than asked, or elsewhere, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is told of corrections, as a take keeps it."""
+class CorrectionNotes:
+    """Notes about corrections, as an action stores them."""
 
     waiting: str
     """JSON, see WAITING_PROPERTY."""
-    hurried: str
-    """JSON, see HURRIED_PROPERTY."""
+    shortened: str
+    """JSON, see SHORTENED_PROPERTY."""
 
     @classmethod
-    def by(cls, action: "Action") -> "Told":
-        """Return what a take keeps."""
-        return cls(_text(action, WAITING_PROPERTY), _text(action, HURRIED_PROPERTY))
+    def of(cls, action: "Action") -> "CorrectionNotes":
+        """Return the notes that an action stores."""
+        return cls(_text(action, WAITING_PROPERTY), _text(action, SHORTENED_PROPERTY))
 
     def keep(self, action: "Action") -> None:
-        """Keep it with a take."""
-        action[WAITING_PROPERTY], action[HURRIED_PROPERTY] = self.waiting, self.hurried
+        """Store the notes with an action."""
+        action[WAITING_PROPERTY], action[SHORTENED_PROPERTY] = self.waiting, self.shortened
 
 
 def waiting_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections of a take that have none."""
-    return _told(_text(base, WAITING_PROPERTY))
+    """Return id -> reason of the corrections of a take that have no effect."""
+    return _parsed(_text(base, WAITING_PROPERTY))
 
 
-def hurried_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> that it is held shorter than asked, or not where it was asked, of the contacts of a take."""
-    return _told(_text(base, HURRIED_PROPERTY))
+def shortened_of(base: "Action | None") -> dict[str, str]:
+    """Return id -> sentence of the contacts of a take that are held shorter than asked, or elsewhere."""
+    return _parsed(_text(base, SHORTENED_PROPERTY))
 
 
 def waiting_reasons(
     base: "Action", corrections: Sequence[Correction], hands: Sequence[HandOfTake], clock: TakeClock
 ) -> dict[str, str]:
-    """Return id -> why it has no effect, of the corrections that have none; another armature may have their hand."""
-    own, told = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
+    """Return id -> reason of the corrections that have no effect; another armature may have their hand."""
+    own, solved = {of.hand.side for of in hands}, (report_in(base) or {}).get("hands", {})
     reasons = {
-        one.id: _waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in told
+        one.id: _waiting_reason(one, hands, clock) for one in corrections if one.hand in own or one.hand not in solved
     }
     return {of_id: reason for of_id, reason in reasons.items() if reason}
 
 
 def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]) -> dict[str, str]:
-    """Return id -> why it could not take effect in the solve, of corrections.
+    """Return id -> reason of the corrections that could not take effect in the solve.
 
-    known: the same as told now, or at the last solve.
+    known: the reasons of now, or of the last solve.
     """
     return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
@@ -90,28 +88,28 @@ def _text(action: "Action | None", name: str) -> str:
     return text if isinstance(text, str) else "{}"
 
 
-def _told(text: str) -> dict[str, str]:
+def _parsed(text: str) -> dict[str, str]:
     try:
-        told = json.loads(text)
+        reasons = json.loads(text)
     except (ValueError, RecursionError):
-        told = None
-    return {str(of_id): str(reason) for of_id, reason in told.items()} if isinstance(told, dict) else {}
+        reasons = None
+    return {str(of_id): str(reason) for of_id, reason in reasons.items()} if isinstance(reasons, dict) else {}
 
 
-def hurried_changes(base: "Action", corrections: Sequence[Correction]) -> dict[str, dict[str, Any]]:
-    """Return id -> what it does, of those of a take's corrections that are held shorter than asked."""
-    hurried = hurried_of(base)
-    return {one.id: effect_of(one) for one in corrections if one.id in hurried}
+def shortened_changes(base: "Action", corrections: Sequence[Correction]) -> dict[str, dict[str, Any]]:
+    """Return id -> effect of the corrections of a take that are held shorter than asked."""
+    shortened = shortened_of(base)
+    return {one.id: effect_of(one) for one in corrections if one.id in shortened}
 
 
 def waiting_notes(
-    base: "Action", corrections: Sequence[Correction], told: Mapping[str, Mapping[str, Any]]
+    base: "Action", corrections: Sequence[Correction], before: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...]:
     """Return a sentence about each correction of a take that has no effect, or is held shorter than asked.
 
-    told: the `hurried_changes` of the take before, which are told once; the panel's list goes on to tell them.
+    before: the `shortened_changes` of the take before. These have no sentence here; the panel's list still shows them.
     """
-    waiting, hurried = waiting_of(base), hurried_of(base)
+    waiting, shortened = waiting_of(base), shortened_of(base)
     waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
-    new = [one for one in corrections if one.id in hurried and effect_of(one) != told.get(one.id)]
-    return (*waits, *(f"correction '{one.name}': {hurried[one.id]}" for one in new))
+    new = [one for one in corrections if one.id in shortened and effect_of(one) != before.get(one.id)]
+    return (*waits, *(f"correction '{one.name}': {shortened[one.id]}" for one in new))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def correct_written(
     armatures: "Sequence[Object]", corrections: tuple[Correction, ...] | None, scene: "Scene", take: Take
 ) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Put corrections on the take that armatures play, None for its own; return them as told, and notes.
+    """Apply corrections to the take that armatures play, None for its own; return them for the report, and notes.
 
     take: what was written; if it is a part, the rest was not solved with them. What cannot be done is
     a note: the take is written, and the corrections are kept with it.
@@ -106,8 +106,8 @@ def left_behind(armature: "Object", recipe: Recipe) -> str:
     if base is None or recipe.corrections is not None or recipe.into != "new" or not corrections_of(armature):
         return ""
     return (
-        f"the corrections stay with the take '{base.name}', as this is another capture: save them there and load them "
-        "here to have them"
+        f"the corrections stay with the take '{base.name}', because this is another capture: save them there and load "
+        "them here"
     )
 
 

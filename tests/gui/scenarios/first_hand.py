@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     walking = importlib.import_module("walking")
 
-Told = Generator[float, None, Any]
+Actions = Generator[float, None, Any]
 Box = tuple[int, ...]
 
 TAB = "Knuckle Pose"
@@ -215,7 +215,7 @@ def told_last() -> str:
     return str(run[-1].bl_idname) if run else ""
 
 
-def tool(screen: "Screen", name: str) -> Told:
+def tool(screen: "Screen", name: str) -> Actions:
     """Where the toolbar has a tool's button."""
     region = screen.region(screen.area(), "TOOLS")
     x, top = region.x + 24, screen.window.height - region.y - region.height

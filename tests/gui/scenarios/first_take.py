@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     walking = importlib.import_module("walking")
 
-Told = Generator[float, None, Any]
+Actions = Generator[float, None, Any]
 
 RIGS = Path("/tmp/out/rigs")
 RECORDING = "leap_finger_tap.json"
@@ -55,7 +55,7 @@ def open_character(screen: "Screen", walk: "walking.Walk") -> "Steps":
     return walk.done(bones=len(walking.armature(screen).data.bones))
 
 
-def open_file(screen: "Screen", walk: "walking.Walk", name: str) -> Told:
+def open_file(screen: "Screen", walk: "walking.Walk", name: str) -> Actions:
     """File > Open, and a double click on the file's name."""
     screen.move(*walking.beside_hand(screen))
     yield from walk.press("File")
@@ -79,7 +79,7 @@ def choose_target(screen: "Screen", walk: "walking.Walk") -> "Steps":
     return walk.done(target=screen.scene.knuckle.armature.name)
 
 
-def target(screen: "Screen", walk: "walking.Walk") -> Told:
+def target(screen: "Screen", walk: "walking.Walk") -> Actions:
     """The sidebar's tab, and in its panel Solve the character."""
     screen.move(*walking.beside_hand(screen))
     yield 0.3
@@ -180,7 +180,7 @@ def save(screen: "Screen", walk: "walking.Walk") -> "Steps":
     return walk.done(saved=not bpy.data.is_dirty)
 
 
-def saved(screen: "Screen", walk: "walking.Walk") -> Told:
+def saved(screen: "Screen", walk: "walking.Walk") -> Actions:
     """Into the file that is open."""
     screen.move(*walking.beside_hand(screen))
     yield 0.3
@@ -189,7 +189,7 @@ def saved(screen: "Screen", walk: "walking.Walk") -> Told:
     yield 0.5
 
 
-def to_hand(screen: "Screen") -> Told:
+def to_hand(screen: "Screen") -> Actions:
     """Turn the view to the hand, from the thumb's side a little above, without its bones."""
     rig = walking.armature(screen)
     wrist = rig.pose.bones[WRISTS[Path(bpy.data.filepath).stem]]

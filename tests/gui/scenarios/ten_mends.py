@@ -21,7 +21,7 @@ else:
     mending, walking = (importlib.import_module(name) for name in ("mending", "walking"))
     Walk = walking.Walk
 
-Told = Generator[float, None, Any]
+Actions = Generator[float, None, Any]
 
 PLACES = 10
 MOST_MENDS = 4
@@ -67,7 +67,7 @@ def play(screen: "Screen") -> "Steps":
     }
 
 
-def panels(screen: "Screen", walk: Walk, first: str, *others: str) -> Told:
+def panels(screen: "Screen", walk: Walk, first: str, *others: str) -> Actions:
     """Open these and fold the others."""
     yield from mending.alone(screen, walk, first)
     for title in others:
@@ -81,7 +81,7 @@ def left(screen: "Screen") -> list[str]:
     return [problem.key for problem in problems]
 
 
-def mended(screen: "Screen", page: str, number: int) -> Told:
+def mended(screen: "Screen", page: str, number: int) -> Actions:
     """Go to the next problem, and mend what the box says until nothing is left of it."""
     walk = Walk(screen, page, number)
     yield from mending.next_problem(screen, walk)
@@ -97,19 +97,19 @@ def mended(screen: "Screen", page: str, number: int) -> Told:
     return {**found, "mends": tried}
 
 
-def posed(screen: "Screen", walk: Walk, count: int) -> Told:
+def posed(screen: "Screen", walk: Walk, count: int) -> Actions:
     yield from mending.turned(screen, walk, -15)
     yield from walk.press("Correct Pose", within=mending.sidebar(screen))
     yield from screen.wait_until(lambda: len(mending.kept(screen)) == count)
     yield 0.5
 
 
-def snapped(screen: "Screen", walk: Walk, count: int) -> Told:
+def snapped(screen: "Screen", walk: Walk, count: int) -> Actions:
     yield from walk.press("Snap to Pose", within=mending.sidebar(screen))
     yield from mending.agreed(screen, walk, count)
 
 
-def solved_otherwise(screen: "Screen", walk: Walk, count: int) -> Told:
+def solved_otherwise(screen: "Screen", walk: Walk, count: int) -> Actions:
     yield from walk.press("Solve Range With", within=mending.sidebar(screen))
     # The dialogue keeps what was chosen in it last.
     if bpy.context.window_manager.operator_properties_last("knuckle.solve_range").solver != "whole-hand":
@@ -118,12 +118,12 @@ def solved_otherwise(screen: "Screen", walk: Walk, count: int) -> Told:
     yield from mending.agreed(screen, walk, count)
 
 
-def hidden(screen: "Screen", walk: Walk, count: int) -> Told:
+def hidden(screen: "Screen", walk: Walk, count: int) -> Actions:
     yield from walk.press("Hide Marker", within=mending.sidebar(screen))
     yield from mending.agreed(screen, walk, count)
 
 
-GUESSES: tuple[tuple[str, Callable[["Screen", Walk, int], Told]], ...] = (
+GUESSES: tuple[tuple[str, Callable[["Screen", Walk, int], Actions]], ...] = (
     ("Correct Pose", posed),
     ("Solve Range With", solved_otherwise),
     ("Snap to Pose", snapped),
@@ -131,7 +131,7 @@ GUESSES: tuple[tuple[str, Callable[["Screen", Walk, int], Told]], ...] = (
 """What mends places in which markers were not seen, in turn."""
 
 
-def suited(place: dict[str, Any], number: int) -> tuple[str, Callable[["Screen", Walk, int], Told]]:
+def suited(place: dict[str, Any], number: int) -> tuple[str, Callable[["Screen", Walk, int], Actions]]:
     """What mends a problem, by the page's table."""
     reason = place["reason"]
     if "not seen" in reason:
@@ -141,7 +141,7 @@ def suited(place: dict[str, Any], number: int) -> tuple[str, Callable[["Screen",
     return "Correct Pose", posed
 
 
-def contacts(screen: "Screen", walk: Walk, recording: str) -> Told:
+def contacts(screen: "Screen", walk: Walk, recording: str) -> Actions:
     """Two of the performer's contacts, each by a click on its row; where none was found, by the dialogue."""
     before = set(mending.states(screen))
     yield from panels(screen, walk, "Corrections")
@@ -171,7 +171,7 @@ def contacts(screen: "Screen", walk: Walk, recording: str) -> Told:
     return sorted(set(mending.states(screen)) - before)
 
 
-def again(screen: "Screen", walk: Walk) -> Told:
+def again(screen: "Screen", walk: Walk) -> Actions:
     """The whole take by another solver."""
     yield from panels(screen, walk, "Solve")
     yield from walk.press("Fast")
@@ -183,7 +183,7 @@ def again(screen: "Screen", walk: Walk) -> Told:
     walk.picture(*walking.area_box(screen))
 
 
-def next_place(screen: "Screen", page: str) -> Told:
+def next_place(screen: "Screen", page: str) -> Actions:
     """What Next Problem comes to after the new solve; nothing where all is mended."""
     walk = Walk(screen, page, PLACES + 3)
     if not left(screen):
@@ -198,7 +198,7 @@ def next_place(screen: "Screen", page: str) -> Told:
     return found
 
 
-def reduced(screen: "Screen", walk: Walk) -> Told:
+def reduced(screen: "Screen", walk: Walk) -> Actions:
     """How many keys there were and are."""
     # Below the list of corrections, and in sight once that is folded.
     for title in ("Review", "Keys"):

@@ -7,10 +7,10 @@ import pytest
 
 from knuckle.capture import followed_pictures
 from knuckle.capture.followed_pictures import follow_pictures
-from knuckle.hand.camera.picture_landmarks import FoundHand, PictureFrame, PictureSize
+from knuckle.hand.camera.picture_landmarks import PictureFrame, PictureHand, PictureSize
 
 POINTS = np.random.default_rng(0).uniform(0.3, 0.6, (21, 3))
-HAND = FoundHand(POINTS, POINTS)
+HAND = PictureHand(POINTS, POINTS)
 SIZE = PictureSize(640, 480)
 ONCE = [PictureFrame(SIZE, (HAND,))] * 4 + [PictureFrame(SIZE, ())] * 16
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from knuckle.pipeline.contacts.contact_surface import ContactSurface
 from knuckle.pipeline.contacts.nearest_skin import MOST_POINTS, POINTS_OF_EACH, least_distance, nearest_skin
-from knuckle.pipeline.contacts.surface import Surface
 from knuckle.tests.pure.pipeline.test_palm_at_rest import Ball, Slab
 
 Floats = NDArray[np.float64]
-SURFACES: dict[str, Surface] = {"slab": Slab(0.05, np.eye(4)), "ball": Ball(np.array([0.0, 0.0, -0.06]), 0.06)}
+SURFACES: dict[str, ContactSurface] = {"slab": Slab(0.05, np.eye(4)), "ball": Ball(np.array([0.0, 0.0, -0.06]), 0.06)}
 WITHIN = 6e-3
 
 

@@ -173,7 +173,7 @@ def test_a_performer_who_wore_another_set_is_fitted_anew():
     take = solved_by(another_take(300), data)
     assert np.nanmean(off(take.hands[0])) < 2.3
     assert any(
-        text.startswith("the right hand is fitted anew: 19 of its 19 markers") for text in take.report["warnings"]
+        text.startswith("the right hand is fitted again: 19 of its 19 markers") for text in take.report["warnings"]
     )
 
 

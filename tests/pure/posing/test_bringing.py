@@ -8,7 +8,7 @@ from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.model import HandModel
-from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, reach_with_digit, solve_course
+from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, reach_with_digit, solve_path
 from knuckle.posing.following.digit_reach import bring_tip, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
@@ -40,7 +40,7 @@ def test_on_a_line_in_reach_the_end_is_on_it_and_no_digit_moves(side: Side, join
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, joint)
     course = along_line(held, held.position, np.array([-0.2, 0.05, 0.1]), PARTS)
-    found = solve_course(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
     assert found.distances.max() < 1e-9
     np.testing.assert_array_equal(found.pose.angles, np.tile(angles, (len(PARTS), 1)))
     frames = kinematics.joint_frames(hand, found.pose)
@@ -52,7 +52,7 @@ def test_around_a_ball_the_tip_is_on_it() -> None:
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
     course = around_ball(held, Ball((0.1, 0.42, 0.2), 0.05), np.array([0.0, 0.0, 2 * np.pi]), PARTS)
-    found = solve_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     off = np.abs(np.linalg.norm(found.ends - [0.1, 0.42, 0.2], axis=1) - 0.05)
     assert off.max() < 1e-9, f"{off.max() / MM} mm"
 
@@ -74,7 +74,7 @@ def test_a_curled_finger_reaches_out_where_the_arm_ends(side: Side, digit: str) 
     course = along_line(
         held, np.array([0.0, far[0], 0.0]), np.array([0.0, far[-1] - far[0], 0.0]), np.linspace(0, 1, 13)
     )
-    found = solve_course(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
     assert found.distances.max() < 0.1 * MM, f"{found.distances / MM}"
     assert {"circle", "outside"} <= set(found.cases), "it is the finger that reaches the last of them"
     assert limit_excess(hand, found.pose.angles).max() < 1e-9
@@ -90,7 +90,7 @@ def test_out_of_reach_arm_and_finger_are_straight_towards_the_goal() -> None:
     goal = np.array([0.3, 1.4, 0.5])
     held = tool(hand, angles, "index-finger-tip")
     course = along_line(held, goal, np.zeros(3), np.zeros(1))
-    found = solve_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases == ("outside",)
     way, end = goal / np.linalg.norm(goal), found.ends[0]
     aside = np.linalg.norm(end - (end @ way) * way)
@@ -105,7 +105,7 @@ def test_a_hand_that_hangs_on_nothing_goes_along() -> None:
     angles = poses.angles(hand, "ok")
     held = tool(hand, angles, "pinky-finger-tip")
     course = along_line(held, np.array([5.0, 5.0, 5.0]), np.array([1.0, 0.0, 0.0]), PARTS)
-    found = solve_course(hand, angles, End("pinky-finger-tip"), course, None)
+    found = solve_path(hand, angles, End("pinky-finger-tip"), course, None)
     assert found.distances.max() < 1e-12 and set(found.cases) == {"inside"}
 
 
@@ -163,7 +163,7 @@ def test_an_end_that_is_seen_beside_its_joint_is_brought_there() -> None:
     end = End("index-finger-tip", np.array([0.004, -0.003, 0.008]))
     held = Tool(placed((0.1, 0.35, 0.1)), end.positions(hand, angles[None])[0])
     course = along_line(held, held.position, np.array([-0.2, 0.05, 0.1]), PARTS)
-    found = solve_course(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
     model = joint_position(Pose.at_origin(hand, found.pose.angles), end.joint) + end.offset
     seen = (found.pose.root[:, :3, :3] @ model[..., None])[..., 0] + found.pose.root[:, :3, 3]
     np.testing.assert_allclose(seen, course.ends, atol=1e-9)
@@ -174,7 +174,7 @@ def test_steps_that_are_not_finite_keep_the_arm_where_it_is() -> None:
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
     course = along_line(held, held.position, np.array([0.1, np.nan, 0.0]), np.array([0.0, 1.0]))
-    found = solve_course(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
+    found = solve_path(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases[1] == "unknown"
     assert np.isfinite(found.pose.root).all()
     assert np.isfinite(found.pose.angles).all()

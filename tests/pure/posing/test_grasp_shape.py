@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError
-from knuckle.posing.grasping.object_shape import Shape, shape_of, surface_of
+from knuckle.posing.grasping.object_shape import GraspShape, shape_of, surface_of
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 
@@ -42,7 +42,7 @@ KINDS = {
 }
 
 
-def found(solid: Solid) -> Shape:
+def found(solid: Solid) -> GraspShape:
     return shape_of(surface_of(solid.vertices, solid.triangles))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from knuckle.capture.network import site as sites
-from knuckle.capture.network.site import Site, SiteFile
+from knuckle.capture.network.site import ServedSite, SiteFile
 from knuckle.capture.network.transport import Address
 from knuckle.capture.network.websocket import MAX_ANSWERS, WebSocketListener
 from knuckle.capture.protocols import camera_page
@@ -99,7 +99,7 @@ def test_ranges_are_cut_out(tmp_path: Path, asked: str, status: int, first: int,
     path = tmp_path / "video"
     path.write_bytes(CONTENT)
     for content in (CONTENT, path):
-        answer = Site({"video": SiteFile("video/mp4", content)}, "").answer("/video", asked)
+        answer = ServedSite({"video": SiteFile("video/mp4", content)}, "").answer("/video", asked)
         assert (answer.status, answer.body) == (status, CONTENT[first:stop])
         if status == 206:
             assert answer.headers["Content-Range"] == f"bytes {first}-{stop - 1}/100"
@@ -107,14 +107,14 @@ def test_ranges_are_cut_out(tmp_path: Path, asked: str, status: int, first: int,
 
 def test_an_answer_is_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sites, "MAX_ANSWER_SIZE", 40)
-    site = Site({"video": SiteFile("video/mp4", CONTENT)}, "")
+    site = ServedSite({"video": SiteFile("video/mp4", CONTENT)}, "")
     assert site.answer("/video").status == 413
     cut = site.answer("/video", "bytes=10-99")
     assert (cut.status, cut.body, cut.headers["Content-Range"]) == (206, CONTENT[10:50], "bytes 10-49/100")
 
 
 def test_a_file_that_is_gone_is_an_answer_too(tmp_path: Path) -> None:
-    site = Site({"video": SiteFile("video/mp4", tmp_path / "gone")}, "")
+    site = ServedSite({"video": SiteFile("video/mp4", tmp_path / "gone")}, "")
     assert site.answer("/video").status == 500
 
 
@@ -122,7 +122,7 @@ def test_ranges_arrive_through_the_socket_and_the_websocket_needs_the_token(addr
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
-    listener = WebSocketListener(address, Site({"video": SiteFile("video/mp4", CONTENT)}, "", folder="/token/"))
+    listener = WebSocketListener(address, ServedSite({"video": SiteFile("video/mp4", CONTENT)}, "", folder="/token/"))
     packets = listener.packets()
     next(packets)
     try:
@@ -142,7 +142,7 @@ def test_ranges_arrive_through_the_socket_and_the_websocket_needs_the_token(addr
 
 def test_a_browser_that_asks_late_is_answered(address: Address) -> None:
     """On a busy computer; one that is cut off shows an error for good."""
-    packets = WebSocketListener(address, Site({"": SiteFile("text/html", b"page")}, "")).packets()
+    packets = WebSocketListener(address, ServedSite({"": SiteFile("text/html", b"page")}, "")).packets()
     next(packets)
     try:
         client = http.client.HTTPConnection(address.host, address.port, timeout=5)
@@ -158,7 +158,7 @@ def test_a_page_is_answered_and_one_that_is_answered_too_often_is_disconnected(a
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.client import connect
 
-    packets = WebSocketListener(address, Site({}, "")).packets()
+    packets = WebSocketListener(address, ServedSite({}, "")).packets()
     next(packets)
     try:
         with connect(f"ws://{address}/") as page:

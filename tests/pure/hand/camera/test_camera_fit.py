@@ -21,7 +21,7 @@ from knuckle.hand.camera.landmark_shape import length_of, mean_shape
 from knuckle.hand.camera.landmark_table import landmark_offsets
 from knuckle.hand.camera.motion import MotionPrior
 from knuckle.hand.camera.picture_landmarks import LANDMARK_JOINTS, PictureLandmarks, PictureSize
-from knuckle.hand.camera.take_fit import TakeEquations, TakeProblem
+from knuckle.hand.camera.take_fit import TakeEquations, TakeFitProblem
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.jacobians import ROOT_DOFS
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
@@ -176,7 +176,7 @@ def test_the_equations_of_a_take_are_the_derivatives_of_its_cost() -> None:
     state, sighting = start_state(
         landmarks.select(np.arange(5)), "right", mean_shape(LENGTH), CameraSettings(VIEW, LENGTH)
     )
-    problem = TakeProblem(sighting, MotionPrior(times[rows]), None)
+    problem = TakeFitProblem(sighting, MotionPrior(times[rows]), None)
     angles = state.poses.angles + rng.normal(0.0, 0.02, state.poses.angles.shape)
     state = replace(state, poses=replace(state.poses, angles=angles))
     gradient = -2 * TakeEquations.of(problem, state).rhs
@@ -198,5 +198,5 @@ def test_a_frame_that_is_some_times_as_far_off_as_usual_is_left_out() -> None:
     state, sighting = start_state(landmarks.select(np.arange(9)), "right", mean_shape(LENGTH), settings)
     lines = sighting.lines.copy()
     lines[4] += [0.02, -0.016]
-    problem = TakeProblem(replace(sighting, lines=lines), MotionPrior(times[:9]), None)
+    problem = TakeFitProblem(replace(sighting, lines=lines), MotionPrior(times[:9]), None)
     assert np.flatnonzero(~_without_false_frames(problem, state).sighting.seen).tolist() == [4]

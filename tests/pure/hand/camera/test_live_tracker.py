@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from knuckle.hand.camera.camera_fit import CameraSettings
 from knuckle.hand.camera.landmark_shape import mean_shape
 from knuckle.hand.camera.live_tracker import MAX_PREDICTED, MAX_REFUSED, CameraTracker, TrackerState
-from knuckle.hand.camera.picture_landmarks import FoundHand, PictureLandmarks
+from knuckle.hand.camera.picture_landmarks import PictureHand, PictureLandmarks
 from knuckle.hand.camera.take_fit import LIMITS
 from knuckle.hand.joints import SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames
@@ -27,12 +27,12 @@ def tracker(side: Side = "right", limits: Floats = LIMITS) -> CameraTracker:
     return CameraTracker(mean_shape(LENGTH), side, limits, SETTINGS)
 
 
-def found(landmarks: PictureLandmarks) -> list[FoundHand | None]:
+def found(landmarks: PictureLandmarks) -> list[PictureHand | None]:
     pairs = zip(landmarks.points, landmarks.world, strict=True)
-    return [FoundHand(points, world) if np.isfinite(points).all() else None for points, world in pairs]
+    return [PictureHand(points, world) if np.isfinite(points).all() else None for points, world in pairs]
 
 
-def followed(of: CameraTracker, hands: Sequence[FoundHand | None], times: Floats) -> list[TrackerState]:
+def followed(of: CameraTracker, hands: Sequence[PictureHand | None], times: Floats) -> list[TrackerState]:
     assert hands[0] is not None
     states = [of.start(float(times[0]), SIZE, hands[0])]
     for at, hand in zip(times[1:], hands[1:], strict=True):
@@ -159,7 +159,7 @@ def test_a_hand_that_moved_meanwhile_is_found_again() -> None:
 def test_what_is_no_hand_leaves_a_pose_within_limits(seed: int) -> None:
     random = np.random.default_rng(seed)
     one = tracker()
-    hands = [FoundHand(random.uniform(-3, 3, (21, 3)), random.uniform(-1, 1, (21, 3))) for _ in range(30)]
+    hands = [PictureHand(random.uniform(-3, 3, (21, 3)), random.uniform(-1, 1, (21, 3))) for _ in range(30)]
     for state in followed(one, hands, np.cumsum(random.uniform(0.001, 0.5, 30))):
         pose = state.filter.pose
         assert np.isfinite(pose.positions).all() and np.isfinite(state.filter.covariance).all()

@@ -13,13 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.capture.protocols.camera_stream import CameraParser
-from knuckle.hand.camera.picture_landmarks import FoundHand, PictureFrame, PictureSize
+from knuckle.hand.camera.picture_landmarks import PictureFrame, PictureHand, PictureSize
 from knuckle.hand.limits import RigLimits
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult
 from knuckle.pipeline.live.camera_following import CameraHands, Submit
 from knuckle.pipeline.live.displayed_hand import DisplayedHand, DrivenHand, RigOf, no_rig
-from knuckle.pipeline.live.session import Session
+from knuckle.pipeline.live.live_session import LiveSession
 from knuckle.pipeline.performer import Performer, to_dict
 from knuckle.pipeline.recipe import Recipe
 
@@ -32,13 +32,13 @@ RATE = 30.0
 
 
 @cache
-def video(name: str) -> list[FoundHand]:
+def video(name: str) -> list[PictureHand]:
     data = json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
     hands = [frame["hands"][0] for frame in data["frames"] if frame["hands"]]
-    return [FoundHand(np.array(hand["landmarks"]), np.array(hand["world_landmarks"])) for hand in hands]
+    return [PictureHand(np.array(hand["landmarks"]), np.array(hand["world_landmarks"])) for hand in hands]
 
 
-def moved(hand: FoundHand, x: float, y: float = 0.0) -> FoundHand:
+def moved(hand: PictureHand, x: float, y: float = 0.0) -> PictureHand:
     return replace(hand, points=hand.points + [x, y, 0.0])
 
 
@@ -55,7 +55,7 @@ class Followed:
         self.hands = CameraHands(recipe, rig, submit)
         self.shown: list[dict[str, DisplayedHand]] = []
 
-    def feed(self, *frames: tuple[FoundHand, ...]) -> "Followed":
+    def feed(self, *frames: tuple[PictureHand, ...]) -> "Followed":
         for found in frames:
             at = len(self.shown) / RATE
             self.hands.feed(PictureFrame(SIZE, found), at, at)
@@ -63,11 +63,11 @@ class Followed:
         return self
 
 
-def alone(name: str, start: int, stop: int, x: float = 0.0) -> list[tuple[FoundHand, ...]]:
+def alone(name: str, start: int, stop: int, x: float = 0.0) -> list[tuple[PictureHand, ...]]:
     return [(moved(hand, x),) for hand in video(name)[start:stop]]
 
 
-NOBODY: list[tuple[FoundHand, ...]] = [()]
+NOBODY: list[tuple[PictureHand, ...]] = [()]
 
 
 @pytest.mark.parametrize(("name", "side"), [(RIGHT, "right"), (LEFT, "left")])
@@ -145,7 +145,7 @@ def test_lost_frames_are_predicted_marked_and_then_the_hand_rests() -> None:
 def test_the_detector_tells_the_side_of_a_flat_hand(side: Any) -> None:
     """Its depths do not."""
     hands = [
-        FoundHand(hand.points * [1, 1, 0], hand.world * [1, 1, 0], side if frame % 5 else "right")
+        PictureHand(hand.points * [1, 1, 0], hand.world * [1, 1, 0], side if frame % 5 else "right")
         for frame, hand in enumerate(video(RIGHT)[:40])
     ]
     assert list(Followed().feed(*[(hand,) for hand in hands]).shown[-1]) == [side]
@@ -237,7 +237,7 @@ def test_measuring_that_is_asked_for_during_a_measurement_comes_after_it() -> No
     assert one.hands.hands()["right"] is not before
 
 
-def message(at: float, *hands: FoundHand) -> bytes:
+def message(at: float, *hands: PictureHand) -> bytes:
     told = [
         {"handedness": "Left", "score": 0.9, "landmarks": hand.points.tolist(), "world_landmarks": hand.world.tolist()}
         for hand in hands
@@ -247,7 +247,7 @@ def message(at: float, *hands: FoundHand) -> bytes:
 
 @pytest.mark.parametrize("landmarks", ["picture", "world"])
 def test_what_the_page_sends_drives_a_session(landmarks: Any) -> None:
-    parser, session = CameraParser(), Session(Recipe("camera", landmarks=landmarks))
+    parser, session = CameraParser(), LiveSession(Recipe("camera", landmarks=landmarks))
     for number, hand in enumerate([None, *video(RIGHT)]):
         (frame,) = parser.feed(message(number / RATE, *([] if hand is None else [hand])))
         session.feed([(frame, number / RATE)])

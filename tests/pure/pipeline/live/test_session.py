@@ -24,7 +24,7 @@ from knuckle.hand.rotations import IDENTITY, angles_between, from_axis_angle, fr
 from knuckle.pipeline import performer
 from knuckle.pipeline.live.dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS, DropoutBlend
 from knuckle.pipeline.live.live_hand import LiveHand
-from knuckle.pipeline.live.session import MAX_HANDS, Session
+from knuckle.pipeline.live.live_session import MAX_HANDS, LiveSession
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import MarkersOn, Recipe
 from knuckle.tests.pure.capture.devices.moments import fist, moments
@@ -50,7 +50,7 @@ def frame(
     return concatenate_frames(parts)
 
 
-def fed(session: Session, frames: list[Frame]) -> Session:
+def fed(session: LiveSession, frames: list[Frame]) -> LiveSession:
     """Feeds all frames; waits where hands are being measured."""
     for number, one in enumerate(frames):
         session.feed([(one, float(one.time or 0.0))])
@@ -59,7 +59,7 @@ def fed(session: Session, frames: list[Frame]) -> Session:
     return session
 
 
-def wait(session: Session, one: Frame) -> None:
+def wait(session: LiveSession, one: Frame) -> None:
     end = time.monotonic() + 20
     while (session.unmeasured() or not session.hands()) and not session.problems and time.monotonic() < end:
         time.sleep(0.01)
@@ -73,7 +73,7 @@ def joints_of(pose: Pose) -> np.ndarray:
 
 @pytest.mark.parametrize("lag", [0, 1])
 def test_a_forearm_is_as_late_as_the_hand_is_smoothed(lag: int) -> None:
-    session = Session(Recipe("x", hand="right", smoothing="live", smoothing_settings={"lag": lag}))
+    session = LiveSession(Recipe("x", hand="right", smoothing="live", smoothing_settings={"lag": lag}))
     bends = 0.02 * np.arange(60)
     for number, (moment, bend) in enumerate(zip(moments(60), bends, strict=True)):
         wrist = moment.hands["right"][0]
@@ -91,7 +91,7 @@ def test_a_forearm_is_as_late_as_the_hand_is_smoothed(lag: int) -> None:
 @pytest.mark.parametrize("angles", ["solved", "device"])
 def test_both_hands_are_where_the_device_has_them(angles):
     sent = moments(80)
-    session = fed(Session(Recipe("quest"), angles), [frame(moment) for moment in sent])
+    session = fed(LiveSession(Recipe("quest"), angles), [frame(moment) for moment in sent])
     shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert set(shown) == {"left", "right"}
     for side, joints in sent[-1].hands.items():
@@ -115,7 +115,7 @@ def closed(joints: list[str]) -> list[float]:
 def test_joints_of_the_device_are_taken_as_they_are():
     """Where a device has solved the hand, its angles are the hand's: DIP and PIP uncoupled."""
     sent = moments(80)
-    session = fed(Session(Recipe("quest"), "device"), [frame(moment) for moment in sent])
+    session = fed(LiveSession(Recipe("quest"), "device"), [frame(moment) for moment in sent])
     pose = next(hand for hand in session.displayed(sent[-1].time) if hand.name == "right").pose
     bends = [f"index-finger-phalanx-{part}" for part in ("intermediate", "distal")]
     assert np.rad2deg(bent(pose.hand, pose.angles[0], bends)) == pytest.approx(closed(bends), abs=1.5)
@@ -127,7 +127,7 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
     sender, parser = VmcSender(Address()), VmcParser()
     sent = moments(80)
     frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
-    session = fed(Session(Recipe("vmc"), "device"), frames)
+    session = fed(LiveSession(Recipe("vmc"), "device"), frames)
     for shown in session.displayed(sent[-1].time):
         bends = ["index-finger-phalanx-distal", "thumb-phalanx-distal"]
         angles = np.rad2deg(bent(shown.pose.hand, shown.pose.angles[0], bends))
@@ -140,7 +140,7 @@ def test_two_people_keep_their_own_hands():
     frames = [concatenate_frames((frame(moment, "Anna"), frame(moment, "Ben", shift=1.0))) for moment in sent]
     names = frames[0].names
     frames = [Frame(names, one.positions, one.rotations, one.time, one.number) for one in frames]
-    session = fed(Session(Recipe("quest")), frames)
+    session = fed(LiveSession(Recipe("quest")), frames)
     shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert set(shown) == {"Anna left", "Anna right", "Ben left", "Ben right"}
     between = shown["Ben left"].pose.root[0, :3, 3] - shown["Anna left"].pose.root[0, :3, 3]
@@ -153,7 +153,7 @@ def test_swapped_names_are_told_by_the_hands_shape():
     sent = moments(80, sides=("right",))
     swapped = [Frame(joint_names("left"), f.positions, f.rotations, f.time, f.number) for f in map(frame, sent)]
     named = [Frame(swapped[0].names, f.positions, f.rotations, f.time, f.number) for f in swapped]
-    session = fed(Session(Recipe("quest")), named)
+    session = fed(LiveSession(Recipe("quest")), named)
     assert [hand.side for hand in session.displayed(sent[-1].time)] == ["right"]
     session.close()
 
@@ -161,7 +161,7 @@ def test_swapped_names_are_told_by_the_hands_shape():
 def test_one_hand_that_is_away_leaves_the_other_alone():
     sent = moments(140)
     both, right = [frame(moment) for moment in sent], [frame(moment, hands=("right",)) for moment in sent]
-    session = fed(Session(Recipe("quest")), both[:80] + right[80:])
+    session = fed(LiveSession(Recipe("quest")), both[:80] + right[80:])
     shown = {hand.name: hand for hand in session.displayed(sent[-1].time)}
     assert shown["left"].lost and not shown["right"].lost
     apart = np.linalg.norm(joints_of(shown["right"].pose) - sent[-1].hands["right"][:, :3, 3], axis=1).max()
@@ -175,7 +175,7 @@ def test_a_finger_that_is_never_told_goes_with_those_beside_it():
     keep = [row for row, joint in enumerate(JOINTS) if not joint.startswith("ring-finger") or "metacarpal" in joint]
     names = tuple(joint_names("right")[row] for row in keep)
     frames = [Frame(names, moment.hands["right"][keep, :3, 3], None, moment.time, moment.number) for moment in sent]
-    session = fed(Session(Recipe("quest")), frames)
+    session = fed(LiveSession(Recipe("quest")), frames)
     pose = next(iter(session.displayed(sent[-1].time))).pose
     bend = {digit: pose.angles[0, pose.hand.dof(f"{digit}-phalanx-intermediate", "flexion")] for digit in DIGITS[1:]}
     assert bend["middle-finger"] > 1.5 and bend["pinky-finger"] > 1.5, "it is a fist"
@@ -185,7 +185,7 @@ def test_a_finger_that_is_never_told_goes_with_those_beside_it():
 
 def test_a_solver_that_is_not_known_is_told_at_once():
     with pytest.raises(RecipeError, match="magic"):
-        Session(Recipe("quest", solver="magic"))
+        LiveSession(Recipe("quest", solver="magic"))
 
 
 def test_every_wire_drives_a_session():
@@ -194,7 +194,7 @@ def test_every_wire_drives_a_session():
         if not isinstance(sender, UdpSender):
             continue
         frames = [f for moment in moments(90) for packet in sender.packets(moment) for f in parser.feed(packet)]
-        session = Session(Recipe("x"))
+        session = LiveSession(Recipe("x"))
         for number, one in enumerate(frames):
             session.feed([(one, number / 60)])
             if number == 40:
@@ -260,7 +260,7 @@ def test_frames_that_come_in_bursts_are_followed_without_delay(together):
 
 def test_a_clock_that_begins_anew_keeps_no_hand_from_being_measured():
     sent = [frame(moment) for moment in moments(60)]
-    session = fed(Session(Recipe("quest")), [replace(sent[0], time=1000.0), *sent])
+    session = fed(LiveSession(Recipe("quest")), [replace(sent[0], time=1000.0), *sent])
     assert sorted(session.hands()) == ["left", "right"]
 
 
@@ -271,8 +271,8 @@ def test_hands_are_looked_for_once_in_frames_that_take_turns_and_in_few_that_hav
         looked.append(names)
         return suggest(names)
 
-    monkeypatch.setattr("knuckle.pipeline.live.session.suggest", counted)
-    session = Session(Recipe("quest"))
+    monkeypatch.setattr("knuckle.pipeline.live.live_session.suggest", counted)
+    session = LiveSession(Recipe("quest"))
     both, one = frame(moments(1)[0]), frame(moments(1)[0], hands=("left",))
     for number in range(20):
         session.feed([(both, number / 60), (one, number / 60)])
@@ -282,7 +282,7 @@ def test_hands_are_looked_for_once_in_frames_that_take_turns_and_in_few_that_hav
     assert len(looked) == 3
 
 
-def followed(session: Session, frames: list[Frame], name: str = "right") -> np.ndarray:
+def followed(session: LiveSession, frames: list[Frame], name: str = "right") -> np.ndarray:
     """(F, 25, 3) m where a hand's joints are shown as frames come, each as soon as what is being measured is."""
     places = []
     for one in frames:
@@ -312,7 +312,7 @@ def held(moment: OutgoingFrame, count: int, start: float, labels: Iterable[str] 
 
 def test_a_hand_that_is_measured_again_goes_on_without_a_jump():
     sent = moments(80)
-    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    session = fed(LiveSession(Recipe("quest")), [frame(moment) for moment in sent])
     before = followed(session, held(sent[-1], 20, 2.0))
     measured = session.hands()["right"]
     session.measure_again()
@@ -325,7 +325,7 @@ def test_a_hand_that_is_measured_again_goes_on_without_a_jump():
 
 def test_a_hand_of_which_other_points_come_goes_on_without_a_jump():
     sent = moments(80)
-    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    session = fed(LiveSession(Recipe("quest")), [frame(moment) for moment in sent])
     before = followed(session, held(sent[-1], 20, 2.0))
     fewer = [joint for joint in JOINTS if not joint.startswith("pinky")]
     after = followed(session, held(sent[-1], 90, 2.0 + 20 / 60, fewer))
@@ -338,7 +338,7 @@ def test_a_hand_of_which_other_points_come_goes_on_without_a_jump():
 
 def test_a_hand_that_moved_while_it_was_away_for_a_moment_goes_there_and_does_not_leap():
     sent = moments(80)
-    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    session = fed(LiveSession(Recipe("quest")), [frame(moment) for moment in sent])
     seen = held(sent[-1], 30, 2.0)
     moved = [replace(one, positions=one.positions + [0.25, 0.0, 0.0], time=(one.time or 0.0) + 0.7) for one in seen]
     places = followed(session, seen + moved)
@@ -352,20 +352,20 @@ def test_two_hands_of_one_side_are_not_both_shown_on_it():
     sent = moments(80, sides=("right",))
     second = [replace(frame(moment, shift=0.5), names=joint_names("left")) for moment in sent]
     frames = [concatenate_frames((frame(moment), other)) for moment, other in zip(sent, second, strict=True)]
-    session = fed(Session(Recipe("quest")), frames)
+    session = fed(LiveSession(Recipe("quest")), frames)
     assert len(session.hands()) == 1
     assert "has the shape of a right hand" in " ".join(session.problems.values())
     session.close()
 
 
 def test_invented_performers_give_up_their_places_and_are_told_in_one_sentence():
-    session, sent = Session(Recipe("rokoko")), moments(80)
+    session, sent = LiveSession(Recipe("rokoko")), moments(80)
     for number in range(300):
         invented = tuple(frame(sent[0], f"invented {number} {actor}") for actor in range(4))
         session.feed([(concatenate_frames(invented), 0.0)])
     many = tuple(frame(sent[0], f"extra {actor}") for actor in range(20))
     session.feed([(concatenate_frames(many), 0.0)])
-    assert session.problems == {"": f"40 hands are sent, of which {MAX_HANDS} are followed, which is the most"}
+    assert session.problems == {"": f"40 hands are sent, at most {MAX_HANDS} are followed"}
     assert session.appeared == [], "no place in the panel for who is seen for a moment"
     shown = fed(session, [frame(moment, "Anna") for moment in sent]).displayed(sent[-1].time)
     assert {hand.name for hand in shown} == {"Anna left", "Anna right"}
@@ -386,7 +386,7 @@ def test_a_performer_fitted_with_skin_markers_is_followed_by_all_of_them():
 
     def off(markers_on: MarkersOn) -> float:
         recipe = Recipe("mocap", markers={"right": spots}, performer=person, markers_on=markers_on)
-        session = fed(Session(recipe), frames)
+        session = fed(LiveSession(recipe), frames)
         (shown,) = session.displayed(float(take.times[-1]))
         session.close()
         return float(1000 * np.linalg.norm(joints_of(shown.pose) - known, axis=1).mean())

@@ -63,7 +63,7 @@ class _TrackedHand:
             self.buffer = None if known else MeasuringBuffer(labels)
 
 
-class Session:
+class LiveSession:
     """The hands of a device's frames. Pass frames to `feed`, and call `displayed` whenever hands are drawn."""
 
     def __init__(self, recipe: Recipe, angles: AnglesChoice = "solved", rig: RigOf = no_rig) -> None:
@@ -176,7 +176,7 @@ class Session:
         groups, problem = self._cached_hands(names)
         followed = list(groups)[:MAX_HANDS]
         if len(groups) > MAX_HANDS:
-            problem = f"{len(groups)} hands are sent, of which {MAX_HANDS} are followed, which is the most"
+            problem = f"{len(groups)} hands are sent, at most {MAX_HANDS} are followed"
         self._problems.pop("", None)
         if problem:
             self._problems[""] = problem

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Surface(Protocol):
+class ContactSurface(Protocol):
     """The surface of a thing, in coordinates that move with it."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Floats, Floats]:
