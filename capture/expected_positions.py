@@ -103,6 +103,24 @@ class PathExpectations:
             return None
         return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *others)))
 
+    def keeps_distance(self, column: int, frame: int) -> bool:
+        """Whether a marker is about as far as it ever is from the neighbour whose distance from it changes least.
+
+        True if too little is known to tell.
+        """
+        others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
+        known = [
+            (np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1), other)
+            for other in others
+            if len(rows := np.flatnonzero(self._solid[:, column] & self._solid[:, other])) >= MIN_FRAMES
+        ]
+        if not known:
+            return True
+        distances, other = min(known, key=lambda entry: float(np.ptp(entry[0])))
+        found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
+        room = float(np.ptp(distances)) / 2 + HARMLESS
+        return bool(distances.min() - room <= found <= distances.max() + room)
+
     def _lags(self, column: int, frame: int) -> Lags | None:
         """Lags to the nearest known positions before and after a frame."""
         known = self._known[column]

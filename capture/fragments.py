@@ -81,7 +81,7 @@ class _Tests:
         self._made: dict[int | None, PathExpectations] = {}
 
     def fits(self, fragment: Fragment) -> bool:
-        """Whether a fragment fits, or that cannot be told."""
+        """Whether a fragment fits, or that cannot be told; where few frames show such a gap, distances tell."""
         # A rigid marker must not pull the frame in which it is tested.
         left_out = fragment.column if fragment.column in self._rigid else -1
         for frame_without in (left_out, None):
@@ -89,7 +89,8 @@ class _Tests:
             verdicts = [expectations.fits(fragment.column, frame) for frame in range(fragment.start, fragment.stop)]
             if None not in verdicts:
                 return all(verdicts)
-        return True
+        world = self._expectations(None)
+        return all(world.keeps_distance(fragment.column, frame) for frame in range(fragment.start, fragment.stop))
 
     def _expectations(self, frame_without: int | None) -> PathExpectations:
         """Those in the frame of the rigid markers without one of them; in the world for None."""

@@ -68,9 +68,14 @@ def _name_numbered_digits(words: list[str]) -> list[str]:
     ).split()
 
 
+def side_in_label(label: str) -> Side | None:
+    """Return the side in a label, if any."""
+    return next((SIDE_WORDS[word] for word in split_label(label) if word in SIDE_WORDS), None)
+
+
 def joint_in_label(label: str) -> tuple[Side | None, str] | None:
     """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
-    side = next((SIDE_WORDS[word] for word in split_label(label) if word in SIDE_WORDS), None)
+    side = side_in_label(label)
     words = _name_numbered_digits(split_label(label.rpartition(":")[-1]))
     digit = next((DIGIT_WORDS[word] for word in words if word in DIGIT_WORDS), None)
     if digit is None:
@@ -86,6 +91,12 @@ def joint_in_label(label: str) -> tuple[Side | None, str] | None:
     part = _THUMB_WORDS.get(last, _PART_WORDS[last]) if digit == "thumb" else _PART_WORDS[last]
     joint = f"{digit}-{part}"
     return (side, joint) if joint in DIGIT_JOINTS[digit] else None
+
+
+def is_bare_thumb(label: str) -> bool:
+    """Whether a label says thumb, and nothing else of a hand but its side, as MakeHuman's rthumb in a BVH file."""
+    words = split_label(label.rpartition(":")[-1])
+    return {DIGIT_WORDS.get(word) for word in words if word not in SIDE_WORDS and word not in WRIST_WORDS} == {"thumb"}
 
 
 def is_middle_of_thumb(label: str) -> bool:

@@ -15,8 +15,18 @@ from numpy.typing import NDArray
 
 from ..errors import MarkerMapError
 from .finite_points import finite_points
-from .joint_words import DIGIT_WORDS, SIDE_WORDS, WRIST_WORDS, is_middle_of_thumb, joint_in_label, split_label
+from .joint_words import (
+    DIGIT_WORDS,
+    SIDE_WORDS,
+    WRIST_WORDS,
+    is_bare_thumb,
+    is_middle_of_thumb,
+    joint_in_label,
+    side_in_label,
+    split_label,
+)
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
+from .thumb_chain import joints_of_thumb
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +194,8 @@ def parse_label(label: str) -> tuple[Side | None, Spot] | None:
     return None if named is None else (named[0], Spot(named[1]))
 
 
-_THUMB_CMC, _THUMB_MCP = (Spot(joint) for joint in CHAIN_JOINTS["thumb"][:2])
+_THUMB_SPOTS = tuple(Spot(joint) for joint in CHAIN_JOINTS["thumb"][:3])
+_THUMB_CMC, _THUMB_MCP, _ = _THUMB_SPOTS
 
 Groups = dict[str, dict[str, Spot]]
 """Group -> label -> where the marker sits. Within a group, no two labels share a spot."""
@@ -335,7 +346,21 @@ def _match_words(labels: list[_ReadLabel]) -> Groups:
     for group, (read, _, spot) in zip(groups, parsed, strict=True):
         begins = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(read.label)
         _add(result, group, read.label, _THUMB_CMC if begins else spot)
+    for group, spots in result.items():
+        for joint, label in joints_of_thumb(_thumb(labels, group, spots)).items():
+            spots[Spot(joint)] = [label]
     return _without_duplicates(result)
+
+
+def _thumb(labels: list[_ReadLabel], group: str, spots: dict[Spot, list[str]]) -> list[tuple[str, str | None]]:
+    """Return the labels of a group's thumb in their order, without the tip, and the joint that each names, if any."""
+    joints = {label: spot.joint for spot, named in spots.items() if spot in _THUMB_SPOTS for label in named}
+    bare = {
+        read.label
+        for read in labels
+        if is_bare_thumb(read.spelling) and _group_of_label(read, side_in_label(read.spelling)) == group
+    }
+    return [(read.label, joints.get(read.label)) for read in labels if read.label in bare or read.label in joints]
 
 
 _Candidates = dict[str, dict[Spot, list[str]]]

@@ -65,6 +65,8 @@ class KNUCKLE_OT_save_hand_pose(PosesHands, bpy.types.Operator):
 
     bl_idname = "knuckle.save_hand_pose"
     bl_label = "Save Hand Pose"
+    # The dialog begins with the field of the name.
+    bl_property = "name"
     keys_pose = False
 
     name: StringProperty(

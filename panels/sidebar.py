@@ -145,6 +145,10 @@ class KNUCKLE_PT_presets(PresetPanel, bpy.types.Panel):
     preset_operator = KNUCKLE_OT_load_preset.bl_idname
     preset_add_operator = KNUCKLE_OT_add_preset.bl_idname
 
+    def path_menu(self, searchpaths: list[str], operator: str, **options: Any) -> None:
+        """Draw Blender's menu of files, which says that paths are missing until the first preset makes their folder."""
+        PresetPanel.path_menu(self, searchpaths or iter(()), operator, **options)
+
 
 class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     """From markers to keys"""

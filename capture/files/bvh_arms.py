@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...hand.forearm import arms_rest_alike, unpronated
-from ...hand.joint_words import joint_in_label
+from ...hand.joint_words import is_bare_thumb, joint_in_label
 from ...hand.joints import JOINTS, SIDES, Side
 from ..arm_labels import ELBOW_WORDS, is_called
 from ..markers import Bools, Floats
@@ -26,7 +26,7 @@ class BvhArm:
 
 def joints_of_arms(names: Sequence[str], arms: Sequence[BvhArm]) -> Bools:
     """Return which joints (J,) have rotations that are of use: those of hands, and of these arms."""
-    used = np.array([joint_in_label(name) is not None for name in names])
+    used = np.array([joint_in_label(name) is not None or is_bare_thumb(name) for name in names])
     for arm in arms:
         used[[arm.upper, arm.elbow]] = True
     return used

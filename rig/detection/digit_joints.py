@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS
+from ...hand.thumb_chain import from_cmc
 from .digit_labels import DigitLabels
 from .name_hints import NameHints
 from .skeleton import COINCIDENT, Skeleton
@@ -23,8 +24,8 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     for digit, chain in labels.digits.items():
         remaining = list(chain)
         if digit == "thumb":
-            # A carpal bone before the thumb's metacarpal is not one of its joints.
-            remaining = remaining[-max(fingers, 3 + (has_tips or _is_end(skeleton, remaining, hints, stubs))) :]
+            ends = max(fingers - 3, int(has_tips or _is_end(skeleton, remaining, hints, stubs)))
+            remaining = list(from_cmc(remaining, ends))
         elif labels.palm_bones[digit]:
             palm_bone = remaining[labels.palm_bones[digit] - 1]
             remaining = remaining[labels.palm_bones[digit] :]

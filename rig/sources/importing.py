@@ -67,7 +67,7 @@ def import_recording(path: Path, animation: str = "") -> Steps[Recording]:
     except RuntimeError as error:
         raise CaptureError(f"{refused}{importer_reason(str(error))}, save it again from its source") from error
     except (AttributeError, ImportError) as error:
-        raise CaptureError(f"{refused}: this build of Blender lacks the importer") from error
+        raise CaptureError(f"{refused}: this build of Blender lacks the importer, save it as FBX or BVH") from error
     if result != {"FINISHED"}:
         raise CaptureError(f"{refused}, save it again from its source")
     if not bpy.context.scene.objects:

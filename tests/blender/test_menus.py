@@ -1,6 +1,7 @@
 """The Hand menu, its pie menu and key, the preferences, and the pages that F1 opens."""
 
 import runpy
+import types
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,6 +17,7 @@ from knuckle.operators import keymap
 from knuckle.operators.help_pages import PAGES, page_url
 from knuckle.operators.preferences import COLORS, DEFAULTS, PACKAGE, color, preferences
 from knuckle.panels.hand_menu import ENTRIES, PIE
+from knuckle.panels.sidebar import KNUCKLE_PT_presets
 from knuckle.registration import defined
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -170,3 +172,22 @@ def test_colors_of_the_overlay_follow_the_preferences(enabled: Any) -> None:
     bpy.context.preferences.addons.remove(bpy.context.preferences.addons[PACKAGE])
     assert preferences().color_index_finger == COLORS["index_finger"][1]
     bpy.context.preferences.addons.new().module = PACKAGE
+
+
+def test_the_menu_of_presets_lists_them_and_says_nothing_of_paths_before_there_is_one(tmp_path: Path) -> None:
+    drawn: list[str] = []
+
+    class Layout(types.SimpleNamespace):
+        """Notes the labels and the buttons of files, and stands for all rows in it."""
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_, text="", **__: (drawn.append(text) if text else None) or self
+
+    menu: Any = types.SimpleNamespace(layout=Layout(), bl_idname="")
+    options = {"add_operator": KNUCKLE_PT_presets.preset_add_operator, "filter_ext": [".json"].__contains__}
+    KNUCKLE_PT_presets.path_menu(menu, [], KNUCKLE_PT_presets.preset_operator, **options)
+    assert drawn == []
+    for name in ("calm.json", "other.py"):
+        (tmp_path / name).touch()
+    KNUCKLE_PT_presets.path_menu(menu, [str(tmp_path)], KNUCKLE_PT_presets.preset_operator, **options)
+    assert [text.lower() for text in drawn] == ["calm"]

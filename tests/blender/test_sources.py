@@ -14,7 +14,7 @@ from knuckle.errors import CaptureError, KnuckleError
 from knuckle.hand.generators import run_to_end
 from knuckle.rig.keys.frame_times import set_scene_rate
 from knuckle.rig.linked import ObjectName
-from knuckle.rig.sources import imported_file
+from knuckle.rig.sources import imported_file, importing
 from knuckle.rig.sources.imported_file import read_scene_file
 from knuckle.rig.sources.object_skeleton import add_armatures_of_objects
 from knuckle.rig.sources.sampling import Source, sample
@@ -262,6 +262,17 @@ def test_files_that_cannot_be_read_are_said_so_in_one_sentence(name: str, says: 
     with pytest.raises(CaptureError, match=says) as caught:
         read(_files(tmp_path)[name])
     assert str(caught.value).startswith(name)
+
+
+def test_what_to_do_with_a_file_is_said_where_blender_was_built_without_its_importer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Debian's, which has no USD: its operator is missing."""
+    path = tmp_path / "hand.usda"
+    path.write_text("#usda 1.0\n")
+    monkeypatch.setitem(importing._IMPORTERS, "USD", lambda path: bpy.ops.wm.usd_import_of_no_build(filepath=path))
+    with pytest.raises(CaptureError, match=r"^hand\.usda: .* lacks the importer, save it as FBX or BVH$"):
+        run_to_end(importing.import_recording(path))
 
 
 def test_a_still_hand_and_one_without_animation_are_said_so(tmp_path: Path) -> None:

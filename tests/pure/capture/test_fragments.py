@@ -124,6 +124,13 @@ def test_noise_is_measured_on_the_take_itself() -> None:
     assert drop(with_fragment(rough, 300, 0.020), [BODY])[1] == {}
 
 
+@pytest.mark.parametrize(("column", "off"), [(1, 0.03), (3, 0.1)])
+def test_a_short_take_tells_by_distances_what_it_has_too_few_gaps_to_learn(column: int, off: float) -> None:
+    body = [Body(np.arange(4), np.arange(3))]
+    assert drop(with_fragment(waving(90), 45, 0.0, column), body)[1] == {}
+    assert drop(with_fragment(waving(90), 45, off, column), body)[1] == {"abcd"[column]: 1}
+
+
 def test_what_cannot_be_told_is_kept() -> None:
     """Of a take of a few frames, and of one in which a marker is never seen for longer."""
     short = with_fragment(waving(40), 20, 0.05)

@@ -52,6 +52,25 @@ def test_a_thumb_has_three_joints_whatever_they_are_called(parts):
     assert thumb == ["thumb-metacarpal", "thumb-phalanx-proximal", "thumb-phalanx-distal", "thumb-tip"]
 
 
+@pytest.mark.parametrize("before", [("_cmc",), ("_carpal", "_cmc"), ("_base", ""), ("",)])
+def test_the_cmc_is_the_label_before_a_thumbs_mcp(before):
+    thumb = [*(f"r_thumb{part}" for part in before), "r_thumb_mcp", "r_thumb_ip"]
+    spots = suggest(["r_wrist", *thumb, "r_thumb_tip", "r_index_tip"]).groups["right"]
+    assert {spot.joint: label for label, spot in spots.items() if spot.joint.startswith("thumb")} == {
+        "thumb-metacarpal": f"r_thumb{before[-1]}",
+        "thumb-phalanx-proximal": "r_thumb_mcp",
+        "thumb-phalanx-distal": "r_thumb_ip",
+        "thumb-tip": "r_thumb_tip",
+    }
+
+
+def test_of_labels_that_say_thumb_only_one_before_the_others_is_a_joint():
+    """Of a body's landmarks, which come with a hand's, the thumb is somewhere else."""
+    hand = ["r_wrist", "r_thumb_mcp", "r_thumb_ip", "r_thumb_tip", "r_index_tip"]
+    for labels in (hand + ["r_thumb"], hand + ["r_thumb_marker"], hand[:2] + ["r_thumb"] + hand[2:]):
+        assert set(suggest(labels).groups["right"]) == set(hand)
+
+
 @pytest.mark.parametrize(
     "label",
     [

@@ -1,0 +1,31 @@
+"""Which bones of a thumb are its joints where a skeleton has more of them than a thumb."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from .joints import CHAIN_JOINTS
+
+Item = TypeVar("Item")
+
+_CMC, _MCP, _IP = CHAIN_JOINTS["thumb"][:3]
+
+
+def from_cmc(thumb: Sequence[Item], ends: int = 0) -> Sequence[Item]:
+    """Return a thumb's bones, or what stands for them, from the CMC on: those before it are of the carpus.
+
+    thumb: from the palm outwards. ends: how many of the last mark its tip, or are beyond it.
+    """
+    return thumb[-(3 + ends) :]
+
+
+def joints_of_thumb(thumb: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    """Return joint -> label of a thumb that has several labels for its CMC, or one that says no more than thumb.
+
+    thumb: (label, the joint that its words name, None if they name none), from the palm outwards, without the tip.
+    Empty if the words do not allow it.
+    """
+    chain = from_cmc(thumb)
+    named = [joint for _, joint in chain]
+    if named not in ([_CMC, _MCP, _IP], [None, _MCP, _IP]):
+        return {}
+    return dict(zip((_CMC, _MCP, _IP), (label for label, _ in chain), strict=True))
