@@ -30,6 +30,9 @@ NEAR = 4e-3
 HOLD_POSTURE = 0.01
 """m, what a change of a joint by its whole range costs while contacts are held: else the last joints alone, with the
 least levers, would take up the noise of the take."""
+DEPTH_WEIGHT = 9.0
+"""How much more flesh that is too deep counts where something is held: three times what is held does, so that points
+that meet give way along the direction in which flesh comes apart, rather than that digits are in each other."""
 STAY_WEIGHT = 0.1
 """m of depth that moving a middle joint or a tip by 1 m costs: hands move little, rather than angles."""
 
@@ -84,12 +87,13 @@ class FleshProblem:
             needed: (N, K) m, how much less they must be.
             patient: as in pose_problem.solve.
         """
-        allowed, of, goals = self._allowed(deep, needed), self.hand, list[Objective]()
+        allowed, of, goals, weight = self._allowed(deep, needed), self.hand, list[Objective](), np.ones(len(rows))
         if self.held is not None:
             # What touches is just not too deep: parting it smoothly would open the contact.
             near = np.isfinite(allowed) & self.held.touching(rows, self.flesh)
             allowed = np.where(near, MOST_DEPTH * self.scale, allowed)
             of, goals = self.held.objectives(rows, angles)
+            weight[self.held.counts(rows)] = DEPTH_WEIGHT
         start = Pose.at_origin(of, angles)
         sites = [JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1::2]]
         places = joint_frames(of, start)[..., :3, 3]
@@ -99,7 +103,7 @@ class FleshProblem:
             self.free,
             [*stay, *goals],
             preferences=Preferences(posture=HOLD_POSTURE) if goals else Preferences(),
-            separation=Separation(self.flesh, allowed),
+            separation=Separation(self.flesh, allowed, weight=weight),
         )
         found: Floats = solve(problem, patient=patient).pose.angles
         return found

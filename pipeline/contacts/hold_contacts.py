@@ -4,8 +4,8 @@ One fingertip on several parts at once, such as a thumb on palm and finger, may 
 and not even on the performer's own hand, whose skin is measured to some millimetres. Contacts are tried together on
 some of their frames; of those that hinder each other the one that the performer's skins are farthest apart in, or
 deepest in each other, is left out, until the others hold. Then those that were left out are tried again beside these,
-first at their places, then with points that slide, on all that move the same digits at the same time, as long as
-nothing leaps where the hand comes to them.
+first at their places, then with points that slide, on all that move the same digits at the same time. None of the
+performer's is held where a joint would leap.
 """
 
 from collections.abc import Sequence
@@ -97,8 +97,13 @@ class _Tried:
         return bool(self.strains(met).max(initial=0.0) <= MOST_STRAIN)
 
     def leaps(self, met: Sequence[Met]) -> bool:
-        """Whether a joint turns more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts."""
-        around = max(window_frames(self.times, AROUND_SECONDS), *(self.blends or (0, 0)))
+        """Whether a joint turns more in a frame than MOST_LEAP beyond 1.5 times what it does without the contacts.
+
+        One that a correction holds was asked for: its blends give it the frames that its way takes.
+        """
+        if not met or self.blends is not None:
+            return False
+        around = window_frames(self.times, AROUND_SECONDS)
         first = max(min(contact.first for contact, _ in met) - around, 0)
         part = slice(first, max(contact.last for contact, _ in met) + 1 + around)
         shifted = [
@@ -106,7 +111,7 @@ class _Tried:
             for contact, points in met
         ]
         before = Pose.at_origin(self.pose.hand, self.pose.angles[part])
-        held = held_contacts(before.hand, self.times[part], shifted, self.blends)
+        held = held_contacts(before.hand, self.times[part], shifted)
         work = settle(before, self.times[part], self.problem.flesh, self.problem.free, held, everywhere=False)
         turns = [rot.angles_between(each[1:], each[:-1]) for each in (before.rotations, run_to_end(work).rotations)]
         return bool((turns[1] - LEAP_FACTOR * turns[0]).max(initial=0.0) > MOST_LEAP)
@@ -131,6 +136,9 @@ def _holdable(tried: _Tried, wanted: Sequence[Wanted]) -> list[Met]:
         worst = met[int(strains.argmax())][0]
         rivals = [row for row, (each, _) in enumerate(met) if each is worst or _hinder(each, worst)]
         left_out.append(met.pop(max(rivals, key=lambda row: abs(met[row][0].gap))))
+    if tried.leaps(met):
+        # They are tried again one beside the other, and those that let a joint leap stay out.
+        met, left_out = [], [*met, *left_out]
     # What one was left out for may itself have been left out later.
     for beside in (_at_place, _slid):
         for each in sorted(left_out, key=lambda one: abs(one[0].gap)):
@@ -144,7 +152,7 @@ def _at_place(tried: _Tried, met: Sequence[Met], one: Wanted) -> list[Met] | Non
     """Return contacts and another one, each where it is; None if they cannot be held."""
     contact, points = one
     more = None if points is None else _in_order([*met, (contact, points)])
-    return more if more is not None and tried.holds(more) else None
+    return more if more is not None and tried.holds(more) and not tried.leaps(more) else None
 
 
 def _in_order(met: Sequence[Met]) -> list[Met]:

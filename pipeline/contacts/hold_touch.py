@@ -110,7 +110,7 @@ def hold_touch(
     """
 
     def held_in(first: int, last: int) -> HeldContacts | None:
-        contact, blends = _contact(touch, first, last), (first, len(pose) - 1 - last)
+        contact, blends = contact_of(touch, first, last), (first, len(pose) - 1 - last)
         held = hold_contacts(pose, times, flesh, free, [contact], blends=blends)
         return held if held.held else None
 
@@ -123,7 +123,7 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
     At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
     """
-    held = hold_contacts(pose, times, flesh, free, [_contact(touch, 0, len(pose) - 1)])
+    held = hold_contacts(pose, times, flesh, free, [contact_of(touch, 0, len(pose) - 1)])
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
     moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]
@@ -132,6 +132,7 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
     return before, after
 
 
-def _contact(touch: HeldTouch, first: int, last: int) -> Contact:
+def contact_of(touch: HeldTouch, first: int, last: int) -> Contact:
+    """Return the contact of a touch from a first row to a last one."""
     capsules = _CAPSULES[touch.bones[0]], _CAPSULES[touch.bones[1]]
     return Contact(capsules, first, last, 0.0, touch.shares, touch.direction)

@@ -167,7 +167,7 @@ class Residuals:
             gradient += ((slope * value)[:, None] @ rows)[:, 0]
             gauss_newton += rows.T @ (stiffness[..., None] * rows)
         if self.separation is not None:
-            excess, by_angle = self.separation.excess(problem.hand, angles)
+            excess, by_angle = self.separation.residuals(problem.hand, angles)
             by_free = np.concatenate([np.zeros((*excess.shape, ROOT_DOFS)), by_angle], axis=-1)[..., free]
             cost += (excess * excess).sum(-1)
             gradient += (excess[:, None] @ by_free)[:, 0]

@@ -33,10 +33,20 @@ class Separation:
     """(F, K) m; inf for a pair that does not matter."""
     closed: Bools | None = None
     """(F, K) pairs that are to be just as deep as they may be, so that they come together, too; None for none."""
+    weight: float | Floats = 1.0
+    """How much flesh that is too deep counts beside an objective of weight 1, one number or (F,)."""
 
     def select(self, rows: Ints) -> "Separation":
         """Return some of the frames."""
-        return replace(self, allowed=self.allowed[rows], closed=None if self.closed is None else self.closed[rows])
+        weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
+        closed = None if self.closed is None else self.closed[rows]
+        return replace(self, allowed=self.allowed[rows], closed=closed, weight=weight)
+
+    def residuals(self, hand: HandModel, angles: Floats) -> tuple[Floats, Floats]:
+        """Return `excess` and its derivatives, weighted."""
+        excess, slopes = self.excess(hand, angles)
+        weight = np.broadcast_to(self.weight, len(angles))[:, None]
+        return weight * excess, weight[..., None] * slopes
 
     def excess(self, hand: HandModel, angles: Floats) -> tuple[Floats, Floats]:
         """Return by how much pairs exceed their depth (F, M) m, and the derivatives by the angles (F, M, D) m/rad.

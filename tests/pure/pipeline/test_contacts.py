@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand import kinematics, mirror, poses, proportions
-from knuckle.hand.flesh import PALM, Flesh
+from knuckle.hand.flesh import PALM, STARTS, Flesh
 from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose
@@ -17,6 +17,7 @@ from knuckle.pipeline.contacts.find_contacts import Contact, find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import BLEND_SECONDS
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
+from knuckle.pipeline.contacts.hold_touch import chosen_touch
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.contacts.sliding_points import pairs_of
 from knuckle.pipeline.evidence.skin_depth import depths
@@ -27,6 +28,11 @@ RATE = 100.0
 FRAMES = 200
 HELD = slice(70, 131)
 """Rows in which the performer's pinch is closed."""
+TURNS = (
+    ("ring-finger", (18, 34, 8, 2, 2, 39, 8, 27, 44, 5, 42)),
+    ("middle-finger", (-19, -3, -14, 2, -47, 45, 42, -35, -33, 34, -5)),
+)
+"""A finger, and by how many degrees the joints of thumb and finger turn while the pinch is closed."""
 
 
 def performed(side: Side = "right", name: str = "ok") -> Pose:
@@ -265,3 +271,26 @@ def test_of_contacts_that_hinder_each_other_the_one_is_left_out_that_is_less_of_
     assert [each.contact for each in alone.held] == [base], "it could be held without the other"
     both = hold_contacts(performer, times, flesh, free, [true, base])
     assert [each.contact for each in both.held] == [true]
+
+
+@pytest.mark.parametrize(("finger", "turned"), TURNS)
+def test_digits_that_turn_on_each_other_stay_out_of_each_other(finger: str, turned: tuple[int, ...]) -> None:
+    """Points of skin that meet where tips turn on each other would be one in the other."""
+    performer = performed()
+    hand = other_hand(performer.hand, 1.2, thumb=0.9)
+    free = angles_of(hand, ("thumb", finger))
+    share = np.interp(np.arange(FRAMES), [HELD.start, HELD.stop - 1], [0.0, 1.0])[:, None]
+    angles = performer.angles.copy()
+    angles[:, free - 6] += np.deg2rad(turned) * share
+    before = Pose.at_origin(hand, np.clip(angles, *hand.limits.T))
+    flesh, times = Flesh.of(hand), times_of(before)
+    touch = chosen_touch(Pose.at_origin(hand, before.angles[HELD]), flesh, "thumb", finger)
+    one, other = (STARTS.tolist().index(JOINT_INDEX[bone]) for bone in touch.bones)
+    contact = Contact((one, other), HELD.start, HELD.stop - 1, 0.0, touch.shares, touch.direction)
+    holding = hold_contacts(before, times, flesh, free, [contact])
+    after = run_to_end(settle(before, times, flesh, free, holding, everywhere=False))
+    (report,) = contact_report([contact], holding, after, times)
+    assert report["off_mm"] < 1.0 and report["slip_mm"] < 1.0
+    of_thumb = (flesh.parts == 0).any(axis=0)
+    assert pair_depths(flesh, hand, after.angles[HELD])[:, of_thumb].max() < 1e-3
+    assert (turns(after) - 1.5 * turns(before)).max() < 5.0
