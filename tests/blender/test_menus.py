@@ -181,7 +181,12 @@ def test_the_menu_of_presets_lists_them_and_says_nothing_of_paths_before_there_i
         """Notes the labels and the buttons of files, and stands for all rows in it."""
 
         def __getattr__(self, name: str) -> Any:
-            return lambda *_, text="", **__: (drawn.append(text) if text else None) or self
+            def draw(*_: object, text: str = "", **__: object) -> Layout:
+                if text:
+                    drawn.append(text)
+                return self
+
+            return draw
 
     menu: Any = types.SimpleNamespace(layout=Layout(), bl_idname="")
     options = {"add_operator": KNUCKLE_PT_presets.preset_add_operator, "filter_ext": [".json"].__contains__}

@@ -148,7 +148,8 @@ def marker_squares(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floa
 
 
 def _squares(residuals: Floats) -> Floats:
-    return np.einsum("cmf,cmf->mf", residuals, residuals)
+    squares: Floats = np.einsum("cmf,cmf->mf", residuals, residuals)
+    return squares
 
 
 def costs(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:

@@ -6,7 +6,7 @@ and without.
 
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -77,7 +77,7 @@ def measured_by(strips: Any, taken: list[float]) -> Callable[[], None]:
     return lambda: replaced(draw)
 
 
-def drawn_whole(screen: "Screen", area: bpy.types.Area) -> "Steps":
+def drawn_whole(screen: "Screen", area: bpy.types.Area) -> Iterator[float]:
     """Show all frames."""
     with bpy.context.temp_override(window=screen.window, area=area, region=screen.region(area)):
         bpy.ops.action.view_all()
@@ -85,7 +85,7 @@ def drawn_whole(screen: "Screen", area: bpy.types.Area) -> "Steps":
     yield 1.5
 
 
-def redrawn(screen: "Screen", area: bpy.types.Area, move: Callable[[], object]) -> "Steps":
+def redrawn(screen: "Screen", area: bpy.types.Area, move: Callable[[], object]) -> Generator[float, None, float]:
     """Move the view and draw its region until it is on the screen; how long the drawing took, in s."""
     with bpy.context.temp_override(window=screen.window, area=area, region=screen.region(area)):
         move()

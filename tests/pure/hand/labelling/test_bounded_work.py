@@ -10,6 +10,7 @@ import pytest
 
 from knuckle.hand.labelling import few_markers, label_search, trajectories
 from knuckle.hand.labelling.label_search import label_hands
+from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.hand.labelling.trajectories import find_trajectories
 
 RATE = 100.0
@@ -79,7 +80,7 @@ def test_a_crowd_of_hands_whose_side_cannot_be_told_is_searched_a_few_times(monk
         return SimpleNamespace(
             track_ids=np.array([next(searches)]),
             side_confidence=0.5,
-            layout=label_search.LAYOUTS[0],
+            layout=LAYOUTS[0],
             of_side=lambda side: None,
         )
 
