@@ -89,6 +89,7 @@ class PathExpectations:
         self._filled = _filled(paths, self._known)
         self._nearest = _nearest(paths, self._solid)
         self._learnt: dict[tuple[int, Lags, tuple[int, ...]], Expectation | None] = {}
+        self._spans: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def fits(self, column: int, frame: int) -> bool | None:
         """Whether a marker is where it is expected in a frame; None if too little is known to tell."""
@@ -109,17 +110,22 @@ class PathExpectations:
         True if too little is known to tell.
         """
         others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
-        known = [
-            (np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1), other)
-            for other in others
-            if len(rows := np.flatnonzero(self._solid[:, column] & self._solid[:, other])) >= MIN_FRAMES
-        ]
+        known = [(span, other) for other in others if (span := self._distances(column, other)) is not None]
         if not known:
             return True
-        distances, other = min(known, key=lambda entry: float(np.ptp(entry[0])))
+        (least, most), other = min(known, key=lambda entry: entry[0][1] - entry[0][0])
         found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
-        room = float(np.ptp(distances)) / 2 + HARMLESS
-        return bool(distances.min() - room <= found <= distances.max() + room)
+        room = (most - least) / 2 + HARMLESS
+        return least - room <= found <= most + room
+
+    def _distances(self, column: int, other: int) -> tuple[float, float] | None:
+        """The least and the greatest distance of two markers, m; None if too few frames show both."""
+        key = (column, other)
+        if key not in self._spans:
+            rows = np.flatnonzero(self._solid[:, column] & self._solid[:, other])
+            apart = np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1)
+            self._spans[key] = (float(apart.min()), float(apart.max())) if len(rows) >= MIN_FRAMES else None
+        return self._spans[key]
 
     def _lags(self, column: int, frame: int) -> Lags | None:
         """Lags to the nearest known positions before and after a frame."""
