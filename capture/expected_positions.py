@@ -105,18 +105,21 @@ class PathExpectations:
         return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *others)))
 
     def keeps_distance(self, column: int, frame: int) -> bool:
-        """Whether a marker is about as far as it ever is from the neighbour whose distance from it changes least.
+        """Whether a marker is about as far as it ever is from one of the two neighbours whose distances change least.
 
-        True if too little is known to tell.
+        One alone may be on another finger that just did not move. True if too little is known to tell.
         """
         others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
         known = [(span, other) for other in others if (span := self._distances(column, other)) is not None]
         if not known:
             return True
-        (least, most), other = min(known, key=lambda entry: entry[0][1] - entry[0][0])
-        found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
-        room = (most - least) / 2 + HARMLESS
-        return least - room <= found <= most + room
+        known.sort(key=lambda entry: entry[0][1] - entry[0][0])
+        for (least, most), other in known[:2]:
+            found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
+            room = (most - least) / 2 + HARMLESS
+            if least - room <= found <= most + room:
+                return True
+        return False
 
     def _distances(self, column: int, other: int) -> tuple[float, float] | None:
         """The least and the greatest distance of two markers, m; None if too few frames show both."""
