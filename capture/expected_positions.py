@@ -89,6 +89,7 @@ class PathExpectations:
         self._filled = _filled(paths, self._known)
         self._nearest = _nearest(paths, self._solid)
         self._learnt: dict[tuple[int, Lags, tuple[int, ...]], Expectation | None] = {}
+        self._spans: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def fits(self, column: int, frame: int) -> bool | None:
         """Whether a marker is where it is expected in a frame; None if too little is known to tell."""
@@ -104,22 +105,30 @@ class PathExpectations:
         return expectation.fits(*deviations(self._paths, np.array([frame]), lags, (column, *others)))
 
     def keeps_distance(self, column: int, frame: int) -> bool:
-        """Whether a marker is about as far as it ever is from the neighbour whose distance from it changes least.
+        """Whether a marker is about as far as it ever is from one of the two neighbours whose distances change least.
 
-        True if too little is known to tell.
+        One alone may be on another finger that just did not move. True if too little is known to tell.
         """
         others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
-        known = [
-            (np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1), other)
-            for other in others
-            if len(rows := np.flatnonzero(self._solid[:, column] & self._solid[:, other])) >= MIN_FRAMES
-        ]
+        known = [(span, other) for other in others if (span := self._distances(column, other)) is not None]
         if not known:
             return True
-        distances, other = min(known, key=lambda entry: float(np.ptp(entry[0])))
-        found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
-        room = float(np.ptp(distances)) / 2 + HARMLESS
-        return bool(distances.min() - room <= found <= distances.max() + room)
+        known.sort(key=lambda entry: entry[0][1] - entry[0][0])
+        for (least, most), other in known[:2]:
+            found = float(np.linalg.norm(self._paths[frame, column] - self._paths[frame, other]))
+            room = (most - least) / 2 + HARMLESS
+            if least - room <= found <= most + room:
+                return True
+        return False
+
+    def _distances(self, column: int, other: int) -> tuple[float, float] | None:
+        """The least and the greatest distance of two markers, m; None if too few frames show both."""
+        key = (column, other)
+        if key not in self._spans:
+            rows = np.flatnonzero(self._solid[:, column] & self._solid[:, other])
+            apart = np.linalg.norm(self._paths[rows, column] - self._paths[rows, other], axis=1)
+            self._spans[key] = (float(apart.min()), float(apart.max())) if len(rows) >= MIN_FRAMES else None
+        return self._spans[key]
 
     def _lags(self, column: int, frame: int) -> Lags | None:
         """Lags to the nearest known positions before and after a frame."""

@@ -123,7 +123,8 @@ def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: He
 
     At least BLEND_SECONDS each, and longer where a joint would leap; the hand's contact: see hold_touch.
     """
-    held = hold_contacts(pose, times, flesh, free, [contact_of(touch, 0, len(pose) - 1)])
+    # With blends, as a correction: it is held even where a joint leaps in its frames.
+    held = hold_contacts(pose, times, flesh, free, [contact_of(touch, 0, len(pose) - 1)], blends=(0, 0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     motion = run_to_end(held_motion(pose, times, FleshProblem(pose.hand, flesh, free, held), held))
     moved = motion.angles[[0, -1]] - pose.angles[[0, -1]]

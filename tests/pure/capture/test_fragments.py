@@ -11,7 +11,9 @@ import pytest
 
 from knuckle.capture import Markers
 from knuckle.capture.fragments import LONGEST, Body, drop_fragments, find_fragments
+from knuckle.hand import poses
 from knuckle.hand.generators import run_to_end
+from knuckle.hand.kinematics import Pose, joint_frames, site_positions
 from knuckle.hand.marker_sets import on_palm
 from knuckle.hand.rotations import to_matrix
 from knuckle.pipeline import assignment
@@ -19,6 +21,8 @@ from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.take import Take
 from knuckle.tests.pure.capture.cut_gaps import Fragment, cut
+from knuckle.tests.pure.hand import people
+from knuckle.tests.pure.hand.skin_people import SPOTS, worn_by
 from knuckle.tests.resources import SHARED, Folder
 
 CAPTURES = (
@@ -129,6 +133,24 @@ def test_a_short_take_tells_by_distances_what_it_has_too_few_gaps_to_learn(colum
     body = [Body(np.arange(4), np.arange(3))]
     assert drop(with_fragment(waving(90), 45, 0.0, column), body)[1] == {}
     assert drop(with_fragment(waving(90), 45, off, column), body)[1] == {"abcd"[column]: 1}
+
+
+@pytest.mark.parametrize(("seed", "tip"), [(1, "ring-fingerTip"), (3, "middle-fingerTip")])
+def test_a_tip_that_is_lost_in_a_fist_keeps_what_is_seen_of_it(seed: int, tip: str) -> None:
+    """While the hand was open and hardly moved, each of its markers kept its distance from all others."""
+    worn, random = worn_by("right", seed), np.random.default_rng(seed)
+    hand = worn.model.with_sites(people.sites_of(worn))
+    closed = np.interp(np.arange(700), [250, 300], [0.0, 1.0])[:, None]
+    beat = 2 * np.pi * np.arange(700)[:, None] / 100 * random.uniform(0.5, 1.5, hand.dofs)
+    tremble = 0.02 / 3 * np.sin(beat + random.uniform(0, 6, hand.dofs)) * np.ptp(hand.limits, axis=1)
+    angles = (1 - closed) * poses.angles(hand, "open") + closed * poses.angles(hand, "fist") + tremble
+    pose = Pose.at_origin(hand, np.clip(angles, *hand.limits.T))
+    positions = site_positions(hand, joint_frames(hand, pose))[:, -len(worn.markers) :]
+    positions = positions + random.normal(0, 0.0004, positions.shape)
+    lost = np.flatnonzero((np.arange(700) >= 255) & (np.arange(700) % 12 > 1))
+    positions[lost, list(SPOTS).index(tip)] = np.nan
+    markers = Markers(tuple(SPOTS), np.arange(700) / 100, positions, "a fist", 100.0, "m")
+    assert drop(markers, [Body(np.arange(len(SPOTS)), np.array([15, 16, 17]))])[1] == {}
 
 
 def test_what_cannot_be_told_is_kept() -> None:
