@@ -43,8 +43,8 @@ NEIGHBOUR = 0.01
 second."""
 MOST_DEPTH = 1.0
 """mm that the parts of a held contact may be in each other, or apart."""
-REDUCED_DEPTH = 0.5
-"""mm that they may be more once keys are reduced: each tip keeps to a quarter of a millimetre there."""
+REDUCED_DEPTH = 1.0
+"""mm that they may be more once keys are reduced: each tip keeps to half a millimetre there."""
 MOST_MENDS = 4
 """Of one place: several markers may be astray at once."""
 CAPTURES: dict[str, Callable[[Folder, Path], str]] = {

@@ -94,7 +94,10 @@ def _spread(kept: Bools) -> Ints:
 
 
 def _within(problem: KeyProblem, rows: Ints, pinned: Bools) -> Steps[Keys]:
-    """Put keys in where the error is too large: on the worst row of each segment; a key that errs keeps its sample."""
+    """Put keys in where the error is too large: on the worst row of each segment; a key that errs keeps its sample.
+
+    What errs where all of this is done, because of bones that are keyed already, stays.
+    """
     weights = np.ones(len(problem.frames))
     while True:
         keys = _fitted_once(problem, rows, pinned, weights)
@@ -104,12 +107,14 @@ def _within(problem: KeyProblem, rows: Ints, pinned: Bools) -> Steps[Keys]:
         yield Progress(0.3 * (1.0 - bad.mean()))
         is_key = np.zeros(len(bad), bool)
         is_key[rows] = True
-        stuck = bad & is_key
+        stuck = bad & is_key & ~pinned
         pinned = pinned | stuck
         worst = np.where(is_key, -np.inf, keys.errors)
         segment = np.searchsorted(rows, np.arange(len(bad)), side="right") - 1
         peak = np.maximum.reduceat(worst, rows[:-1])
         found = np.flatnonzero((worst > 1.0) & (worst == peak[np.minimum(segment, len(peak) - 1)]))
+        if not (stuck.any() or len(found)):
+            return keys
         _, first = np.unique(segment[found], return_index=True)
         rows = np.union1d(rows, found[first])
 

@@ -20,9 +20,9 @@ Bools = NDArray[np.bool_]
 
 FARTHEST = 1e6
 """In the armature's units: farther away the rounding of Blender's numbers exceeds any distance that is kept."""
-CONTACT_TIGHTNESS = 4.0
-"""In a contact both tips keep to a quarter of the distance, so that their gap keeps to half of it: skin that touches is
-hardly deeper in skin."""
+CONTACT_TIGHTNESS = 2.0
+"""In a contact both tips keep to half the distance, so that their gap keeps to all of it. The wrist uses up to half, so
+nothing narrower can be kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
