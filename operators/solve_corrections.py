@@ -203,6 +203,8 @@ class KNUCKLE_OT_swap_labels(_AddsRange, bpy.types.Operator):
 
     def made(self, context: "Context", _shown: ShownTake) -> tuple[Side, str, SolveChange]:
         """Return the hand of the markers, and that they are swapped."""
+        if not (self.marker and self.other):
+            raise RigError("Two markers are swapped, choose both")
         if self.marker == self.other:
             raise RigError(f"'{self.marker}' cannot be swapped with itself, choose two markers")
         side = hand_of_labels(context, self.marker, self.other)

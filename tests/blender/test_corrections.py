@@ -9,6 +9,7 @@ import pytest
 from mathutils import Matrix
 from numpy.typing import NDArray
 
+from knuckle.errors import RigError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINTS
 from knuckle.pipeline.corrections.correction import Correction, PoseDifference, PoseToHold, TimeRange
@@ -212,3 +213,16 @@ def test_what_is_no_longer_in_the_take_waits_in_words() -> None:
     )
     base = base_of(armature)
     assert base is not None and len(corrections_of(armature)) == 2
+
+
+def test_an_armature_without_a_slot_of_its_take_is_told_to_choose_it():
+    """As Blender leaves it where the armature was renamed and its take is chosen again."""
+    armature = keyed()
+    corrected(armature, correction(10, 20))
+    slot = armature.animation_data.action_slot
+    armature.animation_data.action_slot = None
+    with pytest.raises(RigError, match="has no slot in action 'clap Corrected': choose the action's slot"):
+        corrected(armature, correction(10, 20, id="b"))
+    armature.animation_data.action_slot = slot
+    corrected(armature, correction(10, 20, id="b"))
+    assert [one.id for one in corrections_of(armature.animation_data.action)] == ["b"]

@@ -99,6 +99,8 @@ def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
         bpy.ops.knuckle.hide_marker(marker="nose")
     with pytest.raises(RuntimeError, match="cannot be swapped with itself, choose two markers"):
         bpy.ops.knuckle.swap_labels(marker=tips[0], other=tips[0])
+    with pytest.raises(RuntimeError, match="Two markers are swapped, choose both"):
+        bpy.ops.knuckle.swap_labels(marker=tips[0], other="")
 
 
 def test_a_solver_mends_what_was_not_seen_once_the_range_is_solved_by_another_than_the_rest(armature):

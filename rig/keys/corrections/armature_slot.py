@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 def slot_in(action: "Action", armature: "Object") -> Any:
     """Return the slot of an armature in another action than it plays, which was copied from it, or it from that.
 
-    Raises RigError if it is gone.
+    Raises RigError if it is gone, or if the armature has none of the action that it plays.
     """
     slot = armature.animation_data.action_slot
-    found = next((one for one in action.slots if slot is not None and one.identifier == slot.identifier), None)
+    if slot is None:
+        played = armature.animation_data.action
+        raise RigError(f"armature '{armature.name}' has no slot in action '{played.name}': choose the action's slot")
+    found = next((one for one in action.slots if one.identifier == slot.identifier), None)
     if found is None:
         raise RigError(f"action '{action.name}' has no slot any more for armature '{armature.name}': solve again")
     return found

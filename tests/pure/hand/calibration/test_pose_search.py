@@ -12,7 +12,7 @@ from knuckle.hand.calibration.skin_markers.skin_fit import COLUMNS, FLEXION
 from knuckle.solvers.skin_markers import pose_model_of, unmirrored
 from knuckle.tests.pure.hand.skin_people import SPOTS, made
 
-FRAMES, WEARINGS = 60, 5
+FRAMES, WEARINGS = 40, 5
 
 
 def poses_that_bend_every_finger(model, random):
