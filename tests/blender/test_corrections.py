@@ -225,4 +225,4 @@ def test_an_armature_without_a_slot_of_its_take_is_told_to_choose_it():
         corrected(armature, correction(10, 20, id="b"))
     armature.animation_data.action_slot = slot
     corrected(armature, correction(10, 20, id="b"))
-    assert [one.id for one in corrections_of(armature.animation_data.action)] == ["b"]
+    assert [one.id for one in corrections_of(armature)] == ["b"]
