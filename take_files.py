@@ -20,7 +20,7 @@ from .pipeline.pieces.joined_take import JoinedTake
 from .pipeline.pieces.long_solve import LongSolve, opened_as_long
 from .pipeline.recipe import Recipe
 from .pipeline.report_page.content import ReviewedTake
-from .pipeline.report_page.page import page
+from .pipeline.report_page.page import NO_PICTURES, page
 from .pipeline.take import Take
 
 if TYPE_CHECKING:
@@ -221,10 +221,10 @@ def reviewed(take: Take, name: str) -> ReviewedTake:
     return ReviewedTake(name, take.report, take.evidence, angles, (1.0, float(len(take.times))))
 
 
-def page_of_open_take(armature: str, name: str, judged: Sequence[Outcome] = ()) -> str:
-    """Return the page of the take that an armature of the open scene plays, with pictures."""
+def page_of_open_take(armature: str, name: str, judged: Sequence[Outcome] = (), *, pictures: bool = True) -> str:
+    """Return the page of the take that an armature of the open scene plays."""
     from .rig.problem_pictures import problem_pictures
     from .rig.reviewed_file import take_in_scene
 
     playing, take = take_in_scene(armature, name)
-    return page([take], problem_pictures(take, playing), judged)
+    return page([take], problem_pictures(take, playing) if pictures else NO_PICTURES, judged)

@@ -262,7 +262,7 @@ def _solved(recipe: Recipe, settings: FarmSettings, name: str, held: ExitStack) 
     report = with_keying(take.report, written)
     if not html:
         return SolvedContent(TakeContent(take, report), (), shown)
-    made = page_of_open_take(written.armatures[0], name) if settings.pictures else page([shown])
+    made = page_of_open_take(written.armatures[0], name, pictures=settings.pictures)
     return SolvedContent(TakeContent(take, report, made), (), shown)
 
 

@@ -11,6 +11,8 @@ from ..errors import KnuckleError
 from ..files import written_whole
 from ..pipeline.report_page.content import NOT_ASKED
 from ..pipeline.report_page.page import page
+from ..rig.keys.corrections.take_base import composed_in
+from ..rig.keys.corrections.take_marks import marked_take
 from ..rig.keys.reviewed_takes import reviewed_take
 from ..rig.keys.take_report import action_with_report, has_report
 from ..rig.problem_pictures import problem_pictures
@@ -65,9 +67,12 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         try:
-            takes = [reviewed_take(action_with_report(armature))]
+            takes = [marked_take(action_with_report(armature), context.scene)]
             if self.other:
-                takes.append(reviewed_take(self._other_action()))
+                other = self._other_action()
+                # The take as it was solved keeps the corrections, but not their keys.
+                is_corrected = composed_in(other) is not None
+                takes.append(marked_take(other, context.scene) if is_corrected else reviewed_take(other))
             pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_ASKED
             path = Path(bpy.path.abspath(self.filepath))
             with written_whole(path) as half:

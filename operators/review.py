@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, PointerProperty, StringProperty
 
 from ..hand.joints import digit_of
 from ..rig import detection_cache
-from ..rig.keys.corrections.mended_problems import mended_problems
+from ..rig.keys.corrections.mended_problems import Reviewed
 from ..rig.keys.take_problems import TakeProblem, mark_seen, playing_with, problems_of, seen_problems
 from ..rig.keys.take_report import action_with_report
 from ..rig.keys.visited_problems import Visits, keep_visits, visits_of
@@ -118,9 +118,7 @@ def problem_here(context: "Context") -> TakeProblem | None:
 
 def problems_left(context: "Context", armature: "Object") -> tuple[TakeProblem, ...]:
     """Return the problems of the take that an armature plays that are neither mended nor marked as seen."""
-    problems, seen = problems_of(armature), seen_problems(armature)
-    mended = mended_problems(armature, problems, context.scene)
-    return tuple(problem for problem in problems if problem.key not in seen and problem.key not in mended)
+    return Reviewed.of(action_with_report(armature), context.scene).left
 
 
 class _Review:

@@ -7,9 +7,9 @@ import bpy
 
 from ..operators.json_files import result_armature
 from ..operators.review import current_problem
-from ..rig.keys.corrections.mended_problems import mended_problems
-from ..rig.keys.take_problems import TakeProblem, problems_of, seen_problems
-from ..rig.keys.take_report import report_of
+from ..rig.keys.corrections.mended_problems import Reviewed
+from ..rig.keys.take_problems import TakeProblem
+from ..rig.keys.take_report import action_with_report, report_of
 from .text_format import fitting, pair, paragraph
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         column.prop(context.scene.knuckle_review, "show_errors")
         column.prop(context.scene.knuckle_review, "show_heat")
         layout.operator("knuckle.export_report_page", icon="URL")
-        problems, seen = problems_of(armature), seen_problems(armature)
+        reviewed = Reviewed.of(action_with_report(armature), context.scene)
+        problems, seen, mended = reviewed.problems, reviewed.seen, reviewed.mended
         if not problems:
             paragraph(layout, context, "No problems were found")
             return
@@ -53,9 +54,7 @@ class KNUCKLE_PT_review(bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("knuckle.previous_problem", text="Previous", icon="TRIA_LEFT")
         row.operator("knuckle.next_problem", text="Next", icon="TRIA_RIGHT")
-        mended = mended_problems(armature, problems, context.scene)
-        left = sum(problem.key not in seen and problem.key not in mended for problem in problems)
-        pair(layout, f"{len(problems)} Problem{'s' if len(problems) > 1 else ''}", f"{left} left")
+        pair(layout, f"{len(problems)} Problem{'s' if len(problems) > 1 else ''}", f"{len(reviewed.left)} left")
         if current is not None:
             problem = problems[current]
             _current(layout.box(), context, problem, mended.get(problem.key, ()), is_seen=problem.key in seen)

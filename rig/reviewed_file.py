@@ -8,7 +8,7 @@ import bpy
 from ..errors import RigError
 from ..pipeline.report_page.content import ReviewedTake
 from .blend_file import armatures_in_scene, open_file
-from .keys.reviewed_takes import reviewed_take
+from .keys.corrections.take_marks import marked_take
 from .keys.take_report import action_with_report
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def open_take(path: Path, name: str | None = None) -> "tuple[Object, ReviewedTak
         raise RigError(f"{path}: there is no take in it, expected a file in which a capture was solved")
     for armature, action in playing:
         if name in (None, armature.name):
-            return armature, reviewed_take(action, path.stem)
+            return armature, marked_take(action, bpy.context.scene, path.stem)
     names = " and ".join(repr(armature.name) for armature, _ in playing)
     raise RigError(f"{path}: no armature '{name}' plays a take in it, only {names}")
 
@@ -41,4 +41,4 @@ def take_in_scene(armature: str, name: str) -> "tuple[Object, ReviewedTake]":
     action = action_with_report(playing)
     if action is None:
         raise RigError(f"armature '{armature}' plays no take")
-    return playing, reviewed_take(action, name)
+    return playing, marked_take(action, bpy.context.scene, name)

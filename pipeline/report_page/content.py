@@ -1,7 +1,7 @@
 """What a report page shows: takes as they are kept in a Blender file, and pictures of their worst frames."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,18 @@ from ..evidence.ranking import Problem, rank
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What was done about the problems of a take after its solve."""
+
+    mended: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Rank of a problem, 0 for the worst -> names of the corrections that mend it."""
+    seen: frozenset[int] = frozenset()
+    """Ranks of the problems that are marked as seen."""
+    corrections: int = 0
+    """Corrections that lie on the keys, which the evidence and the angles do not have."""
+
+
 @dataclass(frozen=True, eq=False)
 class ReviewedTake:
     """A take that is reviewed: its report, evidence and angles."""
@@ -28,11 +40,17 @@ class ReviewedTake:
     angles: tuple[AngleCurves, ...]
     frames: tuple[float, float]
     """The scene frames of the first and the last frame."""
+    marks: Marks = Marks()
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """The problems of the take, the worst first."""
         return rank(self.evidence)
+
+    @property
+    def left(self) -> int:
+        """How many problems are neither mended nor marked as seen."""
+        return len(self.problems) - len(self.marks.seen.union(self.marks.mended))
 
     @property
     def sides(self) -> tuple[Side, ...]:

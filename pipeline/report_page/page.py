@@ -39,6 +39,7 @@ def page(takes: Sequence[ReviewedTake], pictures: Pictures = NO_PICTURES, outcom
             element("p", "Knuckle report", class_="kind"),
             element("h1", title),
             *map(_subtitle, _lettered(takes)),
+            *map(_before_corrections, _lettered(takes)),
         ),
         _section("Summary", summary(takes), condition_list(outcomes)),
         _section("Over time", *(_hand(side, strips(axis, side)) for side in sides), legend()),
@@ -70,9 +71,21 @@ def _subtitle(lettered: tuple[str, ReviewedTake]) -> Html:
         f", {first:.0f} to {last:.0f}",
         f", {float(take.seconds[-1]):.1f} s at {1 / take.period:.4g} Hz" if count > 1 else "",
         f", solver {cut(take.report.get('solver', 'not known'))}",
+        f", {take.left} of {len(take.problems)} problems left" if take.left < len(take.problems) else "",
     ]
     mark = element("b", letter, class_=f"letter take{'AB'.index(letter)}") if letter else None
     return element("p", mark, *details, class_="subtitle")
+
+
+def _before_corrections(lettered: tuple[str, ReviewedTake]) -> Html | None:
+    """Return that the page shows a take without the corrections that lie on it; None if none do."""
+    letter, take = lettered
+    count = take.marks.corrections
+    if not count:
+        return None
+    of = f" of {letter}" if letter else ""
+    laid = "1 correction was" if count == 1 else f"{count} corrections were"
+    return element("p", f"Strips, plots and figures{of} are of the solve, before {laid} laid on it.", class_="subtitle")
 
 
 def _section(title: str, *parts: Html | None) -> Html:

@@ -7,7 +7,7 @@ from ...hand.joints import digit_label
 from ..evidence.heat import LEVEL_SEVERITIES, PROBLEM
 from ..evidence.ranking import MAX_REPORTED, Problem
 from .content import Pictures, ReviewedTake
-from .html import Html, element, joined
+from .html import Html, cut, element, joined
 from .time_axis import TimeAxis
 
 SHOWN = 20
@@ -22,13 +22,29 @@ def problem_list(axis: TimeAxis, number: int) -> Html:
         return element("p", "No problems were found.", class_="quiet")
     other = axis.takes[1 - number] if len(axis.takes) > 1 else None
     rows = [_row(axis, number, rank, problem, other) for rank, problem in enumerate(problems, 1)]
-    parts = [element("ol", *rows[:SHOWN], class_="problems")]
+    parts = [_left(take), element("ol", *rows[:SHOWN], class_="problems")]
     if len(rows) > SHOWN:
         folded = element("ol", *rows[SHOWN:], class_="problems", start=SHOWN + 1)
         parts.append(element("details", element("summary", f"{len(rows) - SHOWN} more"), folded))
     if len(take.problems) > len(problems):
         parts.append(element("p", f"{len(take.problems) - len(problems)} lesser ones are left out.", class_="quiet"))
     return joined(*parts)
+
+
+def _left(take: ReviewedTake) -> Html | None:
+    """Return how many problems are left and what became of the others; None if nothing was done about any."""
+    seen = len(take.marks.seen.difference(take.marks.mended))
+    found = {"mended": len(take.marks.mended), "marked as seen": seen}
+    done = ", ".join(f"{count} {what}" for what, count in found.items() if count)
+    return element("p", f"{take.left} of {len(take.problems)} left: {done}.", class_="quiet") if done else None
+
+
+def _mark(take: ReviewedTake, rank: int) -> Html | None:
+    """Return what was done about a problem, as the panel Review has it; rank: 0 for the worst."""
+    mended_by = take.marks.mended.get(rank)
+    if mended_by:
+        return element("span", f"✓ Mended by {cut(', '.join(mended_by))}", class_="done")
+    return element("span", "Marked as seen", class_="done") if rank in take.marks.seen else None
 
 
 def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: ReviewedTake | None) -> Html:
@@ -45,6 +61,7 @@ def _row(axis: TimeAxis, number: int, rank: int, problem: Problem, other: Review
             "span",
             element("span", f"{problem.side.capitalize()} {problem.reason}", class_="reason"),
             element("span", f"{frames}, {seconds}", class_="quiet"),
+            _mark(take, rank - 1),
             element("span", _shared(axis, number, problem), class_="shared") if other is not None else None,
         ),
         data_from=f"{axis.share(number, problem.first):.5f}",

@@ -177,7 +177,11 @@ def check_reducible(armature: "Object") -> "tuple[Action, Any]":
 
 def dense_action(armature: "Object | None") -> "Action | None":
     """Return the dense action from which the one that an armature plays was reduced; None without one."""
-    action = None if armature is None else played_action(armature)
+    return dense_of(None if armature is None else played_action(armature))
+
+
+def dense_of(action: "Action | None") -> "Action | None":
+    """Return the dense action from which an action was reduced; None if it was not, or the dense one is gone."""
     dense = None if action is None else action.get(DENSE_PROPERTY)
     return dense if isinstance(dense, bpy.types.Action) else None
 

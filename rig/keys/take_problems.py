@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from ...hand.joints import SIDES, Side
 from ...pipeline.evidence.evidence import PARTS
 from ...pipeline.evidence.ranking import MAX_REPORTED
-from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_of
+from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bpy.types import Object, Scene
+    from bpy.types import Action, Object, Scene
 
 MAX_FRAME = 1_048_574
 """The last frame that Blender's scenes have, as MAXFRAME."""
@@ -70,7 +70,12 @@ class TakeProblem:
 
 def problems_of(armature: "Object | None") -> tuple[TakeProblem, ...]:
     """Return the problems of the take that an armature plays, the worst first; damaged ones are left out."""
-    report = report_of(armature)
+    return problems_in(action_with_report(armature))
+
+
+def problems_in(action: "Action | None") -> tuple[TakeProblem, ...]:
+    """Return the problems of the take in an action, the worst first; damaged ones are left out."""
+    report = None if action is None else report_in(action)
     listed = report.get("problems") if report is not None else None
     if not isinstance(listed, list):
         return ()
@@ -104,7 +109,11 @@ def is_number(value: Any) -> bool:
 
 def seen_problems(armature: "Object | None") -> frozenset[str]:
     """Return the keys of the problems of an armature's take that are marked as seen."""
-    action = action_with_report(armature)
+    return seen_in(action_with_report(armature))
+
+
+def seen_in(action: "Action | None") -> frozenset[str]:
+    """Return the keys of the problems of the take in an action that are marked as seen."""
     text = None if action is None else action.get(SEEN_PROPERTY)
     try:
         keys = json.loads(text) if isinstance(text, str) else []

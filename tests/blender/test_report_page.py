@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from knuckle.cli.commands import DEMO_CAPTURE
 from knuckle.cli.main import main
+from knuckle.operators.review import problems_left
 from knuckle.pipeline.evidence.packing import pack
 from knuckle.pipeline.take import Take
 from knuckle.rig.blend_file import new_scene_with_take
+from knuckle.rig.keys.corrections.corrected_take import corrections_of
 from knuckle.rig.keys.reviewed_takes import reviewed_take
 from knuckle.rig.keys.take_heat import HeatCache
-from knuckle.rig.keys.take_problems import problems_of
+from knuckle.rig.keys.take_problems import mark_seen, problems_of
 from knuckle.rig.keys.take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, REPORT_PROPERTY, store_report
 from knuckle.rig.problem_pictures import problem_pictures
 from knuckle.tests.blender.test_review import spoilt  # noqa: F401  # a fixture
@@ -229,3 +231,45 @@ def test_evidence_and_angles_are_whole_when_a_take_is_solved_into_itself(spoilt:
     store_report(action, spoilt.report, spoilt, frames)
     take = reviewed_take(action)
     assert len(take.evidence.times) == len(spoilt.times) and take.curves("right") is not None
+
+
+def page_texts(path: Path) -> list[str]:
+    """The texts of the page's ranking, a row for each problem."""
+    rows = re.findall(r"<li [^>]*data-worst.*?</li>", path.read_text(encoding="utf-8"), re.DOTALL)
+    return [re.sub("<[^>]+>", " ", row) for row in rows]
+
+
+def test_the_page_marks_what_corrections_mend_and_says_what_is_left(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
+    new_scene_with_take(spoilt)
+    hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
+    bpy.context.scene.knuckle.result = hand
+    base = hand.animation_data.action
+    problems = problems_of(hand)
+    of_solve = "are of the solve, before"
+
+    def content(**options: Any) -> str:
+        assert bpy.ops.knuckle.export_report_page(filepath=str(path), pictures=False, **options) == {"FINISHED"}
+        return path.read_text(encoding="utf-8")
+
+    plain = content()
+    assert "Mended by" not in plain and "problems left" not in plain and of_solve not in plain
+    bpy.ops.knuckle.next_problem()
+    bpy.ops.knuckle.snap_to_pose(pose="fist")
+    (mend,) = corrections_of(hand)
+    mark_seen([hand], frozenset({problems[-1].key}))
+    left = problems_left(bpy.context, hand)
+    assert 0 < len(left) < len(problems) and problems[0] not in left and problems[-1] not in left
+    corrected = content()
+    rows = page_texts(path)
+    assert f"Mended by {mend.name}" in rows[0] and "Marked as seen" in rows[-1]
+    marked = [("Mended by" in row) or ("Marked as seen" in row) for row in rows]
+    assert marked == [problem not in left for problem in problems]
+    assert f", {len(left)} of {len(problems)} problems left" in corrected
+    assert f"Strips, plots and figures {of_solve} 1 correction was laid on it." in corrected
+    against = content(other=base.name)
+    assert against.count("Mended by") == corrected.count("Mended by"), "the take as it was solved is not mended"
+    assert f"figures of A {of_solve}" in against and "figures of B" not in against
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "take.blend"))
+    shell = tmp_path / "shell.html"
+    assert main(["review", str(tmp_path / "take.blend"), "--html", str(shell), "--no-pictures"]) == 0
+    assert page_texts(shell) == rows

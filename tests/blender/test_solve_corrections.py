@@ -108,7 +108,7 @@ def test_a_solver_mends_what_was_not_seen_once_the_range_is_solved_by_another_th
     unseen = TakeProblem(SIDE, ("index-finger",), 32.0, 44.0, 38.0, 2.0, "marker not seen", "unseen")
 
     def is_mended():
-        return bool(mended_problems(armature, [unseen], scene))
+        return bool(mended_problems(armature.animation_data.action, [unseen], scene))
 
     assert bpy.ops.knuckle.solve_range(solver=TAKE.recipe.solver, first=30, last=50, blend=0) == {"FINISHED"}
     assert corrections_of(armature) and not is_mended(), "the take is as it was"

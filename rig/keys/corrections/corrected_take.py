@@ -29,7 +29,17 @@ from .hand_to_correct import hands_to_correct
 from .object_motion import PlayedFrames
 from .reached_wrist import unreached
 from .renamed_bones import renamed_bones, with_new_names
-from .take_base import BASE_PROPERTY, base_of, composed_of, is_alone, placed_as_solved, play_base, played_name
+from .take_base import (
+    BASE_PROPERTY,
+    base_in,
+    base_of,
+    composed_in,
+    composed_of,
+    is_alone,
+    placed_as_solved,
+    play_base,
+    played_name,
+)
 from .take_clock import TakeClock, clock_of, fix_clock
 from .waiting import (
     SHORTENED_PROPERTY,
@@ -63,13 +73,18 @@ def corrections_in(action: "Action | None") -> tuple[Correction, ...]:
 
 
 def corrections_of(armature: "Object | None") -> tuple[Correction, ...]:
-    """Return the corrections of the take that an armature plays. Raises RecipeError if they are damaged.
+    """Return the corrections of the take that an armature plays. Raises RecipeError if they are damaged."""
+    return corrections_on(None if armature is None else played_action(armature))
+
+
+def corrections_on(action: "Action | None") -> tuple[Correction, ...]:
+    """Return the corrections of the take in an action, also if it is reduced. Raises RecipeError if they are damaged.
 
     A corrected action has its own, as a copy of a character has.
     """
-    composed = composed_of(armature)
+    composed = composed_in(action)
     has_own = composed is not None and composed.get(CORRECTIONS_PROPERTY) is not None
-    return corrections_in(composed if has_own else base_of(armature))
+    return corrections_in(composed if has_own else base_in(action))
 
 
 @lru_cache(maxsize=8)  # panels ask whenever they are drawn

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from ....errors import KnuckleError, RecipeError
 from ....pipeline.corrections.correction import PALM, Correction, OtherMethods, PoseChange
 from ....pipeline.corrections.resolving import has_other_methods
-from ..take_problems import TakeProblem
-from .corrected_take import corrections_of
+from ..take_problems import TakeProblem, problems_in, seen_in
+from .corrected_take import corrections_on
 from .resolved_take import recipe_of_take, solved_as_they_are
-from .take_base import base_of, composed_of
+from .take_base import base_in, composed_in
 from .take_clock import TakeClock, clock_of
 from .waiting import waiting_of
 
 if TYPE_CHECKING:
-    from bpy.types import Action, Object, Scene
+    from bpy.types import Action, Scene
 
 NEAR = 0.5
 """Frames by which a correction may begin after a problem, and end before it: it begins and ends on whole frames."""
@@ -56,18 +56,50 @@ class Mend:
         )
 
 
-def mended_problems(
-    armature: "Object | None", problems: Iterable[TakeProblem], scene: "Scene"
-) -> dict[str, tuple[str, ...]]:
-    """Return key -> names of the corrections that mend it, of the mended ones of the problems of an armature's take."""
-    base, corrections = base_of(armature), tuple[Correction, ...]()
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The problems of a take, and which of them are done with."""
+
+    problems: tuple[TakeProblem, ...]
+    """The worst first."""
+    seen: frozenset[str]
+    """The keys of those that are marked as seen."""
+    mended: dict[str, tuple[str, ...]]
+    """Key -> names of the corrections that mend it."""
+
+    @classmethod
+    def of(cls, action: "Action | None", scene: "Scene") -> "Reviewed":
+        """Return the problems of the take in an action."""
+        problems = problems_in(action)
+        return cls(problems, seen_in(action), mended_problems(action, problems, scene))
+
+    @property
+    def left(self) -> tuple[TakeProblem, ...]:
+        """The problems that are neither mended nor marked as seen."""
+        return tuple(one for one in self.problems if one.key not in self.seen and one.key not in self.mended)
+
+
+def laid_on(action: "Action | None") -> tuple[Correction, ...]:
+    """Return the corrections that lie on the keys of the take in an action, and so are not judged by its evidence."""
+    composed, corrections = composed_in(action), tuple[Correction, ...]()
     with suppress(RecipeError):
-        corrections = corrections_of(armature)
+        corrections = corrections_on(action)
+    waiting = waiting_of(composed or base_in(action))
+    return tuple(one for one in corrections if one.counts and not one.is_before_solving and one.id not in waiting)
+
+
+def mended_problems(
+    action: "Action | None", problems: Iterable[TakeProblem], scene: "Scene"
+) -> dict[str, tuple[str, ...]]:
+    """Return key -> names of the corrections that mend it, of the mended ones of the problems of an action's take."""
+    base, corrections = base_in(action), tuple[Correction, ...]()
+    with suppress(RecipeError):
+        corrections = corrections_on(action)
     if base is None or not corrections:
         return {}
-    waiting, clock = waiting_of(composed_of(armature) or base), clock_of(base, scene)
-    poses = [each for each in corrections if each.counts and not each.is_before_solving]
-    effective = [each for each in (*poses, *_other_solves(base, corrections)) if each.id not in waiting]
+    waiting, clock = waiting_of(composed_in(action) or base), clock_of(base, scene)
+    solves = [each for each in _other_solves(base, corrections) if each.id not in waiting]
+    effective = (*laid_on(action), *solves)
     mends = [Mend.of(each, clock) for each in effective]
     found = ((problem.key, mending(problem, mends, clock)) for problem in problems)
     return {key: tuple(each.name for each in by) for key, by in found if by}

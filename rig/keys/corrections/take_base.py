@@ -8,7 +8,7 @@ import bpy
 
 from ..nla_layers import TAKE_PROPERTY
 from ..played_action import play, played_action
-from ..reduced_take import dense_action
+from ..reduced_take import dense_of
 from .armature_slot import slot_in
 from .hand_of_take import HandOfTake
 
@@ -21,18 +21,28 @@ BASE_PROPERTY = "knuckle_base"
 
 def base_of(armature: "Object | None") -> "Action | None":
     """Return the take that an armature plays, as it was solved: neither corrected nor reduced. None without one."""
-    composed = composed_of(armature)
+    return base_in(None if armature is None else played_action(armature))
+
+
+def base_in(action: "Action | None") -> "Action | None":
+    """Return the take in an action as it was solved: neither corrected nor reduced. None if there is no take in it."""
+    composed = composed_in(action)
     if composed is None:
-        action = None if armature is None else dense_action(armature) or played_action(armature)
-        return action if action is not None and action.get(TAKE_PROPERTY) else None
+        dense = dense_of(action) or action
+        return dense if dense is not None and dense.get(TAKE_PROPERTY) else None
     base = composed.get(BASE_PROPERTY)
     return base if isinstance(base, bpy.types.Action) else None
 
 
 def composed_of(armature: "Object | None") -> "Action | None":
     """Return the corrected action that an armature plays, also if reduced; None if it plays another."""
-    action = None if armature is None else dense_action(armature) or played_action(armature)
-    return action if action is not None and isinstance(action.get(BASE_PROPERTY), bpy.types.Action) else None
+    return composed_in(None if armature is None else played_action(armature))
+
+
+def composed_in(action: "Action | None") -> "Action | None":
+    """Return an action that is corrected, dense if it is reduced; None if it is another."""
+    dense = dense_of(action) or action
+    return dense if dense is not None and isinstance(dense.get(BASE_PROPERTY), bpy.types.Action) else None
 
 
 def is_alone(action: "Action | None") -> bool:

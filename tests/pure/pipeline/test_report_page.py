@@ -1,6 +1,7 @@
 """The report page: what is hostile in a file stays text, no bad frame is lost, and its size is bounded."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from knuckle.pipeline.evidence.angle_curves import MAX_COLUMNS, AngleCurves, pac
 from knuckle.pipeline.evidence.columns import column_starts, highest, lowest
 from knuckle.pipeline.evidence.conditions import outcomes, parse_conditions
 from knuckle.pipeline.evidence.evidence import MEASURE_INDEX, MEASURES, PARTS, Evidence, HandEvidence
-from knuckle.pipeline.report_page.content import Pictures, ProblemPicture, ReviewedTake
+from knuckle.pipeline.report_page.content import Marks, Pictures, ProblemPicture, ReviewedTake
 from knuckle.pipeline.report_page.page import ASSETS, page
 from knuckle.pipeline.report_page.time_axis import UNITS, TimeAxis
 
@@ -74,7 +75,7 @@ class Parsed(HTMLParser):
 
 def test_what_is_hostile_in_a_file_stays_text():
     picture = ProblemPicture(0, HOSTILE, b"jpeg", 4, 3)
-    hostile = made_take(name=HOSTILE, text=HOSTILE)
+    hostile = replace(made_take(name=HOSTILE, text=HOSTILE), marks=Marks({0: (HOSTILE,)}, corrections=1))
     content = page([hostile, made_take(name=HOSTILE, text=HOSTILE)], Pictures((picture,), HOSTILE))
     parsed = Parsed(content)
     assert len(parsed.all("script")) == 1

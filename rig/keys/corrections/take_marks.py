@@ -1,0 +1,46 @@
+"""What corrections and the review have done about the problems of a take, for its report page."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ....pipeline.evidence.ranking import MAX_REPORTED, Problem
+from ....pipeline.report_page.content import Marks, ReviewedTake
+from ..reviewed_takes import reviewed_take
+from ..take_problems import TakeProblem
+from .mended_problems import Reviewed, laid_on
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Scene
+
+SAME_FRAME = 0.01
+"""Scene frames within which a problem of the evidence and one of the report are the same."""
+
+
+def marked_take(action: "Action", scene: "Scene", name: str = "") -> ReviewedTake:
+    """Return the take in an action with what was done about its problems, as the panel Review marks them.
+
+    name: what it is called, by default as the action is. Raises RigError as `reviewed_take`.
+    """
+    take, reviewed = reviewed_take(action, name), Reviewed.of(action, scene)
+    ranks = dict(_ranks(take, reviewed))
+    mended = {ranks[key]: by for key, by in reviewed.mended.items() if key in ranks}
+    seen = frozenset(ranks[key] for key in reviewed.seen if key in ranks)
+    return replace(take, marks=Marks(mended, seen, len(laid_on(action))))
+
+
+def _ranks(take: ReviewedTake, reviewed: Reviewed) -> Iterator[tuple[str, int]]:
+    """Yield key and rank of each problem of a report that was mended or seen."""
+    left = {problem.key for problem in reviewed.left}
+    for listed in reviewed.problems:
+        if listed.key not in left:
+            ranked = enumerate(take.problems[:MAX_REPORTED])
+            yield from ((listed.key, rank) for rank, problem in ranked if _is_same(take, problem, listed))
+
+
+def _is_same(take: ReviewedTake, problem: Problem, listed: TakeProblem) -> bool:
+    """Whether a problem of the evidence is one of the report, which may have been edited."""
+    if (problem.side, problem.parts) != (listed.hand, listed.parts):
+        return False
+    rows, frames = (problem.first, problem.last, problem.worst), (listed.first, listed.last, listed.worst)
+    return all(abs(take.frame(row) - frame) < SAME_FRAME for row, frame in zip(rows, frames, strict=True))
