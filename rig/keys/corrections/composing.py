@@ -148,7 +148,7 @@ def composing(
                 waiting[correction.id] = str(error)
                 continue
             target = held.keys
-            shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
+            shorter = held_shorter(correction.range, of.frames, frames[at], held.rows, clock)
             shortened |= {correction.id: shorter} if shorter else {}
             counts = np.flatnonzero(held.rows.of(len(weights)) & (weights == 1.0))
             if held.wrist is not None and len(counts):
