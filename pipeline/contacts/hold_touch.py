@@ -131,15 +131,16 @@ def hold_touch(
 
     problem = FleshProblem(pose.hand, flesh, free)
     found = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
-    return _unheld(pose, times, flesh, free, touch) if found is None else found
+    return _unheld(pose, times, flesh, free, touch, full=full) if found is None else found
 
 
-def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> Unheld:
-    """Return why a hand cannot hold a contact in some of F frames."""
+def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> Unheld:
+    """Return why a hand cannot hold a contact in some of F frames; all of them if it is nowhere in full."""
     lacking = tuple(digit for digit in touch.digits if not (flesh.parts == DIGITS.index(digit)).any())
     if lacking:
         return Unheld(lacking)
-    contact = contact_of(touch, 0, len(pose) - 1)
+    rows = np.flatnonzero(full) if full.any() else np.arange(len(pose))
+    contact = contact_of(touch, int(rows[0]), int(rows[-1]))
     met = nearest_meeting(pose, flesh, free, contact)
     if met.gap > REACH * relative_size(pose.hand):
         return Unheld(apart=met.gap)
