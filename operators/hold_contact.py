@@ -197,8 +197,16 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         context.scene.knuckle_correction.selected = made.id
         operator: Any = self
         before.tell(operator, context)
-        if notes:
+        if notes := (*self._shortened_blends(shown, made.range), *notes):
             tell(self, "WARNING", "; ".join(notes))
+
+    def _shortened_blends(self, shown: ShownTake, span: TimeRange) -> tuple[str, ...]:
+        """Return a sentence if the blends that were given are together longer than the range."""
+        blends = [round(each * shown.clock.rate, 2) for each in (span.blend_in, span.blend_out) if each > 0.0]
+        if self.found or not blends or max(blends) >= self.blend:
+            return ()
+        given = f"blends of {self.blend} frames are together longer than frames {self.first} to {self.last}"
+        return (f"{given}, and became {max(blends):g} frames long",)
 
     def _made(self, shown: ShownTake, played: dict[str, PlayedFrames]) -> Steps[Correction]:
         """Return the correction. Raises KnuckleError.
@@ -212,7 +220,8 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         span, of = self.range_of(shown), _hand(shown, self.hand)
         if self.other == ON_OBJECT:
             return (yield from self._on_object(shown, of, span, played))
-        rows = of.expected_rows(self.first, self.last)
+        rows, between = of.expected_rows(self.first, self.last), of.rows_between(*_between_blends(shown, span))
+        rows = between if between.any() else rows
         keys = corrected_keys(of, of_hand(shown.corrections, of), shown.clock, rows)
         touch = chosen_touch(of.hand.posed(keys.rotations)[0], of.hand.flesh, self.digit, self.other)
         name = f"{digit_title(self.digit)} on {digit_title(self.other).lower()}"
@@ -226,9 +235,7 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         digits = tuple(digit for digit in DIGITS if digit in self.tips)
         if not self.object or not (digits or palm):
             raise RigError("choose the object that is touched, and the palm or the digits whose tips touch it")
-        first, last = shown.clock.frames([span.full_start, span.full_end]).tolist()
-        # Blends that meet between two frames leave none between them.
-        rows = of.expected_rows(floor(first + SAME_FRAME), ceil(last - SAME_FRAME))
+        rows = of.expected_rows(*_between_blends(shown, span))
         own = of_hand(shown.corrections, of)
         of = of if palm else of.moved_by(shown.corrections)
         armature = bpy.data.objects[of.hand.binding.armature]
@@ -251,6 +258,13 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         keys = partial(corrected_keys, of, own, shown.clock)
         span = range_of_touch(of, contact.touch, (contact.start, contact.end), shown.clock, own, corrected=keys)
         return Correction("", contact.name, contact.side, span, contact.touch)
+
+
+def _between_blends(shown: ShownTake, span: TimeRange) -> tuple[int, int]:
+    """Return the first and the last scene frame in which a contact is to be held."""
+    first, last = shown.clock.frames([span.full_start, span.full_end]).tolist()
+    # Blends that meet between two frames leave none between them.
+    return floor(first + SAME_FRAME), ceil(last - SAME_FRAME)
 
 
 def _hand(shown: ShownTake, side: str) -> HandOfTake:

@@ -75,8 +75,9 @@ class ShownTake:
         """Return the range of scene frames, blends in frames as well; none at an end of the take, where it would only
         weaken the correction."""
         (start, end), (begins, ends) = self.clock.times([first, last]).tolist(), self.ends
-        length = min(blend / self.clock.rate, (end - start) / 2)
-        return TimeRange(start, end, 0.0 if first <= begins else length, 0.0 if last >= ends else length)
+        blended = first > begins, last < ends
+        length = min(blend / self.clock.rate, (end - start) / max(sum(blended), 1))
+        return TimeRange(start, end, length if blended[0] else 0.0, length if blended[1] else 0.0)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
         """Let a correction be another, and show it: the frames that it changes are composed anew if that is enough."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .held_motion import MOST_TURN, STEEPEST
-from .hold_in_range import HeldRows, widened
+from .hold_in_range import HeldRows, is_hurried, widened
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -40,12 +40,12 @@ def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bo
     """
     rows, count = np.flatnonzero(full), len(to_surface)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
-    needed = [_frames(to_surface[row], place) if end else 0 for row, end in zip((first, last), ends, strict=True)]
+    there, back = (_frames(to_surface[row], place) if end else 0 for row, end in zip((first, last), ends, strict=True))
+    needed = there, back
     first, last = widened(first, last, needed, count, ends) or (first, last)
     row = np.arange(count)
     before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
-    whole = sum(needed) + 1
-    held = HeldRows(first, last, whole if whole > count else 0)
+    held = HeldRows(first, last, needed, is_hurried(first, last, needed, count))
     return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), held)
 
 

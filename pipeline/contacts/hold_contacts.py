@@ -77,6 +77,12 @@ def hold_contacts(
     return held_contacts(pose.hand, times, _in_order(kept), blends)
 
 
+def strain_of(pose: Pose, times: Floats, flesh: Flesh, free: Ints, met: Met, *, blends: tuple[int, int]) -> float:
+    """Return how far the points of a contact miss each other, or flesh is too deep, at most, m; see hold_contacts."""
+    tried = _Tried(FleshProblem(pose.hand, flesh, free), pose, times, blends)
+    return float(tried.strains([met])[0]) * tried.problem.scale
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tried:
     """A hand on which contacts are tried."""

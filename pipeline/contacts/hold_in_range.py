@@ -26,8 +26,10 @@ class HeldRows:
     first: int
     last: int
     """First and last row in which it is held."""
-    frames_needed: int = 0
-    """Frames that the way there and back takes, if the range has fewer; else 0."""
+    blends: tuple[int, int]
+    """Frames that the ways to and from all the rows that were asked for take; 0 at an end of the take."""
+    is_hurried: bool
+    """Whether the range has too few frames for the way there and back."""
 
     def of(self, count: int) -> Bools:
         """Return in which of F rows it is held."""
@@ -45,9 +47,10 @@ class HeldRows:
         return slice(self.first, self.last + 1)
 
     def within(self, other: "HeldRows") -> "HeldRows":
-        """Return the rows in which another is held as well, and the more frames that are needed."""
-        needed = max(self.frames_needed, other.frames_needed)
-        return HeldRows(max(self.first, other.first), min(self.last, other.last), needed)
+        """Return the rows in which another is held as well, and the longer ways."""
+        blends = max(self.blends[0], other.blends[0]), max(self.blends[1], other.blends[1])
+        hurried = self.is_hurried or other.is_hurried
+        return HeldRows(max(self.first, other.first), min(self.last, other.last), blends, hurried)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +85,7 @@ def hold_in_range(
     """
     rows, count = np.flatnonzero(full), len(pose)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
+    asked = (0, 0)
     for left in reversed(range(WIDENINGS + 1)):
         held = held_in(first, last)
         if held is None:
@@ -91,15 +95,21 @@ def hold_in_range(
             begin, begin + 1 / (WIDENINGS + 3), "", held_motion(pose, times, replace(problem, held=held), held)
         )
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
-        needed = [blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True)]
+        before, after = (blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True))
+        needed = before, after
+        asked = needed if left == WIDENINGS else asked
         wider = widened(first, last, needed, count, ends)
         if wider is None or not left:
             break
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
     settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
-    whole = sum(needed) + 1
-    return HeldRange(settled, HeldRows(first, last, whole if whole > count else 0))
+    return HeldRange(settled, HeldRows(first, last, asked, is_hurried(first, last, needed, count)))
+
+
+def is_hurried(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
+    """Whether what is held from a first to a last row of a range has too few frames there for the way, or back."""
+    return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
 
 
 def widened(

@@ -1,6 +1,7 @@
 """A contact that a correction holds over a stretch of a take."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,10 @@ from .find_contacts import END_GAP, Contact, touch_over_time
 from .flesh_problem import FleshProblem
 from .held_contacts import BLEND_SECONDS, HeldContacts
 from .held_motion import blend_frames, held_motion
-from .hold_contacts import hold_contacts
+from .hold_contacts import hold_contacts, strain_of
 from .hold_in_range import HeldRange, hold_in_range
+from .meeting_points import nearest_meeting
+from .sliding_points import REACH
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,6 +40,18 @@ PAD_SHARE = 0.6
 PALM_SIDE: Floats = np.array([0.0, 0.0, -1.0])
 """A bone's +Z is out of the back of the hand."""
 _CAPSULES = {JOINTS[joint]: capsule for capsule, joint in enumerate(STARTS.tolist())}
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """Why a hand cannot hold a contact; lengths in m."""
+
+    lacking: tuple[str, ...] = ()
+    """The digits of the contact that the hand lacks."""
+    apart: float = 0.0
+    """How far the skins stay from each other where the hand brings them together as near as it can; 0 if they meet."""
+    strain: float = 0.0
+    """How far they come off each other, or the hand would be in itself, at most, where they meet; 0 if they do not."""
 
 
 def touch_of(contact: Contact) -> HeldTouch:
@@ -96,8 +111,8 @@ def _pad(hand: HandModel, flesh: Flesh, capsule: int) -> Site:
 
 def hold_touch(
     pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools, ends: tuple[bool, bool]
-) -> Steps[HeldRange | None]:
-    """Return how a hand holds a contact in a range of frames; None if it cannot.
+) -> Steps[HeldRange | Unheld]:
+    """Return how a hand holds a contact in a range of frames, or why it cannot.
 
     Args:
         pose: F frames, those of the range.
@@ -115,7 +130,21 @@ def hold_touch(
         return held if held.held else None
 
     problem = FleshProblem(pose.hand, flesh, free)
-    return (yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends))
+    found = yield from hold_in_range(pose, times, problem, held_in, full=full, ends=ends)
+    return _unheld(pose, times, flesh, free, touch, full=full) if found is None else found
+
+
+def _unheld(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch, *, full: Bools) -> Unheld:
+    """Return why a hand cannot hold a contact in some of F frames; all of them if it is nowhere in full."""
+    lacking = tuple(digit for digit in touch.digits if not (flesh.parts == DIGITS.index(digit)).any())
+    if lacking:
+        return Unheld(lacking)
+    rows = np.flatnonzero(full) if full.any() else np.arange(len(pose))
+    contact = contact_of(touch, int(rows[0]), int(rows[-1]))
+    met = nearest_meeting(pose, flesh, free, contact)
+    if met.gap > REACH * relative_size(pose.hand):
+        return Unheld(apart=met.gap)
+    return Unheld(strain=strain_of(pose, times, flesh, free, (contact, met.points), blends=(0, 0)))
 
 
 def blends_needed(pose: Pose, times: Floats, flesh: Flesh, free: Ints, touch: HeldTouch) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from ...solvers.pose_problem import (
 )
 from .find_contacts import Contact
 from .flesh_problem import MOST_DEPTH
-from .sliding_points import REACH, met_in, own_pairs, pairs_of, positions_of, sample_rows
+from .sliding_points import REACH, Meeting, met_in, own_pairs, pairs_of, positions_of, sample_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,6 +28,12 @@ Ints = NDArray[np.int64]
 
 def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tuple[Site, Site] | None:
     """Return the points of both skins that meet where a hand touches as the performer does; None if it cannot."""
+    met = nearest_meeting(pose, flesh, free, contact)
+    return met.points if met.gap <= REACH * relative_size(pose.hand) else None
+
+
+def nearest_meeting(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> Meeting:
+    """Return where both skins are as near as a hand can bring them to where it touches as the performer does."""
     rows = sample_rows(contact)
     first, second = contact.capsules
     radii = [radius_at(flesh, capsule, share) for capsule, share in zip(contact.capsules, contact.shares, strict=True)]
@@ -45,8 +51,7 @@ def meeting_points(pose: Pose, flesh: Flesh, free: Ints, contact: Contact) -> tu
     allowed[:, pairs] = 0.0
     start, apart = Pose.at_origin(hand, pose.angles[rows]), Separation(flesh, allowed)
     touching = solve(PoseProblem.of(start, free, [goal], separation=apart)).pose
-    met = met_in(flesh, joint_frames(hand, touching), contact)
-    return met.points if met.gap <= REACH * relative_size(hand) else None
+    return met_in(flesh, joint_frames(hand, touching), contact)
 
 
 def offsets_between(pose: Pose, points: tuple[Site, Site]) -> Floats:

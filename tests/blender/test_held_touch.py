@@ -1,5 +1,6 @@
 """Contacts that corrections hold on an armature: skins meet, and other frames and bones stay to the bit."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,7 @@ from knuckle.rig.keys.corrections.held_touch import range_of_touch
 from knuckle.rig.keys.corrections.making import posed_hands
 from knuckle.rig.keys.corrections.take_base import base_of, composed_of
 from knuckle.rig.keys.corrections.take_clock import TakeClock, clock_of
+from knuckle.rig.keys.corrections.waiting import shortened_of
 from knuckle.rig.keys.fcurves import curves_on, key_values
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.rig.rig_query import RigQuery
@@ -175,6 +177,54 @@ def test_blends_that_are_too_short_become_longer_rather_than_that_a_joint_leaps(
     assert abs(gaps(armature, range(30, 31))[0]) < 1e-3
 
 
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize(("reach", "blends"), [(3, 1), (8, 3), (11, 3), (9, 15), (10, 11.5)])
+def test_a_range_or_blends_that_are_told_as_enough_hold_a_contact_in_all_its_frames(
+    armature: bpy.types.Object, reach: int, blends: float
+) -> None:
+    bpy.context.view_layer.objects.active = armature
+    parts = {"digit": "thumb", "other": "index-finger"}
+    bpy.ops.knuckle.hold_contact(**parts, first=30 - reach, last=30 + reach, blend=min(int(blends), reach))
+    shown = shown_take(bpy.context)
+    assert shown is not None
+    (made,) = shown.corrections
+    seconds = blends / RATE
+    shown.write((replace(made, range=replace(made.range, blend_in=seconds, blend_out=seconds)),))
+    (told,) = shortened_of(shown.base).values()
+    assert (f"its blends of {blends:g} and {blends:g} frames leave no frame" in told) == (blends > reach), told
+    first, last, blend = (int(number) for number in re.findall(r"\d+", told.partition("give it")[2]))
+    start, end = shown.clock.times([first, last]).tolist()
+    enough = TimeRange(start, end, blend / RATE, blend / RATE)
+    assert shown.write((replace(made, range=enough),)) == (), told
+    assert shortened_of(shown.base) == {}
+    held = range(first + blend, last - blend + 1)
+    assert len(held) >= max(2 * (reach - int(blends)) + 1, 1), told
+    assert np.abs(gaps(armature, held)).max() < 1e-3
+    shown.write(())
+    bpy.ops.knuckle.hold_contact(**parts, first=first, last=last, blend=blend)
+    assert shortened_of(shown.base) == {}, "also where it is held anew"
+
+
+@pytest.mark.usefixtures("extension")
+def test_blends_that_are_longer_than_the_frames_given_are_said(
+    armature: bpy.types.Object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bpy.context.view_layer.objects.active = armature
+    for blend, longer in ((12, False), (13, True)):
+        bpy.ops.knuckle.hold_contact(digit="thumb", other="index-finger", first=18, last=42, blend=blend)
+        told = "blends of 13 frames are together longer than frames 18 to 42, and became 12 frames long"
+        assert (told.capitalize() in capsys.readouterr().out) == longer
+
+
+def test_the_only_blend_of_a_range_at_an_end_of_the_take_may_take_all_of_it(armature: bpy.types.Object) -> None:
+    bpy.context.view_layer.objects.active = armature
+    shown = shown_take(bpy.context)
+    assert shown is not None
+    for first, last, blends in ((1, 20, (0, 15)), (41, 60, (15, 0)), (21, 40, (9.5, 9.5))):
+        span = shown.range(first, last, 15)
+        assert (span.blend_in * RATE, span.blend_out * RATE) == pytest.approx(blends)
+
+
 def test_a_contact_whose_digit_a_later_one_moves_says_so(armature: bpy.types.Object) -> None:
     first = contact(armature)
     later = replace(first, id="b", name="Later")
@@ -188,10 +238,11 @@ def test_a_contact_that_cannot_be_reached_waits_and_says_why(armature: bpy.types
     before = keys(armature)
     backwards = HeldTouch(("pinky-finger-phalanx-distal", "thumb-metacarpal"), (1.0, 0.0), np.array([0.0, 0.0, 1.0]))
     (note,) = corrected(armature, contact(armature, change=backwards))
-    assert note == "correction 'Pinch' waits: the hand cannot reach that contact, or lacks one of its digits"
-    assert waiting_of(composed_of(armature) or base_of(armature)) == {
-        "a": "the hand cannot reach that contact, or lacks one of its digits"
-    }
+    told = re.fullmatch(
+        r"the hand cannot reach that contact: its skins stay (\d+\.\d) mm apart", note.partition(": ")[2]
+    )
+    assert told and 3.0 < float(told[1]) < 100.0, note
+    assert waiting_of(composed_of(armature) or base_of(armature)) == {"a": told[0]}
     assert keys(armature) == before
 
 

@@ -249,7 +249,8 @@ def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy
     (told,) = shortened_of(shown().base).values()
     found = re.fullmatch(
         rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, because the motion there takes "
-        r"(\d+) frames? more than its blend and the motion back takes (\d+) frames? more than its blend",
+        r"(\d+) frames? more than its blend and the motion back takes (\d+) frames? more than its blend: "
+        r"for all of them give it frames \d+ to \d+ and blends of \d+(?: and \d+)? frames?",
         told,
     )
     assert found, told

@@ -27,7 +27,7 @@ from knuckle.pipeline.contacts.find_contacts import find_contacts
 from knuckle.pipeline.contacts.flesh_depths import pair_depths, part_depths
 from knuckle.pipeline.contacts.held_contacts import HeldContact
 from knuckle.pipeline.contacts.hold_contacts import hold_contacts
-from knuckle.pipeline.contacts.hold_touch import chosen_touch, contact_of, hold_touch
+from knuckle.pipeline.contacts.hold_touch import Unheld, chosen_touch, contact_of, hold_touch
 from knuckle.pipeline.contacts.meeting_points import offsets_between
 from knuckle.pipeline.contacts.settling import settle
 from knuckle.pipeline.job import SolveJob
@@ -169,7 +169,7 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     started = time.process_time()
     found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, ends=(True, True)))
     figures.seconds += time.process_time() - started
-    if found is None or found.rows.frames_needed:
+    if isinstance(found, Unheld) or found.rows.is_hurried:
         return
     ends = found.rows.ends
     blends = ends[0], len(before) - 1 - ends[1]

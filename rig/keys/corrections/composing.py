@@ -40,7 +40,6 @@ Bools = NDArray[np.bool_]
 
 PLACE = len(JOINTS)
 """The column of the wrist's place beside those of the bones."""
-UNREACHED = "the hand cannot reach that contact, or lacks one of its digits"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +147,7 @@ def composing(
                 waiting[correction.id] = str(error)
                 continue
             target = held.keys
-            shorter = held_shorter(correction.range, frames[at], held.rows, clock, ends)
+            shorter = held_shorter(correction.range, of.frames, frames[at], held.rows, clock)
             shortened |= {correction.id: shorter} if shorter else {}
             counts = np.flatnonzero(held.rows.of(len(weights)) & (weights == 1.0))
             if held.wrist is not None and len(counts):
@@ -179,10 +178,7 @@ def _held(
     """Return the bones that hold a contact. Raises RigError with the reason if they cannot; see held_on_object."""
     if isinstance(one.change, HeldOnObject):
         return (yield from held_on_object(of, one, keys, frames, times, moved=moved, ends=ends, played=played))
-    held = yield from held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends)
-    if held is None:
-        raise RigError(UNREACHED)
-    return held
+    return (yield from held_touch(of.hand, one, keys.rotations, times, moved=moved, ends=ends))
 
 
 def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:

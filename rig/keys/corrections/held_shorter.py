@@ -13,31 +13,60 @@ from .take_clock import TakeClock
 Floats = NDArray[np.float64]
 
 
-def held_shorter(span: TimeRange, frames: Floats, held: HeldRows, clock: TakeClock, ends: tuple[bool, bool]) -> str:
-    """Return a clause that says in which frames a contact is held, and why so few; empty if in all frames asked for.
+def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRows, clock: TakeClock) -> str:
+    """Return a clause that says in which frames a contact is held, why so few, and which range holds it in all.
+
+    Empty if it is held in all frames asked for.
 
     Args:
         span: the range of its correction.
-        frames: (F,) scene frames of the take in it.
-        held: in which of them it is held.
+        of_take: (T,) scene frames of the take.
+        frames: (F,) those of them in the range.
+        held: in which of these it is held.
         clock: of the take.
-        ends: whether the take has frames before, and after, the range.
     """
-    if held.frames_needed:
-        own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
-        return f"its {own} too few to come there and go back: give it {held.frames_needed}"
+    ends = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
     begin, end = clock.frames([span.full_start, span.full_end]).tolist()
     asked = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
     first, last = float(frames[held.first]), float(frames[held.last])
     late, early = first - asked[0], asked[1] - last
-    if asked[1] < asked[0] or max(late, early) < 1 - SAME_FRAME:
+    if asked[1] < asked[0]:
+        blends = [round(blend * clock.rate, 2) for blend in (span.blend_in, span.blend_out)]
+        where = f"on frame {first:g} alone" if first == last else f"from frame {first:g} to {last:g}"
+        return (
+            f"its blends of {blends[0]:g} and {blends[1]:g} frames leave no frame between them, so that it is held "
+            f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, held, ends)}"
+        )
+    enough = _enough(asked, of_take, frames, held, ends)
+    if held.is_hurried:
+        own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
+        return f"its {own} too few to come there and go back: give it {enough}"
+    if max(late, early) < 1 - SAME_FRAME:
         return ""
     reasons = [
         f"the motion {way} takes {_frames(round(short))} more than its blend" if beyond else f"the take {limit} there"
         for way, limit, short, beyond in zip(("there", "back"), ("begins", "ends"), (late, early), ends, strict=True)
         if short >= 1 - SAME_FRAME
     ]
-    return f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
+    told = f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
+    by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), ends, strict=True))
+    return f"{told}: for all of them give it {enough}" if by_blends else told
+
+
+def _enough(asked: tuple[int, int], of_take: Floats, frames: Floats, held: HeldRows, ends: tuple[bool, bool]) -> str:
+    """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
+
+    What the way takes is known of the poses at these two, so that it stays when the range becomes longer around them.
+    """
+    step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
+    blend = ceil(max(held.blends) * step - SAME_FRAME)
+    begins, stops = ceil(of_take[0]), floor(of_take[-1])
+    first = max(asked[0] - blend, begins) if ends[0] else begins
+    last = min(asked[1] + blend, stops) if ends[1] else stops
+    # At an end of the take the hand need not come from anywhere: what is asked for stays as it is.
+    there, back = max(asked[0] - first, 0), max(last - asked[1], 0)
+    blends = _frames(there) if there == back else f"{there} and {_frames(back)}"
+    return f"frames {first} to {last} and blends of {blends}"
 
 
 def _frames(count: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import RigError
 from ....hand import rotations as rot
 from ....hand.generators import Steps
 from ....hand.jacobians import ROOT_DOFS
@@ -13,7 +14,7 @@ from ....hand.joints import JOINT_INDEX
 from ....hand.kinematics import Pose
 from ....hand.value_equality import hashable_content
 from ....pipeline.contacts.hold_in_range import HeldRows
-from ....pipeline.contacts.hold_touch import blends_needed, hold_touch
+from ....pipeline.contacts.hold_touch import Unheld, blends_needed, hold_touch
 from ....pipeline.corrections.correction import ContactChange, Correction, HeldTouch, TimeRange
 from .hand_of_take import HandOfTake
 from .hand_to_correct import HandToCorrect
@@ -26,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 FULL = 1e-6
 """Weight that is lost where times are rounded."""
-_turns_of_contacts = LastUsed["tuple[Floats, HeldRows] | None"](64)
+_turns_of_contacts = LastUsed["tuple[Floats, HeldRows] | Unheld"](64)
 """A slider step composes all contacts of a hand, each of which takes most of a second to solve. Factors change none."""
 
 
@@ -49,8 +50,8 @@ def held_touch(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> Steps[HeldBones | None]:
-    """Return the bones of a hand that hold the contact of a correction; None if they cannot.
+) -> Steps[HeldBones]:
+    """Return the bones of a hand that hold the contact of a correction. Raises RigError with the reason if they cannot.
 
     Args:
         hand: the hand.
@@ -66,7 +67,20 @@ def held_touch(
     found = yield from _turns_of_contacts.steps(
         key, lambda: _turns(hand, one, rotations, times, moved=moved, ends=ends)
     )
-    return None if found is None else HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
+    if isinstance(found, Unheld):
+        raise RigError(_reason(found))
+    return HeldBones(HandKeys(hand.with_turns(rotations, found[0], moved)), found[1])
+
+
+def _reason(unheld: Unheld) -> str:
+    if unheld.lacking:
+        return f"the hand lacks the {' and the '.join(unheld.lacking)} of that contact"
+    if unheld.apart:
+        return f"the hand cannot reach that contact: its skins stay {1000 * unheld.apart:.1f} mm apart"
+    return (
+        f"the hand cannot hold that contact in all its frames: its skins would be up to {1000 * unheld.strain:.1f} mm "
+        "off each other, or in each other"
+    )
 
 
 def range_of_touch(
@@ -103,14 +117,17 @@ def _turns(
     *,
     moved: list[int],
     ends: tuple[bool, bool],
-) -> Steps[tuple[Floats, HeldRows] | None]:
-    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows."""
+) -> Steps[tuple[Floats, HeldRows] | Unheld]:
+    """Return the turns (F, J, 4) of joints, in their own frames, on top of what they are, and HeldBones' rows.
+
+    Or why the hand cannot hold the contact.
+    """
     assert isinstance(one.change, HeldTouch)
     before, beyond = hand.posed(rotations)
     free = ROOT_DOFS + np.flatnonzero(np.isin(before.hand.axis_joint, moved))
     full = one.range.weights(times) > 1.0 - FULL
     held = yield from hold_touch(before, times, hand.flesh, free, one.change, full=full, ends=ends)
-    return None if held is None else (turned(before, held.pose, beyond), held.rows)
+    return held if isinstance(held, Unheld) else (turned(before, held.pose, beyond), held.rows)
 
 
 def turned(before: Pose, after: Pose, beyond: Floats) -> Floats:

@@ -1,11 +1,15 @@
 """The law of the blends of a contact that a correction holds: what happens amid its range does not shorten them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from knuckle.hand import poses, proportions
-from knuckle.hand.flesh import Flesh
-from knuckle.hand.kinematics import Pose
-from knuckle.pipeline.contacts.hold_touch import blends_needed, chosen_touch
+from knuckle.hand.flesh import Flesh, touches
+from knuckle.hand.generators import run_to_end
+from knuckle.hand.joints import JOINT_INDEX
+from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.pipeline.contacts.hold_touch import Unheld, blends_needed, chosen_touch, hold_touch
 from knuckle.solvers.pose_problem import angles_of
 
 FRAMES, RATE = 60, 100.0
@@ -31,3 +35,25 @@ def test_a_hand_that_jumps_amid_a_contact_leaves_it_as_slowly_as_from_its_second
     of_second_half = after(slice(FRAMES // 2, FRAMES))
     assert of_second_half > 0.19, "the hand comes from so far that the blend is longer than the least"
     assert abs(after(slice(0, FRAMES)) - of_second_half) < 1.5 / RATE
+
+
+def test_a_contact_that_a_hand_lacks_a_digit_for_is_told_from_one_that_it_does_not_reach() -> None:
+    hand = proportions.build(proportions.adult("right"))
+    pose, times = Pose.at_origin(hand, np.tile(poses.angles(hand, "ok"), (9, 1))), np.arange(9) / RATE
+    touch = chosen_touch(pose, Flesh.of(hand), "thumb", "index-finger")
+
+    def unheld(pose: Pose, flesh: Flesh) -> Unheld:
+        free, full = angles_of(hand, ("thumb", "index-finger")), np.ones(len(pose), bool)
+        found = run_to_end(hold_touch(pose, times, flesh, free, touch, full=full, ends=(False, False)))
+        assert isinstance(found, Unheld)
+        return found
+
+    assert unheld(pose, Flesh.of(hand, digits=("thumb", "middle-finger"))) == Unheld(lacking=("index-finger",))
+    stiff = replace(hand, limits=np.clip(hand.limits, -1e-3, 1e-3))
+    straight, flesh = Pose.at_origin(stiff, np.zeros((9, hand.dofs))), Flesh.of(hand)
+    joints = joint_frames(stiff, straight)[:1, :, :3, 3]
+    pairs = np.flatnonzero((np.sort(flesh.parts, axis=0) == [[0], [1]]).all(axis=0))
+    nearest = -touches(flesh, joints, np.zeros(len(pairs), int), pairs).depths.max()
+    tips = joints[0, [JOINT_INDEX["thumb-tip"], JOINT_INDEX["index-finger-tip"]]]
+    apart = unheld(straight, flesh).apart
+    assert 0.01 < nearest - 0.002 < apart < np.linalg.norm(tips[0] - tips[1]), "of a hand that hardly moves"
