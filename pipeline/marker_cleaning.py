@@ -58,7 +58,8 @@ def clean_markers(recipe: Recipe, raw: Markers, assigned: Assignment) -> Steps[C
 
 def cleaning_warnings(fragments: dict[str, int], spikes: int) -> list[str]:
     """Return a sentence about dropped fragments, by label, and one about spikes, if there are any."""
-    removed = f"{spikes} positions left their marker's path for a frame or two and were removed as spikes"
+    what = "1 position was" if spikes == 1 else f"{spikes} positions were"
+    removed = f"{what} removed as spikes, which left their marker's path for a frame or two"
     return [*_warnings(fragments), *([removed] if spikes else [])]
 
 
