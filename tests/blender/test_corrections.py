@@ -215,6 +215,13 @@ def test_what_is_no_longer_in_the_take_waits_in_words() -> None:
     assert base is not None and len(corrections_of(armature)) == 2
 
 
+def test_many_that_wait_are_counted() -> None:
+    far = [correction(51, 60, id=str(number), name=f"Bend {number}") for number in range(9)]
+    notes = corrected(keyed(), *far)
+    assert len(notes) == 4 and all("waits: its frames 51 to 60" in note for note in notes[:3])
+    assert notes[3] == "6 more wait, select them in the panel Corrections to see why"
+
+
 def test_an_armature_without_a_slot_of_its_take_is_told_to_choose_it():
     """As Blender leaves it where the armature was renamed and its take is chosen again."""
     armature = keyed()

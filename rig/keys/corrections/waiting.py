@@ -19,6 +19,8 @@ WAITING_PROPERTY = "knuckle_waiting"
 """Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
 SHORTENED_PROPERTY = "knuckle_hurried"
 """Custom property of a take's action: id -> how a contact is held shorter than asked, or elsewhere, as JSON."""
+MAX_NAMED = 3
+"""Corrections that wait, each with its reason, in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,13 @@ def shortened_changes(base: "Action", corrections: Sequence[Correction]) -> dict
 def waiting_notes(
     base: "Action", corrections: Sequence[Correction], before: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return a sentence about each correction of a take that has no effect, or is held shorter than asked.
+    """Return sentences about the corrections of a take that have no effect, or are held shorter than asked.
 
     before: the `shortened_changes` of the take before. These have no sentence here; the panel's list still shows them.
     """
     waiting, shortened = waiting_of(base), shortened_of(base)
     waits = [f"correction '{one.name}' waits: {waiting[one.id]}" for one in corrections if one.id in waiting]
+    if len(waits) > MAX_NAMED:
+        waits[MAX_NAMED:] = [f"{len(waits) - MAX_NAMED} more wait, select them in the panel Corrections to see why"]
     new = [one for one in corrections if one.id in shortened and effect_of(one) != before.get(one.id)]
     return (*waits, *(f"correction '{one.name}': {shortened[one.id]}" for one in new))
