@@ -134,7 +134,7 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
         of_path = curves.get(path, {})
         if not of_path or max(len(curve.keyframe_points) for curve in of_path.values()) < 2:
             continue
-        check_finite(armature, name, of_path)
+        check_finite(of_path)
         reason = _unreducible(of_path, 4 if channel in ("rotation_quaternion", "rotation_axis_angle") else 3)
         if reason:
             notes.append(f"bone '{name}' keeps the keys of its {channel.replace('_', ' ')}: {reason}")
@@ -143,16 +143,16 @@ def _paths(armature: "Object", name: str, curves: Curves) -> tuple[tuple[str, ..
     return tuple(chosen), "; ".join(notes)
 
 
-def check_finite(armature: "Object", name: str, curves: "dict[int, FCurve]") -> None:
-    """Raise RigError for keys of a bone's curves that are not numbers."""
+def check_finite(curves: "dict[int, FCurve]") -> None:
+    """Raise RigError for keys of an action's curves that are not numbers."""
     for curve in curves.values():
         values = np.concatenate([key_values(curve, setting) for setting in ("co", "handle_left", "handle_right")])
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             key = int(bad[0]) % (2 * len(curve.keyframe_points)) // 2
             raise RigError(
-                f"armature '{armature.name}': key {key + 1} of {curve.data_path}[{curve.array_index}] is not a number, "
-                "delete it first"
+                f"action '{curve.id_data.name}': key {key + 1} of {curve.data_path}[{curve.array_index}] is not a "
+                "number, delete it first"
             )
 
 

@@ -182,7 +182,7 @@ def test_bad_input_is_told_and_changes_nothing(armature):
         bpy.ops.knuckle.snap_to_pose()
     del base[CORRECTIONS_PROPERTY]
     next(iter(base.layers[0].strips[0].channelbags)).fcurves[8].keyframe_points[3].co[1] = float("nan")
-    with pytest.raises(RuntimeError, match=r"Armature 'Rig': key 4 of .* is not a number, delete it first"):
+    with pytest.raises(RuntimeError, match=r"Action 'clap': key 4 of .* is not a number, delete it first"):
         bpy.ops.knuckle.snap_to_pose(first=1, last=20)
     assert composed_of(armature) is None and kept(armature) == ()
 

@@ -88,5 +88,5 @@ def _keyed(
     of_path = curves.get(path, {})
     if set(of_path) != set(range(count)) or not all(len(curve.keyframe_points) for curve in of_path.values()):
         return None
-    check_finite(armature, name, of_path)
+    check_finite(of_path)
     return path, [of_path[index] for index in sorted(of_path)]
