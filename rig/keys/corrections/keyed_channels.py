@@ -67,19 +67,17 @@ def keyed_bone(armature: "Object", name: str, curves: Curves) -> KeyedBone | Non
     """
     mode = armature.pose.bones[name].rotation_mode
     channel = rotation_channels.channel(mode)
-    found = _keyed(armature, name, channel, len(getattr(armature.pose.bones[name], channel)), curves)
+    found = _keyed(name, channel, len(getattr(armature.pose.bones[name], channel)), curves)
     return KeyedBone(found[0], mode, found[1]) if found else None
 
 
-def keyed_location(armature: "Object", name: str, curves: Curves) -> KeyedLocation | None:
+def keyed_location(name: str, curves: Curves) -> KeyedLocation | None:
     """Return what curves key of a bone's location, likewise."""
-    found = _keyed(armature, name, "location", 3, curves)
+    found = _keyed(name, "location", 3, curves)
     return KeyedLocation(*found) if found else None
 
 
-def _keyed(
-    armature: "Object", name: str, channel: str, count: int, curves: Curves
-) -> "tuple[str, list[FCurve]] | None":
+def _keyed(name: str, channel: str, count: int, curves: Curves) -> "tuple[str, list[FCurve]] | None":
     """Return the data path of a bone's channel and its curves, one of each of its numbers; None if it is not keyed.
 
     Raises RigError for keys that are no numbers.

@@ -130,7 +130,7 @@ def keyed_wrist(armature: "Object", found: FoundHand, curves: Curves) -> KeyedWr
     """Return what curves key that puts a hand in its place. Raises RigError for keys that are no numbers."""
     wrist = armature.data.bones[found.bones["wrist"]]
     if not (wrist.use_connect and wrist.parent):
-        location = keyed_location(armature, wrist.name, curves)
+        location = keyed_location(wrist.name, curves)
         if location:
             return KeyedWrist(location)
     above = arm_ending_at(armature, found.bones, wrist)
