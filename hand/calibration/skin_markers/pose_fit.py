@@ -144,10 +144,11 @@ def whitened_residuals(model: PoseModel, poses: Poses, seen: VisibleMarkers, mar
 
 def marker_squares(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:
     """Squared residual (M, F) of each marker, in standard deviations."""
-    return _squares(whitened_residuals(model, poses, seen, marker_positions(model.shape, poses.angles)))
+    return squared(whitened_residuals(model, poses, seen, marker_positions(model.shape, poses.angles)))
 
 
-def _squares(residuals: Floats) -> Floats:
+def squared(residuals: Floats) -> Floats:
+    """Squared lengths (M, F) of residuals (3, M, F)."""
     squares: Floats = np.einsum("cmf,cmf->mf", residuals, residuals)
     return squares
 
@@ -159,7 +160,7 @@ def costs(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Floats:
 
 def costs_at(model: PoseModel, poses: Poses, seen: VisibleMarkers, markers: MarkerPositions) -> Floats:
     """Cost (F,) of each frame where the markers of the poses are known; see whitened_residuals."""
-    squares = _squares(whitened_residuals(model, poses, seen, markers))
+    squares = squared(whitened_residuals(model, poses, seen, markers))
     deviation = poses.angles - model.mean
     total: Floats = CAUCHY_THRESHOLD_SQUARED * np.log1p(squares / CAUCHY_THRESHOLD_SQUARED).sum(axis=0)
     total += np.einsum("fd,fd->f", deviation @ model.precision, deviation)
@@ -170,7 +171,7 @@ def normal_equations(model: PoseModel, poses: Poses, seen: VisibleMarkers) -> Po
     """Build the normal equations at some poses, including the prior."""
     markers = marker_positions(model.shape, poses.angles)
     residuals = whitened_residuals(model, poses, seen, markers)
-    squares = _squares(residuals)
+    squares = squared(residuals)
     weights = np.sqrt(1 / (1 + squares / CAUCHY_THRESHOLD_SQUARED)) * seen.visible.T
     whitening = markers.rotations * (model.sharpness.T[..., None] * weights)[:, None]
     jacobian = pose_jacobian(model.shape, markers, whitening).reshape(len(poses), residuals.shape[1] * 3, -1)

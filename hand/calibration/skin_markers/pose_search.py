@@ -7,11 +7,11 @@ once more from there.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chain import marker_positions
 from .pose_fit import (
     CAUCHY_THRESHOLD_SQUARED,
     PoseModel,
@@ -21,8 +21,7 @@ from .pose_fit import (
     fit_poses,
     marker_squares,
 )
-from .pose_starts import align_to_markers, best_start
-from .skin_fit import COLUMNS, HAS
+from .pose_starts import begin_at, best_digits, best_start
 
 Floats = NDArray[np.float64]
 
@@ -47,25 +46,13 @@ def search_poses(
     seen = seen.select(doubtful)
     found = [poses.select(doubtful)]
     for start in starts:
-        angles = np.clip(np.broadcast_to(start, poses.angles.shape)[doubtful], *model.limits.T)
-        aligned = align_to_markers(angles, marker_positions(model.shape, angles), seen, counting)
-        found.append(fit_poses(model, aligned, seen, passes, tolerance)[0])
-    found.append(fit_poses(model, _best_digits(model, found, seen), seen, passes, tolerance)[0])
+        begun, _ = begin_at(model, start if start.ndim == 1 else start[doubtful], seen, counting)
+        found.append(fit_poses(model, begun, seen, passes, tolerance)[0])
+    losses = np.log1p(np.stack([marker_squares(model, each, seen) for each in found]) / CAUCHY_THRESHOLD_SQUARED)
+    composed = replace(found[0], angles=best_digits(model, found[0], found, losses))
+    found.append(fit_poses(model, composed, seen, passes, tolerance)[0])
     best = np.argmin([costs(model, each, seen) for each in found], axis=0)
     for number, each in enumerate(found):
         chosen = np.flatnonzero(best == number)
         poses.assign(doubtful[chosen], each.select(chosen))
     return poses
-
-
-def _best_digits(model: PoseModel, found: Sequence[Poses], seen: VisibleMarkers) -> Poses:
-    """Return the poses (F) with each digit from those that show its markers best; the wrist is that of the first."""
-    costs_of_markers = np.log1p(
-        np.stack([marker_squares(model, poses, seen) for poses in found]) / CAUCHY_THRESHOLD_SQUARED
-    )
-    angles = found[0].angles.copy()
-    for digit, (columns, has) in enumerate(zip(COLUMNS, HAS, strict=True)):
-        best = costs_of_markers[:, model.shape.digits == digit].sum(axis=1).argmin(axis=0)
-        own = columns[has]
-        angles[:, own] = np.stack([poses.angles[:, own] for poses in found])[best, np.arange(len(angles))]
-    return Poses(found[0].rotations, found[0].positions, angles)

@@ -4,13 +4,13 @@ A finger that points while the others are a fist would otherwise start from a fi
 where a marker is hidden.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .chain import MarkerPositions, marker_positions
-from .pose_fit import PoseModel, Poses, VisibleMarkers, costs_at, whitened_residuals
+from .pose_fit import PoseModel, Poses, VisibleMarkers, costs_at, squared, whitened_residuals
 from .skin_fit import COLUMNS, DOFS, HAS
 
 Floats = NDArray[np.float64]
@@ -42,37 +42,41 @@ def best_start(model: PoseModel, starts: Iterable[Floats], seen: VisibleMarkers,
         seen: the markers.
         counting: (M,) the markers to fit.
     """
-    tried = [np.clip(np.atleast_2d(start), *model.limits.T) for start in starts]
-    posed = [marker_positions(model.shape, angles) for angles in tried]
-    best: Poses | None = None
-    least = np.full(len(seen), np.inf)
-    for angles, markers in zip(tried, posed, strict=True):
-        trial = align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting)
+    begun = [begin_at(model, start, seen, counting) for start in starts]
+    best = begun[0][0].copy()
+    least = costs_at(model, best, seen, begun[0][1])
+    for trial, markers in begun[1:]:
         cost = costs_at(model, trial, seen, markers)
-        if best is None:
-            best, least = trial, cost
-            continue
         better = np.flatnonzero(cost < least)
         best.assign(better, trial.select(better))
         least = np.minimum(least, cost)
-    assert best is not None
-    angles = _best_digits(model, best, tried, posed, seen)
+    squares = np.stack([squared(whitened_residuals(model, best, seen, markers)) for _, markers in begun])
+    angles = best_digits(model, best, [trial for trial, _ in begun], squares)
     return align_to_markers(angles, marker_positions(model.shape, angles), seen, counting)
 
 
-def _best_digits(
-    model: PoseModel, poses: Poses, tried: list[Floats], posed: list[MarkerPositions], seen: VisibleMarkers
-) -> Floats:
-    """Return angles (F, D) with each digit as in that start whose markers it shows best, the wrist being as in `poses`.
+def begin_at(model: PoseModel, start: Floats, seen: VisibleMarkers, counting: Bools) -> tuple[Poses, MarkerPositions]:
+    """Fit a hand at a start's angles (D,) or (F, D) rad rigidly to the markers.
 
-    tried: angles (1 or F, D) of the starts; `posed` are their markers.
+    Returns:
+        The poses of F frames, and the markers of the start, of one frame or F.
     """
-    angles = poses.angles.copy()
-    squares = np.stack([np.sum(whitened_residuals(model, poses, seen, markers) ** 2, axis=0) for markers in posed])
+    angles = np.clip(np.atleast_2d(start), *model.limits.T)
+    markers = marker_positions(model.shape, angles)
+    return align_to_markers(np.broadcast_to(angles, (len(seen), DOFS)).copy(), markers, seen, counting), markers
+
+
+def best_digits(model: PoseModel, poses: Poses, tried: Sequence[Poses], costs: Floats) -> Floats:
+    """Return angles (F, D) with each digit from that of K poses in which its markers cost least.
+
+    A digit whose markers cost the same in all of them, such as one that is not seen, stays as it is in `poses`.
+
+    costs: (K, M, F) of the markers.
+    """
+    angles, of_tried = poses.angles.copy(), np.stack([each.angles for each in tried])
     for digit, (columns, has) in enumerate(zip(COLUMNS, HAS, strict=True)):
-        cost = squares[:, model.shape.digits == digit].sum(axis=1)
-        best, own = cost.argmin(axis=0), columns[has]
-        for number, start in enumerate(tried):
-            frames = np.flatnonzero((best == number) & (cost[number] < cost.max(axis=0)))
-            angles[np.ix_(frames, own)] = np.broadcast_to(start, angles.shape)[np.ix_(frames, own)]
+        cost = costs[:, model.shape.digits == digit].sum(axis=1)
+        frames = np.flatnonzero(cost.min(axis=0) < cost.max(axis=0))
+        own = columns[has]
+        angles[np.ix_(frames, own)] = of_tried[cost.argmin(axis=0)[frames], frames][:, own]
     return angles
