@@ -81,26 +81,27 @@ class Reviewed:
 
 def laid_on(action: "Action | None") -> tuple[Correction, ...]:
     """Return the corrections that lie on the keys of the take in an action, and so are not judged by its evidence."""
-    composed, corrections = composed_in(action), tuple[Correction, ...]()
+    return tuple(one for one in _effective(action) if not one.is_before_solving)
+
+
+def _effective(action: "Action | None") -> tuple[Correction, ...]:
+    """Return the corrections of the take in an action that count and do not wait; none if they are damaged."""
     with suppress(RecipeError):
-        corrections = corrections_on(action)
-    waiting = waiting_of(composed or base_in(action))
-    return tuple(one for one in corrections if one.counts and not one.is_before_solving and one.id not in waiting)
+        waiting = waiting_of(composed_in(action) or base_in(action))
+        return tuple(one for one in corrections_on(action) if one.counts and one.id not in waiting)
+    return ()
 
 
 def mended_problems(
     action: "Action | None", problems: Iterable[TakeProblem], scene: "Scene"
 ) -> dict[str, tuple[str, ...]]:
     """Return key -> names of the corrections that mend it, of the mended ones of the problems of an action's take."""
-    base, corrections = base_in(action), tuple[Correction, ...]()
-    with suppress(RecipeError):
-        corrections = corrections_on(action)
-    if base is None or not corrections:
+    base, effective = base_in(action), _effective(action)
+    if base is None or not effective:
         return {}
-    waiting, clock = waiting_of(composed_in(action) or base), clock_of(base, scene)
-    solves = [each for each in _other_solves(base, corrections) if each.id not in waiting]
-    effective = (*laid_on(action), *solves)
-    mends = [Mend.of(each, clock) for each in effective]
+    clock = clock_of(base, scene)
+    laid = [each for each in effective if not each.is_before_solving]
+    mends = [Mend.of(each, clock) for each in (*laid, *_other_solves(base, effective))]
     found = ((problem.key, mending(problem, mends, clock)) for problem in problems)
     return {key: tuple(each.name for each in by) for key, by in found if by}
 
@@ -117,8 +118,8 @@ def mending(problem: TakeProblem, mends: Sequence[Mend], clock: TakeClock) -> li
 
 
 def _other_solves(base: "Action", corrections: Sequence[Correction]) -> list[Correction]:
-    """Return those of corrections by which ranges of a take were solved otherwise than the rest of it."""
-    chosen = [each for each in corrections if isinstance(each.change, OtherMethods) and each.counts]
+    """Return those of effective corrections by which ranges of a take were solved otherwise than the rest of it."""
+    chosen = [each for each in corrections if isinstance(each.change, OtherMethods)]
     if not chosen:
         return []
     with suppress(KnuckleError):

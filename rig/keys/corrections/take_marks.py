@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from ....pipeline.evidence.ranking import MAX_REPORTED, Problem
 from ....pipeline.report_page.content import Marks, ReviewedTake
+from ..fcurves import SAME_FRAME
 from ..reviewed_takes import reviewed_take
 from ..take_problems import TakeProblem
 from .mended_problems import Reviewed, laid_on
 
 if TYPE_CHECKING:
     from bpy.types import Action, Scene
-
-SAME_FRAME = 0.01
-"""Scene frames within which a problem of the evidence and one of the report are the same."""
 
 
 def marked_take(action: "Action", scene: "Scene", name: str = "") -> ReviewedTake:
