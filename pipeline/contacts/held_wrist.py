@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.smoothstep import smoothstep
 from .held_motion import MOST_TURN, STEEPEST
-from .hold_in_range import HeldRows, is_hurried, widened
+from .hold_in_range import HeldRows, lacks_frames, widened
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,7 +45,7 @@ def held_wrist(to_surface: Floats, place: Floats, *, full: Bools, ends: tuple[bo
     first, last = widened(first, last, needed, count, ends) or (first, last)
     row = np.arange(count)
     before, after = smoothstep(1.0 - (first - row) / (first + 1)), smoothstep(1.0 - (row - last) / (count - last))
-    held = HeldRows(first, last, needed, is_hurried(first, last, needed, count))
+    held = HeldRows(first, last, needed, lacks_frames(first, last, needed, count))
     return HeldWrist(_mixed(to_surface, place, np.minimum(before, after)), held)
 
 

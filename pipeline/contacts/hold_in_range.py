@@ -27,9 +27,9 @@ class HeldRows:
     last: int
     """First and last row in which it is held."""
     blends: tuple[int, int]
-    """Frames that the ways to and from all the rows that were asked for take; 0 at an end of the take."""
-    is_hurried: bool
-    """Whether the range has too few frames for the way there and back."""
+    """Frames that the motions to and from all the rows asked for take; 0 at an end of the take."""
+    lacks_frames: bool
+    """Whether the range has too few frames to get there and back."""
 
     def of(self, count: int) -> Bools:
         """Return in which of F rows it is held."""
@@ -47,10 +47,10 @@ class HeldRows:
         return slice(self.first, self.last + 1)
 
     def within(self, other: "HeldRows") -> "HeldRows":
-        """Return the rows in which another is held as well, and the longer ways."""
+        """Return the rows in which another is held as well, and the longer motions."""
         blends = max(self.blends[0], other.blends[0]), max(self.blends[1], other.blends[1])
-        hurried = self.is_hurried or other.is_hurried
-        return HeldRows(max(self.first, other.first), min(self.last, other.last), blends, hurried)
+        lacks = self.lacks_frames or other.lacks_frames
+        return HeldRows(max(self.first, other.first), min(self.last, other.last), blends, lacks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,11 +104,11 @@ def hold_in_range(
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
     settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
-    return HeldRange(settled, HeldRows(first, last, asked, is_hurried(first, last, needed, count)))
+    return HeldRange(settled, HeldRows(first, last, asked, lacks_frames(first, last, needed, count)))
 
 
-def is_hurried(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
-    """Whether what is held from a first to a last row of a range has too few frames there for the way, or back."""
+def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:
+    """Whether a range has too few frames to get to what is held from a first to a last row of it, and back."""
     return sum(needed) >= count or (first == last and (needed[0] > first or needed[1] > count - 1 - last))
 
 

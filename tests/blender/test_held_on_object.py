@@ -112,7 +112,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     middle = (FIRST + LAST) // 2
     hold(first=middle - 2, last=middle + 2, blend=1)
     (told,) = shortened_of(shown().base).values()
-    assert told.startswith("its 5 frames are too few to come there and go back: give it ")
+    assert told.startswith("its 5 frames are too few to get there and back: give it ")
     enough = [int(number) for number in re.findall(r"\d+", told.partition("give it")[2])]
     made = shown().corrections
     assert shown().write(made) == (), "it was told when it was made"
@@ -121,7 +121,7 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     shown().write(())
     hold(first=middle, last=middle, blend=0)
     (told,) = shortened_of(shown().base).values()
-    assert told.startswith("its 1 frame is too few to come there and go back: give it ")
+    assert told.startswith("its 1 frame is too few to get there and back: give it ")
     shown().write(())
     hold(first=enough[0], last=enough[1], blend=enough[2])
     assert shortened_of(shown().base) == {}, told

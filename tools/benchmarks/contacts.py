@@ -169,7 +169,7 @@ def hold_thumb(solved: SolvedHand, finger: str, figures: Figures) -> None:
     started = time.process_time()
     found = run_to_end(hold_touch(before, own, flesh, free, touch, full=full, ends=(True, True)))
     figures.seconds += time.process_time() - started
-    if isinstance(found, Unheld) or found.rows.is_hurried:
+    if isinstance(found, Unheld) or found.rows.lacks_frames:
         return
     ends = found.rows.ends
     blends = ends[0], len(before) - 1 - ends[1]

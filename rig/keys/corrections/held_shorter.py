@@ -38,9 +38,9 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
             f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, held, ends)}"
         )
     enough = _enough(asked, of_take, frames, held, ends)
-    if held.is_hurried:
+    if held.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
-        return f"its {own} too few to come there and go back: give it {enough}"
+        return f"its {own} too few to get there and back: give it {enough}"
     if max(late, early) < 1 - SAME_FRAME:
         return ""
     reasons = [
@@ -48,15 +48,17 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
         for way, limit, short, beyond in zip(("there", "back"), ("begins", "ends"), (late, early), ends, strict=True)
         if short >= 1 - SAME_FRAME
     ]
-    told = f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
+    sentence = (
+        f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
+    )
     by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), ends, strict=True))
-    return f"{told}: for all of them give it {enough}" if by_blends else told
+    return f"{sentence}: for all of them give it {enough}" if by_blends else sentence
 
 
 def _enough(asked: tuple[int, int], of_take: Floats, frames: Floats, held: HeldRows, ends: tuple[bool, bool]) -> str:
     """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
 
-    What the way takes is known of the poses at these two, so that it stays when the range becomes longer around them.
+    The poses at these two decide how long the motions there and back take, whatever range is around them.
     """
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
     blend = ceil(max(held.blends) * step - SAME_FRAME)

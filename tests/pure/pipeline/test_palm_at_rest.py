@@ -140,7 +140,7 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
         own_turn, own_shift = way_between(frames[own], frames[min(own + 1, count - 1)])
         assert turn < 1.1 * MOST_TURN + own_turn and shift < 1.1 * MOST_SHIFT + own_shift
     short = held_wrist(frames[:5], place, full=full[5:10], ends=(True, True))
-    assert short.rows.is_hurried and sum(short.rows.blends) >= 5
+    assert short.rows.lacks_frames and sum(short.rows.blends) >= 5
 
 
 def test_the_place_of_a_palm_is_kept_as_json_and_files_without_one_open() -> None:
