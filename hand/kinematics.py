@@ -55,12 +55,17 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     turns = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
     result = np.zeros((4, len(hand.joints), len(angles)))
     result[0] = 1.0
-    order = np.arange(len(hand.axis_joint)) - np.searchsorted(hand.axis_joint, hand.axis_joint)
-    for k in range(3):
-        dofs = np.flatnonzero(order == k)
-        joints = hand.axis_joint[dofs]
+    for dofs, joints in _factors(tuple(hand.axis_joint.tolist())):
         result[:, joints] = rot.multiply_components(result[:, joints], turns[:, dofs])
     return np.ascontiguousarray(result.T)
+
+
+@lru_cache(maxsize=32)
+def _factors(axis_joint: tuple[int, ...]) -> tuple[tuple[Ints, Ints], ...]:
+    """Return the joints' first, second and third degrees of freedom, each with the joints that have it."""
+    order = np.arange(len(axis_joint)) - np.searchsorted(axis_joint, axis_joint)
+    dofs = [np.flatnonzero(order == k) for k in range(3)]
+    return tuple((own, np.array(axis_joint)[own]) for own in dofs)
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:

@@ -4,6 +4,7 @@ Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix 
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +28,20 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 def multiply(a: Floats, b: Floats) -> Floats:
     """Quaternion product (..., 4): the rotation b followed by a."""
-    return np.stack(multiply_components(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)
+    product = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    product[..., 0], product[..., 1], product[..., 2], product[..., 3] = multiply_components(
+        components(a), components(b)
+    )
+    return product
 
 
-def multiply_components(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Components (...) of the same product of quaternions (4, ...), whose components are arrays of their own."""
+def components(q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Components w, x, y, z (...) of quaternions (..., 4)."""
+    return q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+
+
+def multiply_components(a: Sequence[Floats], b: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Components (...) of the same product, of the four components (...) of each quaternion."""
     (aw, ax, ay, az), (bw, bx, by, bz) = a, b
     return (
         aw * bw - ax * bx - ay * by - az * bz,
@@ -57,11 +67,11 @@ def rotate(q: Floats, vectors: Floats) -> Floats:
 
 def to_matrix(q: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
-    return np.stack(matrix_elements(np.moveaxis(q, -1, 0)), -1).reshape(*q.shape[:-1], 3, 3)
+    return np.stack(matrix_elements(components(q)), -1).reshape(*q.shape[:-1], 3, 3)
 
 
-def matrix_elements(q: Floats) -> tuple[Floats, ...]:
-    """The nine elements (...), row by row, of the same matrices of unit quaternions (4, ...)."""
+def matrix_elements(q: Sequence[Floats]) -> tuple[Floats, ...]:
+    """The nine elements (...), row by row, of the same matrices, of the four components (...) of unit quaternions."""
     w, x, y, z = q
     return (
         *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -142,9 +152,9 @@ def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
 def frame_from_yz(y: Floats, z: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) with the y axis along `y` and the z axis as near to `z` as orthogonality allows."""
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
-    x = np.cross(y, z)
+    x = cross(y, z)
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return np.stack([x, y, np.cross(x, y)], -1)
+    return np.stack([x, y, cross(x, y)], -1)
 
 
 def orthonormal(axes: Floats) -> Floats:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...errors import PacketError
 from ..conventions import MAX_COORDINATE_M
@@ -13,7 +13,7 @@ from ..timestamps import MAX_TIME_S
 Floats = NDArray[np.float64]
 
 
-def valid_positions(values: Sequence[float], what: str) -> Floats:
+def valid_positions(values: ArrayLike, what: str) -> Floats:
     """Positions (N, 3) in m from 3 N numbers. Raises PacketError for one that is not finite or too far away."""
     result = np.array(values, np.float64).reshape(-1, 3)
     if not (np.abs(result) < MAX_COORDINATE_M).all():
@@ -29,7 +29,7 @@ def known_positions(points: Floats, what: str) -> Floats:
     )
 
 
-def unit_quaternions(values: Sequence[float], what: str) -> Floats:
+def unit_quaternions(values: ArrayLike, what: str) -> Floats:
     """Unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
     result = np.array(values, np.float64).reshape(-1, 4)
     length = np.sqrt(np.einsum("nk,nk->n", result, result))

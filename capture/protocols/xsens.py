@@ -56,6 +56,8 @@ SEGMENT_FROM_JOINT: dict[Side, Floats] = {
     "right": np.array([0.0, 0.0, 0.0, 1.0]),
 }
 """Rotation from HandModel's joint frame to the segment's."""
+SEGMENTS_FROM_JOINTS = np.repeat([SEGMENT_FROM_JOINT[side] for side in SIDES], len(SEGMENTS), axis=0)
+"""(40, 4) the same of each segment of both hands."""
 
 
 @dataclass(slots=True)
@@ -120,14 +122,11 @@ class XsensParser(Parser):
     def _frames(
         self, hands: Segments, arms: dict[Side, Segments], character: int, number: int, time: float
     ) -> list[Frame]:
-        # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
-        with np.errstate(invalid="ignore"):
-            xyz, wxyz = (hands[name].astype(np.float64).ravel().tolist() for name in ("position", "rotation"))
-        points = valid_positions(xyz, "a segment")
+        points, quaternions = _numbers(hands)
         # The unit follows from the size of the left hand.
         scale = 0.01 if np.ptp(points[: len(SEGMENTS)], axis=0).max() > MAX_HAND_SIZE_M else 1.0
         points = scale * points @ AXES.T
-        quaternions = rot.multiply(AXES_ROTATION, unit_quaternions(wxyz, "a segment"))
+        joint_rotations = rot.multiply(rot.multiply(AXES_ROTATION, quaternions), SEGMENTS_FROM_JOINTS)
         # The first character gets no name, so that its hands' names do not change when another appears.
         performer = f"Performer {character + 1}" if character else ""
         parts = []
@@ -135,7 +134,7 @@ class XsensParser(Parser):
             rows = slice(first, first + len(SEGMENTS))
             positions, rotations = unseen_hand()
             positions[JOINT_INDICES] = points[rows]
-            rotations[JOINT_INDICES] = rot.multiply(quaternions[rows], SEGMENT_FROM_JOINT[side])
+            rotations[JOINT_INDICES] = joint_rotations[rows]
             parts.append(Frame(joint_names(side, performer), positions, rotations, time, number))
         forearms = [_forearm(hand_name(side, performer), side, arm, scale) for side, arm in arms.items()]
         frame = with_forearms(concatenate_frames(tuple(parts)), tuple(one for one in forearms if one is not None))
@@ -143,26 +142,29 @@ class XsensParser(Parser):
 
 
 def _forearm(hand: str, side: Side, arm: Segments, scale: float) -> SentForearm | None:
-    """The forearm of an arm's two segments, whose unit is `scale` m; None if its numbers are damaged."""
-    try:
-        place, rotation = _resting(side, arm[1])
-    except PacketError:
+    """The forearm of an arm's two segments, whose unit is `scale` m; None if it has no rotation or damaged numbers."""
+    if not arm["rotation"][-1].any():
         return None
-    with suppress(PacketError):
-        rotation = unpronated(_resting(side, arm[0])[1], rotation)
-    return SentForearm(hand, scale * AXES @ place, rotation)
+    # Damaged numbers of the upper arm leave the forearm's own rotation.
+    for segments in (arm, arm[1:]):
+        with suppress(PacketError):
+            points, quaternions = _numbers(segments)
+            # In the T-pose hands rest on their arms.
+            resting = rot.multiply(rot.multiply(AXES_ROTATION, quaternions), SEGMENT_FROM_JOINT[side])
+            rotation = unpronated(resting[0], resting[1]) if len(resting) > 1 else resting[0]
+            return SentForearm(hand, scale * AXES @ points[-1], rotation)
+    return None
 
 
-def _resting(side: Side, segment: np.void) -> tuple[Floats, Floats]:
-    """Where (3,) a segment of the arm is, in its unit and axes, and the rotation (4,) wxyz of a hand at rest on it.
+def _numbers(segments: Segments) -> tuple[Floats, Floats]:
+    """Positions (N, 3) and unit quaternions (N, 4) of segments, in their unit and axes.
 
-    Raises PacketError if its numbers are damaged.
+    Raises PacketError if numbers are damaged.
     """
+    # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
     with np.errstate(invalid="ignore"):
-        xyz, wxyz = (segment[name].astype(np.float64).tolist() for name in ("position", "rotation"))
-    (place,), (rotation,) = valid_positions(xyz, "a segment"), unit_quaternions(wxyz, "a segment")
-    # In the T-pose hands rest on their arms.
-    return place, rot.multiply(rot.multiply(AXES_ROTATION, rotation), SEGMENT_FROM_JOINT[side])
+        xyz, wxyz = segments["position"].astype(np.float64), segments["rotation"].astype(np.float64)
+    return valid_positions(xyz, "a segment"), unit_quaternions(wxyz, "a segment")
 
 
 class XsensSender(UdpSender):

@@ -36,7 +36,7 @@ from knuckle.tools.panel_drawing import draw_panels
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "reliability.md"
-DEVICE, RATE, LOOKS = "xsens", 120, 24
+DEVICE, RATE, LOOKS = "xsens", 120, 12
 """What is imitated, and frames and looks a second."""
 CYCLE = 240
 """Frames after which the hands are where they began."""
