@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .finite_points import finite_points
 
 Floats = NDArray[np.float64]
+Components = Floats | Sequence[Floats]
+"""w, x, y, z of quaternions, each an array (...) of its own."""
 
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 OPPOSITE = 1e-6
@@ -40,7 +42,7 @@ def components(q: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return q[..., 0], q[..., 1], q[..., 2], q[..., 3]
 
 
-def multiply_components(a: Sequence[Floats], b: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+def multiply_components(a: Components, b: Components) -> tuple[Floats, Floats, Floats, Floats]:
     """Components (...) of the same product, of the four components (...) of each quaternion."""
     (aw, ax, ay, az), (bw, bx, by, bz) = a, b
     return (
@@ -70,7 +72,7 @@ def to_matrix(q: Floats) -> Floats:
     return np.stack(matrix_elements(components(q)), -1).reshape(*q.shape[:-1], 3, 3)
 
 
-def matrix_elements(q: Sequence[Floats]) -> tuple[Floats, ...]:
+def matrix_elements(q: Components) -> tuple[Floats, ...]:
     """The nine elements (...), row by row, of the same matrices, of the four components (...) of unit quaternions."""
     w, x, y, z = q
     return (
