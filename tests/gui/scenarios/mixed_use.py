@@ -3,6 +3,7 @@ a capture is imported, solved and undone, a device followed and recorded, the fi
 switched off and on. What Blender holds is noted after each round.
 """
 
+import ctypes
 import gc
 import json
 import runpy
@@ -113,8 +114,9 @@ def saved_and_opened(screen: "Screen") -> "Steps":
 
 
 def held() -> dict[str, float]:
-    """What Blender holds."""
+    """What Blender holds, without what the allocator only keeps for later."""
     gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
     handlers = (getattr(bpy.app.handlers, name) for name in dir(bpy.app.handlers))
     session = __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION
     return {
