@@ -1,4 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The height tells the level, too, not the color alone."""
+"""Heat strips: how bad each part of each hand is over time. The height shows the level, too, not the color alone."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -43,7 +43,7 @@ class TakeProblem:
 
     @property
     def key(self) -> str:
-        """What tells it from the take's others."""
+        """Unique among the take's."""
         return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
 
     def is_beside(self, other: "TakeProblem") -> bool:

@@ -44,7 +44,7 @@ class TraceCache:
         self.forget()
 
     def forget(self) -> None:
-        """Compute them anew next time."""
+        """Compute them again next time."""
         self._hand: tuple[RigHand, HandArm] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None

@@ -292,7 +292,7 @@ def test_a_corrected_take_whose_base_was_deleted_keeps_its_corrections_and_is_no
     bpy.data.actions.remove(base_of(armature))
     for attempt in (lambda: bpy.ops.knuckle.snap_to_pose(pose="open"), lambda: change("MUTE", kept(armature)[0])):
         with pytest.raises(
-            RuntimeError, match="'clap Corrected' was composed from is gone: solve the capture again, which"
+            RuntimeError, match="'clap Corrected' was composed from no longer exists: solve the capture again, which"
         ):
             attempt()
     assert all(np.array_equal(now, before[place]) for place, now in values(armature).items())

@@ -83,8 +83,8 @@ def live_take(armature: bpy.types.Object, times: np.ndarray) -> LiveTake:
     root = np.tile(np.eye(4), (len(times), 1, 1))
     root[:, 0, 3] = 0.1 * times
     pose = Pose(hand, root, low + share * (high - low))
-    begun = apply_pose.begin(armature, find_hand(armature, "left"), hand)
-    return LiveTake("Live", times, {"left": pose}, {"left": begun})
+    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand)
+    return LiveTake("Live", times, {"left": pose}, {"left": rig_hand})
 
 
 def played(armature: bpy.types.Object) -> tuple[object, list[str]]:

@@ -226,12 +226,12 @@ def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
     seconds, stopped, later, sent = 6.0, threading.Event(), moments(2200)[60:], [0]
 
     def send() -> None:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
             for number, moment in enumerate(later):
                 if stopped.is_set():
                     return
-                time.sleep(max(0.0, begun + number / 240 - time.perf_counter()))
+                time.sleep(max(0.0, started + number / 240 - time.perf_counter()))
                 sender.send(moment)
                 sent[0] = number
 

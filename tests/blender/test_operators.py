@@ -81,10 +81,10 @@ def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
 def test_what_was_told_by_shape_is_in_the_panel() -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     chosen = bpy.context.scene.knuckle
-    assert list(chosen.markers[CAPTURE_PROPERTY]["told"]) == []
+    assert list(chosen.markers[CAPTURE_PROPERTY]["facts"]) == []
     chosen.labels = "shape"
     bpy.ops.knuckle.import_capture(filepath=TAP)
-    assert chosen.markers[CAPTURE_PROPERTY]["told"][0].startswith("Right, by shape: ")
+    assert chosen.markers[CAPTURE_PROPERTY]["facts"][0].startswith("Right, by shape: ")
 
 
 def test_what_cannot_be_read_is_told_and_changes_nothing(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_a_job_ends_in_the_scene_in_which_it_began() -> None:
     seen.clear()
     assert _Job(take_away, seen, told).execute(bpy.context) == {"CANCELLED"}
     assert seen == []
-    assert told == [f"Scene '{name}', in which the work began, is gone: nothing was changed"]
+    assert told == [f"Scene '{name}', in which the job was started, no longer exists: nothing was changed"]
 
 
 def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> None:

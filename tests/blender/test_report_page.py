@@ -48,7 +48,7 @@ def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path:
     assert main(["review", str(take), str(other), "--html", str(compared), "--no-pictures"]) == 0
     content = compared.read_text(encoding="utf-8")
     assert "a against b" in content and "solver fabrik" in content and "solver cga" in content
-    assert not JPEG.search(content) and "No pictures were asked for." in content
+    assert not JPEG.search(content) and "No pictures were requested." in content
     assert "3 problems" in capsys.readouterr().out
 
 

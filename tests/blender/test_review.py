@@ -257,7 +257,8 @@ def test_damaged_problems_are_none(hand: bpy.types.Object, damaged: object) -> N
     assert not bpy.ops.knuckle.next_problem.poll()
     action[SEEN_PROPERTY] = json.dumps({"a": [damaged]}) + "}"
     assert seen_problems(hand) == frozenset()
-    for visits in (json.dumps({"order": damaged, "begun": 1}), json.dumps({"order": [], "begun": True}), "[", 3):
+    wrong = {"order": damaged, "round_start": 1}, {"order": [], "round_start": True}
+    for visits in (*map(json.dumps, wrong), "[", 3):
         action[VISITED_PROPERTY] = visits
         assert visits_of(hand) == Visits()
 
@@ -320,7 +321,7 @@ def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(h
     for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of them caused by the mend")):
         reports = list[str]()
         teller: Any = SimpleNamespace(report=lambda _, text, to=reports: to.append(text))
-        BeforeMend(before, ring).tell(teller, bpy.context)
+        BeforeMend(before, ring).report_remains(teller, bpy.context)
         assert reports == [told]
 
 

@@ -155,12 +155,12 @@ def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned:
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     armature = rig_with_arms("MakeHuman")
     hand = proportions.build(proportions.adult("left"))
-    begun = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
+    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
     roots = placed(armature, "wrist").hands[0].pose.root
     for root, beyond in zip(roots, BEYOND, strict=True):
-        apply_pose.pose([apply_pose.ShownHand(begun, Pose(hand, root[None], hand.neutral[None]))])
-        assert begun.mover is not None and begun.mover.strain is not None
-        assert bool(begun.mover.strain.excess_bend[0] > 0) == beyond
+        apply_pose.pose([apply_pose.ShownHand(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
+        assert rig_hand.mover is not None and rig_hand.mover.strain is not None
+        assert bool(rig_hand.mover.strain.excess_bend[0] > 0) == beyond
 
 
 def test_the_bend_that_is_told_is_of_a_frame_in_which_the_wrist_bends_too_far() -> None:

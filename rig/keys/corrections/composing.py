@@ -70,7 +70,7 @@ class Composed:
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     shortened: Mapping[str, str]
-    """Id -> that it is held shorter than asked, of contacts."""
+    """Id -> that it is held shorter than its range, of contacts."""
     laid: Mapping[str, LaidWrist]
     """Id -> where the wrist is, of palms on objects that count fully."""
 

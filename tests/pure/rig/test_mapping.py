@@ -95,8 +95,8 @@ def test_a_bone_that_is_picked_for_another_joint_leaves_its_own() -> None:
     moved = with_bone(mapping, "thumb-phalanx-proximal", "t1")
     assert moved.bones == {"wrist": "hand", "thumb-phalanx-proximal": "t1"}
     assert with_bone(with_bone(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
-    begun = with_bone(mapping, "wrist", None)
+    start = with_bone(mapping, "wrist", None)
     with pytest.raises(RigError, match="it has 1 bones, expected a wrist and at least one digit"):
-        check_whole(begun)
+        check_whole(start)
     with pytest.raises(RigError, match="no joint 'thumb'"):
         with_bone(mapping, "thumb", "t9")

@@ -178,12 +178,12 @@ def test_the_next_page_is_followed_after_one_that_has_gone():
 def test_two_videos_at_once_are_never_mixed(order):
     """Whatever the order in which the messages of two pages come."""
     sent = [of("a", *a_video([0.0, 0.1, 0.2])), of("b", *a_video([0.5, 0.6, 0.7]))]
-    parser, waiting, begun = CameraParser(), [iter(sent[0]), iter(sent[1])], [9, 9]
+    parser, waiting, start = CameraParser(), [iter(sent[0]), iter(sent[1])], [9, 9]
     for place, which in enumerate(order):
         message = next(waiting[which])
-        begun[which] = place if message["kind"] == "video" else begun[which]
+        start[which] = place if message["kind"] == "video" else start[which]
         told = heard(parser, message)[1]
-        last = max((0, 1), key=lambda page: begun[page] if begun[page] < 9 else -1)
+        last = max((0, 1), key=lambda page: start[page] if start[page] < 9 else -1)
         assert told == ("" if which == last else "unfollowed")
     times = [[frame["time_s"] for frame in json.loads(content)["frames"]] for _, content in parser.take_captures()]
     assert times and all(each in ([0.0, 0.1, 0.2], [0.5, 0.6, 0.7]) for each in times)

@@ -225,9 +225,9 @@ def test_frames_that_go_to_a_group_all_come(host, told, address):
         sender.send(sent[0])
         with following("natnet", address) as receiver:
             wait_for(lambda: receiver.stats.packets >= 2)
-            begun = time.monotonic()
+            started = time.monotonic()
             for number, moment in enumerate(sent[1:121]):
-                time.sleep(max(begun + number / 120 - time.monotonic(), 0.0))
+                time.sleep(max(started + number / 120 - time.monotonic(), 0.0))
                 sender.send(moment)
                 stranger.sendto(sender.frame(sent[200]), (group.host, group.port))
             wait_for(lambda: receiver.stats.frames >= 120)

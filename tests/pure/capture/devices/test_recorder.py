@@ -123,9 +123,9 @@ def test_a_process_that_is_killed_loses_a_second_at_most(address: Address, tmp_p
         try:
             wait_for(path.exists)
             with DEVICES["quest"].sender(address) as sender:
-                begun = time.monotonic()
+                started = time.monotonic()
                 for number, moment in enumerate(sent):
-                    time.sleep(max(begun + number / rate - time.monotonic(), 0.0))
+                    time.sleep(max(started + number / rate - time.monotonic(), 0.0))
                     sender.send(moment)
         finally:
             os.kill(process.pid, signal.SIGKILL)

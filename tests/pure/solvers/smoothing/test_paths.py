@@ -77,8 +77,8 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     values = rng.normal(0, 1, (frames, 1, 3)) + np.sin(5 * times)[:, None, None] * 3
     taken = rng.random((frames, 1)) > 0.3
     taken[0] = True
-    begun = np.zeros_like(taken)
-    begun[0] = True
+    start = np.zeros_like(taken)
+    start[0] = True
     ratio = intensity(rng.uniform(0.5, 8.0, (frames, 1)))
     a, q = transition(steps_of(times))
     rows, right = [np.zeros((3, 3 * frames))], [np.zeros((3, 3))]
@@ -95,18 +95,18 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     stacked = np.concatenate(rows)
     size = np.linalg.norm(stacked, axis=0)
     dense = np.linalg.lstsq(stacked / size, np.concatenate(right), rcond=None)[0] / size[:, None]
-    np.testing.assert_allclose(smooth_paths(times, values, taken, begun, ratio)[:, 0], dense[::3], atol=1e-9)
+    np.testing.assert_allclose(smooth_paths(times, values, taken, start, ratio)[:, 0], dense[::3], atol=1e-9)
 
 
 def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
     times = np.arange(60) / 100
     values = noisy(wander(times), 1e-3)
-    begun = np.zeros((60, 3), bool)
-    begun[[0, 30]] = True
+    start = np.zeros((60, 3), bool)
+    start[[0, 30]] = True
     ratio = np.full((60, 3), intensity(np.array(4.0)))
-    whole = smooth_paths(times, values, everywhere(values), begun, ratio)
+    whole = smooth_paths(times, values, everywhere(values), start, ratio)
     for part in (slice(0, 30), slice(30, 60)):
-        alone = smooth_paths(times[part], values[part], everywhere(values[part]), begun[part], ratio[part])
+        alone = smooth_paths(times[part], values[part], everywhere(values[part]), start[part], ratio[part])
         np.testing.assert_allclose(whole[part], alone, atol=1e-12)
 
 
