@@ -104,7 +104,7 @@ def test_fingers_bend_against_the_wrist_as_they_do_with_it(name: str) -> None:
     assert apart < 2e-6, f"{apart:.1e} > 2e-6"
 
 
-def test_fingers_that_do_not_hang_on_the_wrist_are_told_and_auto_takes_the_wrist() -> None:
+def test_fingers_that_do_not_hang_on_the_wrist_are_reported_and_auto_takes_the_wrist() -> None:
     armature = rig("left", flat=True)
     assert bind_hands(armature, take(("left",), frames=2, drive="auto"))[0].wrist
     with pytest.raises(RigError, match="follow its wrist, so the fingers cannot move without"):

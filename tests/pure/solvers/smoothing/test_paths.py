@@ -115,7 +115,7 @@ def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
 
 @pytest.mark.parametrize("rate", [60.0, 100.0, 240.0])
 @pytest.mark.parametrize("sigma", [0.0002, 0.001, 0.003])
-def test_noise_is_told_within_a_tenth(rate, sigma) -> None:
+def test_noise_is_estimated_within_a_tenth(rate, sigma) -> None:
     rng = np.random.default_rng(5)
     times = np.cumsum(rng.uniform(0.7, 1.3, 1500)) / rate
     values = noisy(wander(times, hertz=1.0), sigma)
@@ -125,7 +125,7 @@ def test_noise_is_told_within_a_tenth(rate, sigma) -> None:
     assert (np.abs(found / sigma - 1) < 0.15).all(), found / sigma
 
 
-def test_noise_is_told_live_within_a_fifth_after_a_hundred_frames() -> None:
+def test_noise_is_estimated_live_within_a_fifth_after_a_hundred_frames() -> None:
     times = np.arange(500) / 100
     values = noisy(wander(times, 10), 0.001)
     running, found = initial_noise(10, 3, POSITION_SCALE), []
