@@ -65,7 +65,7 @@ NAMED = (
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
 """Left out: a test compares every byte of it with what its generator writes."""
-TESTS = {"rig": Tests(("tests/blender",), "not spare")}
+TESTS = {"rig": Tests(("tests/blender", "tests/pure/rig"), "not spare")}
 """Room -> the tests that try its modules: the quick ones of Blender leave much to the others."""
 PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")
 """Those of all other rooms."""

@@ -9,7 +9,8 @@ from ...pipeline.evidence.angle_curves import MAX_COLUMNS, unpack_angles
 from ...pipeline.evidence.evidence import Evidence
 from ...pipeline.evidence.packing import unpack
 from ...pipeline.report_page.content import ReviewedTake
-from .take_problems import MAX_FRAME, is_number
+from .frame_times import LAST_FRAME
+from .take_problems import is_number
 from .take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, report_in
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
     known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at))
     frames = (float(at[0]), float(at[1])) if known else (1.0, 1.0)
     if count > 1 and frames[1] - frames[0] < LEAST_SPAN:
-        frames = (1.0, float(min(count, MAX_FRAME)))
+        frames = (1.0, float(min(count, LAST_FRAME)))
     columns = min(count, MAX_COLUMNS)
     angles = tuple(curves for curves in unpack_angles(action.get(ANGLES_PROPERTY)) if len(curves.low) == columns)
     return ReviewedTake(name or action.name, report, evidence, angles, frames)
