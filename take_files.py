@@ -133,7 +133,7 @@ class SolvedContent:
     judged: tuple[Outcome, ...]
     """What it was judged by."""
     reviewed: ReviewedTake | None
-    """What a report page shows of it, if that was asked for."""
+    """What a report page shows of it, if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def solve_content(recipe: Recipe, choices: SolveChoices, beside: Path, held: Exi
 
 
 def _long_content(joined: JoinedTake, choices: SolveChoices) -> SolvedContent:
-    """Return a take that was solved in pieces. Its evidence is read where it is asked for alone."""
+    """Return a take that was solved in pieces. Its evidence is read only when needed."""
     if not (choices.review or choices.html or choices.conditions):
         return SolvedContent(LongContent(joined), (), None)
     evidence = joined.judged()

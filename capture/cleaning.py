@@ -19,7 +19,7 @@ from .shared_motion import path_in_hand
 SPLINE_NEIGHBOURS = 3
 """Positions on each side of a gap that its spline passes through."""
 WINDOW = 7
-"""Positions in a row that tell where a marker's path leads."""
+"""Positions in a row from which a marker's path is continued."""
 MAD_TO_SIGMA = 1.4826
 """Standard deviation of normal noise divided by its median absolute deviation."""
 MIN_CUTOFF = 1e-4

@@ -16,7 +16,7 @@ from .markers import Bools, Floats
 Ints = NDArray[np.intp]
 
 NEIGHBOURS = 5
-"""How many markers tell where one is. More of them fit the frames they are learnt on better, and the others worse."""
+"""From how many markers one is predicted. More of them fit the frames of training better, and the others worse."""
 MIN_FRAMES, MAX_FRAMES = 30, 900
 """How many frames are learnt on, at least and at most."""
 RIDGE = 10.0
@@ -24,7 +24,7 @@ RIDGE = 10.0
 FOLDS = 5
 """Parts of the take; the errors in each are those of what the other parts teach."""
 CORRELATED = 10.0
-"""How many frames in a row tell no more than one."""
+"""How many frames in a row carry no more information than one."""
 QUANTILE, MARGIN = 0.995, 1.25
 """The part of the right positions that is within the bound, and a factor on it, since few frames show it."""
 HARMLESS = 0.008
@@ -77,7 +77,7 @@ class Expectation:
 
 
 class PathExpectations:
-    """The expectations of all markers of a body, each learnt when it is first asked for.
+    """The expectations of all markers of a body, each learnt when it is first needed.
 
     paths (F, C, 3) m, NaN where unknown; solid (F, C) True where a position can be learnt on.
     """
@@ -92,7 +92,7 @@ class PathExpectations:
         self._spans: dict[tuple[int, int], tuple[float, float] | None] = {}
 
     def fits(self, column: int, frame: int) -> bool | None:
-        """Whether a marker is where it is expected in a frame; None if too little is known to tell."""
+        """Whether a marker is where it is expected in a frame; None if too little is known."""
         lags = self._lags(column, frame)
         if lags is None or not np.isfinite(self._paths[frame, column]).all():
             return None
@@ -107,7 +107,7 @@ class PathExpectations:
     def keeps_distance(self, column: int, frame: int) -> bool:
         """Whether a marker is about as far as it ever is from one of the two neighbours whose distances change least.
 
-        One alone may be on another finger that just did not move. True if too little is known to tell.
+        One alone may be on another finger that just did not move. True if too little is known.
         """
         others = [int(other) for other in self._nearest[column] if self._solid[frame, other]][:NEIGHBOURS]
         known = [(span, other) for other in others if (span := self._distances(column, other)) is not None]

@@ -146,18 +146,14 @@ def _checked(path: str | Path, unit: str, up: str) -> tuple[Path, str]:
     """Return a capture's path and name. Raises CaptureError for a path, a unit or an axis that cannot be."""
     path = Path(path)
     source = path.name or str(path)
-    if not _is_utf8(str(path)):
+    # On Linux a path may be any bytes, which Python keeps as surrogates.
+    if str(path).encode("utf-8", "replace").decode() != str(path):
         raise CaptureError(f"{source}: the path is not UTF-8 and cannot be kept in a .blend file, rename it")
     if unit != "auto" and unit not in METRES:
         raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
     return path, source
-
-
-def _is_utf8(path: str) -> bool:
-    """Whether a path can be written as UTF-8: on Linux it may be any bytes, which Python keeps as surrogates."""
-    return path.encode("utf-8", "replace").decode() == path
 
 
 def _open(path: Path, source: str) -> BinaryIO:

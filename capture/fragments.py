@@ -1,6 +1,6 @@
 """Fragments, positions of one to three frames between gaps, are dropped where they do not fit what is before and after.
 
-Where a system loses a marker it sometimes takes another point for it for a moment. `expected_positions.py` tells where
+Where a system loses a marker it sometimes takes another point for it for a moment. `expected_positions.py` says where
 the marker is expected, in the frame of the hand, so that a fast hand is not taken for a fragment.
 """
 
@@ -81,7 +81,7 @@ class _Tests:
         self._made: dict[int | None, PathExpectations] = {}
 
     def fits(self, fragment: Fragment) -> bool:
-        """Whether a fragment fits, or that cannot be told; where few frames show such a gap, distances tell."""
+        """Whether a fragment fits, or that cannot be decided; where few frames show such a gap, distances decide."""
         # A rigid marker must not pull the frame in which it is tested.
         left_out = fragment.column if fragment.column in self._rigid else -1
         for frame_without in (left_out, None):

@@ -10,7 +10,7 @@ from ..hand import rotations as rot
 from .markers import Floats
 
 NEIGHBOURS, MIN_NEIGHBOURS, NEIGHBOUR_DISTANCE_M = 8, 4, 0.15
-"""How many markers tell the motion of their hand, at most and at least, and how far they are from one at most."""
+"""Most and fewest markers that the motion of a hand is estimated from, and how far they are from one at most."""
 REST_M = 0.001
 """m; a motion turns only as far as markers of about this extent show it: those in a line do not show all of it."""
 OUTLIER = 2.0

@@ -120,7 +120,7 @@ def _found_hands(
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
     """Return what `info` prints of a capture's hands, and their marker map, both JSON-ready.
 
-    Raises KnuckleError if there is none, and a map or hands by their names were asked for.
+    Raises KnuckleError if there is none, and a map or hands by their names were requested.
     """
     try:
         labels = assigning.label_markers(recipe, markers)

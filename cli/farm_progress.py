@@ -16,7 +16,7 @@ BAR = 30
 
 
 class FarmProgress:
-    """Counts rows and tells of them on standard error."""
+    """Counts rows and reports them on standard error."""
 
     def __init__(self, takes: int) -> None:
         self._takes, self._terminal = takes, sys.stderr.isatty()
@@ -29,7 +29,7 @@ class FarmProgress:
         return time.monotonic() - self._started
 
     def add(self, rows: Iterable[TakeRow], workers: int, unmeasured: int) -> None:
-        """Count rows, and tell how far it is if it is time to.
+        """Count rows, and report the progress if it is time to.
 
         workers, unmeasured: how many workers there are now, and performers that are still to be measured.
         """

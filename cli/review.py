@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .. import api
 from ..files import expect_writable, written_whole
-from ..pipeline.report_page.content import NOT_ASKED, ReviewedTake
+from ..pipeline.report_page.content import NOT_REQUESTED, ReviewedTake
 from ..pipeline.report_page.page import page
 from .options import add_force
 from .output import progress_bar
@@ -44,7 +44,7 @@ def review(options: argparse.Namespace) -> None:
     from ..rig.reviewed_file import open_take
 
     takes: list[ReviewedTake] = []
-    pictures = NOT_ASKED
+    pictures = NOT_REQUESTED
     with progress_bar() as update_progress:
         for number, path in enumerate(inputs):
             update_progress(number / (len(inputs) + 1), f"Reading {path.name}")
@@ -52,7 +52,7 @@ def review(options: argparse.Namespace) -> None:
             takes.append(take)
             if number == 0:
                 update_progress(0.3, "Rendering the worst frames")
-                pictures = problem_pictures(take, armature) if options.pictures else NOT_ASKED
+                pictures = problem_pictures(take, armature) if options.pictures else NOT_REQUESTED
         with written_whole(options.html) as half:
             half.write_text(page(takes, pictures), encoding="utf-8")
     found = [f"{take.name}: {len(take.problems)} problem{'s' * (len(take.problems) != 1)}" for take in takes]

@@ -1,4 +1,4 @@
-"""What the shell command prints and asks."""
+"""What the shell command prints, and the questions that it asks."""
 
 import atexit
 import os
@@ -18,11 +18,11 @@ INTERRUPTED = 130
 
 
 FAILED = 3
-"""Exit status of a take that was saved but does not meet what --fail-on asks for, and of failed takes of a farm."""
+"""Exit status of a take that was saved but does not meet the conditions of --fail-on, and of failed takes of a farm."""
 
 
 class TakeFailedError(KnuckleError):
-    """Takes that were saved and do not meet what was asked for, or failed among others."""
+    """Takes that were saved and do not meet the conditions, or failed among others."""
 
 
 def say(text: str) -> None:
@@ -50,7 +50,7 @@ def holding_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back until the end: Blender swallows it while it starts, and then crashes, hangs or goes on."""
     before, held = signal.getsignal(signal.SIGINT), list[int]()
     if before is None or threading.current_thread() is not threading.main_thread():
-        # Blender's program has a handler of its own, which Python could not put back; other threads get no signals.
+        # Blender's program has a handler of its own, which Python could not restore; other threads get no signals.
         yield
         return
     signal.signal(signal.SIGINT, lambda number, frame: held.append(number))

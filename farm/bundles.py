@@ -32,7 +32,7 @@ class Bundle:
 
 
 def cost_of(order: TakeOrder) -> int:
-    """Return what a take costs, relative to others: its capture's size tells it well enough to be shared out."""
+    """Return what a take costs, relative to others: the size of its capture estimates that well enough."""
     return order.size + TAKE_BYTES
 
 

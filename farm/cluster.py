@@ -137,7 +137,7 @@ class WorkerCount:
         try:
             threads = dict(self._client.nthreads())
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
-            raise SchedulerLostError("the scheduler is gone") from error
+            raise SchedulerLostError("the connection to the scheduler is lost") from error
         for worker, count in threads.items():
             if count != 1:
                 raise FarmError(

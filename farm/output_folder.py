@@ -8,7 +8,7 @@ from pathlib import Path
 from ..files import FileError, delete_temporary, make_folder
 
 LOCK = "farm.lock"
-"""Tells a run's folder from others; it is locked as long as a run goes on."""
+"""Marks the folder of a run; it is locked while the run lasts."""
 
 LOCKED_BYTE = 2**20
 """Windows locks bytes, and forbids to read them: this one is beyond the content."""

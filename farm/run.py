@@ -26,7 +26,7 @@ class FarmError(KnuckleError):
 
 
 class SchedulerLostError(FarmError):
-    """The scheduler is gone; what was finished is kept."""
+    """The connection to the scheduler is lost; what was finished is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class FarmRun:
     def rows(self) -> Iterator[tuple[TakeRow, ...]]:
         """Yield the rows of takes as they come, and nothing now and then while none does.
 
-        Raises SchedulerLostError if the cluster is gone, WorkerError if its workers cannot do this work.
+        Raises SchedulerLostError if the cluster is lost, WorkerError if its workers cannot do this work.
         """
         while self.waiting or self.running:
             self._submit()
@@ -96,7 +96,7 @@ class FarmRun:
         """Return the rows of what is done, none of a performer, or of a bundle that is tried again."""
         work = self.running.pop(future)
         if future.cancelled():
-            raise SchedulerLostError("the scheduler is gone")
+            raise SchedulerLostError("the connection to the scheduler is lost")
         error = future.exception()
         if error is not None and not isinstance(error, self.workers.died_with):
             raise _error_of_all_workers(error) from error

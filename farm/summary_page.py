@@ -31,7 +31,7 @@ class RunFacts:
     version: str
     """Knuckle's."""
     listed: int
-    """Takes that were asked for; there may be fewer rows where a run has ended early."""
+    """Takes that were ordered; there may be fewer rows if a run has ended early."""
     seconds: float
     """s that it took."""
     notes: tuple[str, ...] = ()

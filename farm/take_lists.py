@@ -57,7 +57,7 @@ def _rows(path: Path) -> Iterable[tuple[str, dict[str, str]]] | None:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
     except OSError:
-        return None  # a capture that cannot be read, which its row tells
+        return None  # a capture that cannot be read, as its row says
     if suffix == ".csv" and _is_header(head):
         return _csv_rows(path)
     if suffix == ".json" and head.lstrip()[:1] == b"[" and b'"capture"' in head:

@@ -119,7 +119,7 @@ def _is_performer(path: Path) -> bool:
         with path.open("rb") as file:
             return PERFORMER_FORMAT.encode() in file.read(HEAD_BYTES)
     except OSError:
-        return False  # its row tells why it cannot be read
+        return False  # its row says why it cannot be read
 
 
 class _RecipeReader:
@@ -158,7 +158,7 @@ def _order(listed: ListedTake, reader: _RecipeReader) -> TakeOrder:
     try:
         size = capture.stat().st_size
     except (OSError, ValueError):
-        size = 0  # the worker tells why it cannot be read
+        size = 0  # the worker reports why it cannot be read
     if listed.performer_file is not None:
         measured = str(absolute(listed.performer_file))
         return TakeOrder(listed.name, str(capture), size, recipe, performer_file=measured)
@@ -171,7 +171,7 @@ def absolute(path: Path) -> Path:
 
 
 def _check_names(orders: Sequence[TakeOrder]) -> None:
-    """Raise RecipeError for two takes that would be written to one folder, also where case does not tell them apart."""
+    """Raise RecipeError for two takes that would be written to one folder, also if their names differ in case alone."""
     known: dict[str, TakeOrder] = {}
     for order in orders:
         other = known.setdefault(order.name.casefold(), order)

@@ -153,10 +153,10 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
         key = take_key(inputs, order.recipe, [settings.version, str(settings.pictures)])
         known = read_record(folder)
         if known is not None and known.key == key and {*settings.file_names} <= {*known.whole(folder)}:
-            # Solved in this run, if another worker finished it and died before it told.
+            # Solved in this run, if another worker finished it and died before it reported.
             state: State = "solved" if known.run == settings.run else "unchanged"
             return replace(known.row, name=order.name, capture=order.capture, state=state)
-        return _solve_anew(order, settings, key, known)
+        return _solve_again(order, settings, key, known)
     except KnuckleError as problem:
         return replace(failed, problem=str(problem))
     except MemoryError:
@@ -167,7 +167,7 @@ def _solve(order: TakeOrder, settings: FarmSettings) -> TakeRow:
         return replace(failed, problem=f"an error of Knuckle, {type(bug).__name__}: {bug}; see {TRACEBACK_FILE}")
 
 
-def _solve_anew(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
+def _solve_again(order: TakeOrder, settings: FarmSettings, key: str, known: TakeRecord | None) -> TakeRow:
     """Solve a take and write its files; known: the record of those that are there."""
     started, recipe = time.perf_counter(), _recipe(order)
     if order.performer_file:
@@ -186,7 +186,7 @@ def _write_solved(
     known: TakeRecord | None,
     started: float,
 ) -> TakeRow:
-    """Write the files of a solved take; key: of its inputs; known: see _solve_anew; started: s, by perf_counter."""
+    """Write the files of a solved take; key: of its inputs; known: see _solve_again; started: s, by perf_counter."""
     folder = settings.folder(order)
     assert solved.reviewed is not None
     row = row_of(solved.reviewed, order.capture, order.performer or Path(order.performer_file).stem)
@@ -286,7 +286,7 @@ def _keep_traceback(folder: Path) -> None:
         with written_whole(folder / TRACEBACK_FILE) as half:
             half.write_text(traceback.format_exc(), encoding="utf-8", errors="backslashreplace")
     except KnuckleError:
-        return  # the row tells it all the same
+        return  # the row says it all the same
 
 
 def settings_of(out: Path, outputs: tuple[str, ...], *, pictures: bool) -> FarmSettings:

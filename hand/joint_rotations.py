@@ -52,7 +52,8 @@ def constant_offsets(device: Floats, solved: Floats) -> Floats:
     for column in range(offsets.shape[1]):
         known = offsets[np.isfinite(offsets[:, column]).all(axis=1), column]
         if len(known):
-            mean = _mean_quaternion(known)
+            # The mean of unit quaternions of either sign (Markley 2007): the principal eigenvector of Σ q qᵀ.
+            mean = np.linalg.eigh(known.T @ known)[1][:, -1]
             deviations = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
             if np.median(deviations) < OFFSET_TOLERANCE:
                 result[column] = mean
@@ -83,12 +84,6 @@ def fill_from_parents(hand: HandModel, joints: "NDArray[np.int64]", offsets: Flo
         if parent is not None and np.isnan(result[column[joint]]).any():
             result[column[joint]] = result[parent]
     return result
-
-
-def _mean_quaternion(q: Floats) -> Floats:
-    """Mean (4,) of unit quaternions (N, 4) of either sign (Markley 2007): the principal eigenvector of Σ q qᵀ."""
-    mean: Floats = np.linalg.eigh(q.T @ q)[1][:, -1]
-    return mean
 
 
 def apply_target_rotations(hand: HandModel, targets: Targets, pose: Pose) -> Pose:

@@ -21,7 +21,7 @@ _BACK_HEIGHT_M = 0.022
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A place on the hand for which a marker is asked."""
+    """A place on the hand that a marker is picked for."""
 
     words: str
     """As a person reads it: tip of the index finger."""
@@ -52,28 +52,28 @@ STEPS = _steps()
 
 @dataclass(frozen=True, slots=True)
 class MarkerAssignment:
-    """Which marker is where on one hand, and the step that is asked now."""
+    """Which marker is where on one hand, and the current step."""
 
     side: Side
     chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
     """Step -> label and where it sits, which differs from the step's spot if a guess knew it better."""
     others: Mapping[str, Spot] = field(default_factory=dict)
-    """Markers of a guess that are asked by no step: label -> spot."""
+    """Markers of a guess that belong to no step: label -> spot."""
     at: int = 0
-    """Index in STEPS; their number when all were asked."""
+    """Index in STEPS; their number after the last."""
 
     @property
     def step(self) -> Step | None:
-        """The step that is asked now; None after the last."""
+        """The current step; None after the last."""
         return STEPS[self.at] if self.at < len(STEPS) else None
 
     @property
     def label(self) -> str:
-        """The label at the step that is asked now; empty if there is none."""
+        """The label at the current step; empty if there is none."""
         return self.chosen.get(self.at, ("", None))[0]
 
     def assign(self, label: str) -> "MarkerAssignment":
-        """Return the assignment with this marker at the step that is asked, and nowhere else, and the next step."""
+        """Return the assignment with this marker at the current step alone, and the next step."""
         if self.step is None:
             return self
         if label == self.label:

@@ -83,7 +83,7 @@ class MeasuredHand:
     def with_rig_limits(self, rig_limits: AngleLimits) -> "MeasuredHand":
         """Return the hand restricted to a rig's limits.
 
-        A digit's DIP no longer follows its PIP where the rig's limits of the DIP would thereby restrict the PIP.
+        A digit's DIP no longer follows its PIP where the rig's limits of the DIP would then restrict the PIP.
 
         Args:
             rig_limits: degrees, for the movements that the rig limits.

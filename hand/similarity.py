@@ -41,14 +41,14 @@ def pose(posed: Pose, hand: HandModel, matrix: Floats) -> Pose:
     return Pose(hand, root, posed.angles)
 
 
-def targets(asked: Targets, matrix: Floats) -> Targets:
+def targets(original: Targets, matrix: Floats) -> Targets:
     """Return targets moved by a similarity (4, 4)."""
     _, rotation = factor_and_rotation(matrix)
-    linear, angular = asked.velocities, asked.angular_velocities
+    linear, angular = original.velocities, original.angular_velocities
     return replace(
-        asked,
-        positions=asked.positions @ matrix[:3, :3].T + matrix[:3, 3],
-        rotations=None if asked.rotations is None else rot.multiply(rot.from_matrix(rotation), asked.rotations),
+        original,
+        positions=original.positions @ matrix[:3, :3].T + matrix[:3, 3],
+        rotations=None if original.rotations is None else rot.multiply(rot.from_matrix(rotation), original.rotations),
         velocities=None if linear is None else linear @ matrix[:3, :3].T,
         angular_velocities=None if angular is None else angular @ rotation.T,
     )

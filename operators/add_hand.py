@@ -11,7 +11,7 @@ from ..hand import proportions
 from ..hand.joints import SIDES
 from ..rig.keys.take_scene import new_hand
 from .import_capture import select_only
-from .reports import tell
+from .reports import report_message
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -55,7 +55,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
             measures = proportions.adult(self.side, self.size)
             armature, _ = new_hand(measures, proportions.build(measures), context.collection)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         if context.space_data is None or context.space_data.type != "VIEW_3D":
             # There is no view to align with. A rotation that is set keeps Blender from asking the preferences.

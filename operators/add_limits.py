@@ -15,7 +15,7 @@ from ..rig.binding import is_armature
 from ..rig.bound_hand import bound_hand
 from ..rig.keys.keyframes import check_keyable
 from ..rig.limits.limit_constraints import remove_limit, suggest_limits
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import performer_of
 
 if TYPE_CHECKING:
@@ -56,12 +56,14 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
             detection_cache.forget()
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         if not count:
-            tell(self, "INFO", "All bones have limits already, or are not part of a chain: nothing was changed")
+            report_message(
+                self, "INFO", "All bones have limits already, or are not part of a chain: nothing was changed"
+            )
             return {"CANCELLED"}
-        tell(self, "INFO", f"Limits added to {count} bones")
+        report_message(self, "INFO", f"Limits added to {count} bones")
         return {"FINISHED"}
 
 
@@ -76,7 +78,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
         """Remove the limits from all bones of the armature."""
         count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
         detection_cache.forget()
-        tell(self, "INFO", f"Limits removed from {count} bones")
+        report_message(self, "INFO", f"Limits removed from {count} bones")
         return {"FINISHED"} if count else {"CANCELLED"}
 
 

@@ -17,7 +17,7 @@ from ..pipeline.recipe import decode_json
 from ..rig import markers_object
 from .job import navigates, no_job_runs, redraw_views
 from .pick_bone import view_at
-from .reports import tell
+from .reports import report_message
 from .session import SESSION, AssigningMarkers
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Begin with a guess and wait for clicks."""
         if context.area is None or context.area.type != "VIEW_3D":
-            tell(self, "ERROR", "markers are assigned in a 3D view, run this from one")
+            report_message(self, "ERROR", "markers are assigned in a 3D view, run this from one")
             return {"CANCELLED"}
         markers = context.scene.knuckle.markers
         guess = guessed_map(context)
@@ -82,7 +82,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         return {"PASS_THROUGH"} if navigates(event) or event.type in FRAME_KEYS else {"RUNNING_MODAL"}
 
     def _click(self, context: "Context", event: "Event", state: AssigningMarkers) -> None:
-        """Give the marker under the mouse to the step that is asked, and take it from the other hand."""
+        """Assign the marker under the mouse to the current step, and take it from the other hand."""
         label = marker_at(context, event, bpy.data.objects[state.markers])
         if label:
             state.hands = {
@@ -96,7 +96,9 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
         """Store the marker map in the scene."""
         groups = combine(state.hands, MIN_MAP_LABELS)
         if not groups:
-            tell(self, "WARNING", f"{len(state.hand.spots)} markers are assigned, expected {MIN_MAP_LABELS} or more")
+            report_message(
+                self, "WARNING", f"{len(state.hand.spots)} markers are assigned, expected {MIN_MAP_LABELS} or more"
+            )
             return {"RUNNING_MODAL"}
         chosen = context.scene.knuckle
         chosen.marker_map = json.dumps(to_json(groups))
@@ -104,7 +106,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
             chosen.labels = "auto"
         self.cancel(context)
         counts = ", ".join(f"{side}: {len(spots)} markers" for side, spots in groups.items())
-        tell(self, "INFO", f"Markers assigned: {counts}")
+        report_message(self, "INFO", f"Markers assigned: {counts}")
         return {"FINISHED"}
 
     def cancel(self, context: "Context") -> None:

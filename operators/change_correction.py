@@ -14,7 +14,7 @@ from ..rig.keys.corrections.corrected_take import clear_corrections
 from ..rig.keys.corrections.own_take import own_take
 from ..rig.keys.take_scene import armatures_of_take
 from .json_files import LoadJson, SaveJson, result_armature
-from .reports import tell
+from .reports import report_message
 from .take_corrections import ShownTake, expected_take, has_take, with_factor_key
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class KNUCKLE_OT_change_correction(bpy.types.Operator):
         try:
             notes = self._change(context, expected_take(context))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         if notes:
-            tell(self, "WARNING", "; ".join(notes))
+            report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
     def _change(self, context: "Context", shown: ShownTake) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class KNUCKLE_OT_load_corrections(LoadJson, bpy.types.Operator):
             shown = replace(shown, corrections=(*shown.corrections, replace(correction, id=one_id)))
         notes = shown.write(shown.corrections)
         if notes:
-            tell(self, "WARNING", "; ".join(notes))
+            report_message(self, "WARNING", "; ".join(notes))
 
 
 class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
@@ -182,7 +182,7 @@ class KNUCKLE_OT_clear_corrections(bpy.types.Operator):
                 own_take(each)
                 clear_corrections(each)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -17,7 +17,7 @@ from ..rig.keys.corrections.written_take import is_same_capture
 from .apply_hand_pose import POSE_ITEMS
 from .correction_range import OnRange, blend_property, digits_property, first_property, last_property
 from .posing_operator import side_property
-from .reports import tell
+from .reports import report_message
 from .review import BeforeMend, problem_here
 from .saved_poses import saved_poses
 from .take_corrections import ShownTake, expected_take
@@ -34,20 +34,20 @@ class Corrects(OnRange):
     """Whether the keys of a person's pose on this frame are what it keeps; other edited keys are reported."""
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Add them, and tell what was done."""
+        """Add them, and report what was done."""
         try:
             self.fill_range(context)
             shown = expected_take(context)
             made, before = self.made(context, shown), BeforeMend.of(context)
             notes = shown.write((*shown.corrections, *made), posed_at=shown.frame if self.takes_pose else None)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         context.scene.knuckle_correction.selected = made[-1].id
         operator: Any = self
-        before.tell(operator, context)
+        before.report_remains(operator, context)
         if notes:
-            tell(self, "WARNING", "; ".join(notes))
+            report_message(self, "WARNING", "; ".join(notes))
         return {"FINISHED"}
 
     def made(self, context: "Context", shown: ShownTake) -> list[Correction]:

@@ -8,7 +8,7 @@ from bpy.props import EnumProperty, IntProperty
 from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, Side
 from ..pipeline.corrections.correction import TimeRange
-from .reports import tell
+from .reports import report_message
 from .review import problem_here
 from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, expected_take, has_take
@@ -101,7 +101,7 @@ class OnRange:
         try:
             self.fill_range(context)
         except KnuckleError as error:
-            tell(operator, "ERROR", str(error))
+            report_message(operator, "ERROR", str(error))
             return {"CANCELLED"}
         return set(context.window_manager.invoke_props_dialog(operator))
 

@@ -24,7 +24,7 @@ from .mouse_picking import nearest_seen, pressed_at, under_mouse
 from .pin_properties import pins_of, update_pin
 from .pins import touchable_objects
 from .posed_hands import can_drag, named_armature
-from .reports import tell
+from .reports import report_message
 from .rig_hands import SIDE_ITEMS
 from .session import SESSION, DragTargets
 
@@ -91,14 +91,14 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             drag = self._begin(context)
             move(drag, np.array(self.goal))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return self._end(context, drag)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
         """Follow the mouse until its button is released."""
         if context.region is None or context.region.type != "WINDOW" or context.region_data is None:
-            tell(self, "ERROR", "Hands are dragged in a 3D view")
+            report_message(self, "ERROR", "Hands are dragged in a 3D view")
             return {"CANCELLED"}
         mouse = pressed_at(event)
         if not self.properties.is_property_set("joint"):
@@ -118,7 +118,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             self._follow(context, event)
         except KnuckleError as error:
             self._clear_texts(context)
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         self._button = event.type if event.value == "PRESS" else "LEFTMOUSE"
         context.window_manager.modal_handler_add(self)
@@ -137,7 +137,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
                 return self._end(context, self._drag)
         except KnuckleError as error:
             self.cancel(context)
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"RUNNING_MODAL"}
 

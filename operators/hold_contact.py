@@ -36,7 +36,7 @@ from .correction_range import (
     last_property,
 )
 from .job import AgreedJob, no_job_runs
-from .reports import tell
+from .reports import report_message
 from .review import BeforeMend
 from .rig_hands import DIGIT_ITEMS
 from .take_corrections import ShownTake, expected_take, has_take, shown_take
@@ -84,7 +84,7 @@ def found_contacts(shown: ShownTake) -> list[FoundContact]:
     return [contact for contact in reported if not any(_holds(each, contact) for each in shown.corrections)]
 
 
-@lru_cache(maxsize=2)  # the panel asks whenever it is drawn
+@lru_cache(maxsize=2)  # the panel calls it whenever it is drawn
 def _reported_contacts(report: str) -> tuple[FoundContact, ...]:
     """Return the contacts of a take's report that its solve did not hold, by time."""
     found, hands = list[FoundContact](), (parsed_report(report) or {}).get("hands", {})
@@ -191,14 +191,14 @@ class KNUCKLE_OT_hold_contact(AgreedJob, OnRange, bpy.types.Operator):
         self._composed = yield from part_of(CHOOSING, 1.0, "Holding the contact", composing)
 
     def finish(self, context: "Context") -> None:
-        """Write the keys, select the correction, and tell what is to be told."""
+        """Write the keys, select the correction, and report what came of it."""
         shown, made, before = expected_take(context), self._correction, BeforeMend.of(context)
         notes = shown.write((*shown.corrections, made), composed=self._composed)
         context.scene.knuckle_correction.selected = made.id
         operator: Any = self
-        before.tell(operator, context)
+        before.report_remains(operator, context)
         if notes := (*self._shortened_blends(shown, made.range), *notes):
-            tell(self, "WARNING", "; ".join(notes))
+            report_message(self, "WARNING", "; ".join(notes))
 
     def _shortened_blends(self, shown: ShownTake, span: TimeRange) -> tuple[str, ...]:
         """Return a sentence if the blends that were given are together longer than the range."""

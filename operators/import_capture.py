@@ -27,7 +27,7 @@ from .reading_properties import (
     unit_property,
     up_property,
 )
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import kept_transform, recipe_for
 from .setting_properties import plain
 
@@ -47,7 +47,7 @@ class CaptureJob(JobOperator):
         """Read a capture, see `read_capture`, and find its hands; `reading` replaces fields of the recipe."""
         self._path = path
         self._recipe = replace(recipe_for(context.scene, bpy.path.abspath(path)), **reading)
-        kept_transform(context.scene)  # tells what is wrong with it before anything is shown
+        kept_transform(context.scene)  # raises if it is wrong, before anything is shown
         self._markers = yield from part_of(0.0, 0.5, "", read_capture(self._recipe))
         self._found = yield from part_of(0.5, 1.0, "Finding hands", describe_hands(self._recipe, self._markers))
 
@@ -64,7 +64,7 @@ class CaptureJob(JobOperator):
         frame_selected(context)
         keyed_at = {"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": chosen.fps}[chosen.keys]
         sentences = [describe_capture(markers, self._found), key_rate_note(markers.rate, keyed_at)]
-        tell(self, "INFO", ". ".join(filter(None, sentences)))
+        report_message(self, "INFO", ". ".join(filter(None, sentences)))
 
 
 def last_frame(scene: "Scene", markers: Markers) -> float:

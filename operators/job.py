@@ -13,7 +13,7 @@ import bpy
 
 from ..errors import KnuckleError, RigError
 from ..hand.generators import Progress
-from .reports import tell
+from .reports import report_message
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -36,7 +36,7 @@ class JobOperator:
     def finish(self, context: "Context") -> None:
         """Write the result to the scene: all of it, or nothing if it raises KnuckleError.
 
-        The context has the scene, view layer and collection in which the job began.
+        The context has the scene, view layer and collection in which the job started.
         """
         raise NotImplementedError
 
@@ -48,7 +48,7 @@ class JobOperator:
                 pass
             self._finish(context)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         finally:
             release(self)
@@ -74,7 +74,7 @@ class JobOperator:
         if event.type == "ESC":
             cancelled = self.cancelled
             self.cancel(context)
-            tell(self, "INFO", cancelled)
+            report_message(self, "INFO", cancelled)
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the user may navigate, but not change what is being worked on.
@@ -88,7 +88,7 @@ class JobOperator:
             self._finish(context)
         except KnuckleError as error:
             self._clean_up(context)
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         except Exception:
             self._clean_up(context)
@@ -112,7 +112,7 @@ class JobOperator:
         return False
 
     def cancel(self, context: "Context") -> None:
-        """Stop the job, if it has begun.
+        """Stop the job, if it has started.
 
         Blender calls this, too, when a file is loaded while the job runs, and when its file browser is cancelled.
         """
@@ -147,7 +147,7 @@ class AgreedJob(JobOperator):
 
 @dataclass(frozen=True, slots=True)
 class _JobContext:
-    """Where a job began, by name: while it runs, the user may open another scene or delete this one."""
+    """Where a job started, by name: while it runs, the user may open another scene or delete this one."""
 
     scene: str
     view_layer: str
@@ -166,7 +166,7 @@ class _JobContext:
         """
         scene: Scene | None = bpy.data.scenes.get(self.scene)
         if scene is None:
-            raise RigError(f"scene '{self.scene}', in which the work began, is gone: nothing was changed")
+            raise RigError(f"scene '{self.scene}', in which the job was started, no longer exists: nothing was changed")
         layer = next((layer for layer in scene.view_layers if layer.name == self.view_layer), scene.view_layers[0])
         collections = [scene.collection, *scene.collection.children_recursive]
         collection = next((c for c in collections if c.name == self.collection), scene.collection)

@@ -16,7 +16,7 @@ from ..pipeline.recipe import decode_json, from_dict, read_json, to_dict
 from ..rig.keys.corrections.written_take import corrections_report
 from ..rig.keys.take_report import report_of
 from ..rig.keys.take_scene import armatures_of_take
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class LoadJson(ImportHelper):
         try:
             self.store(context, read_json(self.filepath), Path(self.filepath).name)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -55,7 +55,7 @@ class SaveJson(ExportHelper):
         try:
             write_json(Path(self.filepath), self.content(context))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -17,7 +17,7 @@ from .live_loop import EndedTake, LiveRun, LiveSetup
 from .live_settings import address_of
 from .live_takes import KeyingOperator
 from .online_access import check_online_access
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import recipe_for
 from .session import SESSION
 from .solve_take import target
@@ -71,7 +71,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
             setup = setup_of(context)
             begin(LiveRun(setup, context.scene, SESSION.live.places.setdefault(setup.device, {})))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         if self.options.is_invoke and DEVICES[setup.device].opens_page:
             bpy.ops.wm.url_open(url=page_url(setup.address))

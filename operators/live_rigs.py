@@ -120,7 +120,7 @@ class LiveRigs:
         return placed
 
     def _rig_hand(self, displayed: DisplayedHand, hand: FollowedHand) -> RigHand | None:
-        """Return the rig's hand that a hand drives, bound anew if needed; None if it cannot be posed now."""
+        """Return the rig's hand that a hand drives, bound again if needed; None if it cannot be posed now."""
         posed = self._posed.get(displayed.name)
         if posed is None:
             return None if displayed.name in self._posed else self._start(displayed, hand, None)

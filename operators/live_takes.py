@@ -10,7 +10,7 @@ from ..pipeline.live.take_buffer import MAX_FRAMES
 from .job import JobOperator
 from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
-from .reports import tell
+from .reports import report_message
 from .session import SESSION
 from .take_folder import folder_of
 
@@ -41,11 +41,11 @@ class KeyingOperator(JobOperator):
         assert self._take is not None
         recorder = self._take.recorder
         self.cancelled = f"No keys were made, the raw take was kept: {recorder.path}"
-        tell(self, "WARNING" if recorder.problem else "INFO", recorder.problem or f"Recorded {recorder.path}")
+        report_message(self, "WARNING" if recorder.problem else "INFO", recorder.problem or f"Recorded {recorder.path}")
         try:
             yield from self._take.keying()
         except KnuckleError as error:
-            tell(self, "WARNING", unkeyed(error))
+            report_message(self, "WARNING", unkeyed(error))
 
     def cancel(self, context: "Context") -> None:
         """Leave the take without keys."""
@@ -58,9 +58,11 @@ class KeyingOperator(JobOperator):
         """Report which frames have no keys."""
         assert self._take is not None
         if self._take.kept.full:
-            tell(self, "WARNING", f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
+            report_message(self, "WARNING", f"Keys were made of its first {MAX_FRAMES} frames; the raw take holds all")
         if self._take.missed:
-            tell(self, "WARNING", f"{self._take.missed} frames came too fast to be keyed; the raw take holds them")
+            report_message(
+                self, "WARNING", f"{self._take.missed} frames came too fast to be keyed; the raw take holds them"
+            )
 
 
 class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator):
@@ -88,7 +90,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, KeyingOperator, bpy.types.Operator)
         try:
             SESSION.live.run.record(folder_of(context.scene), context.scene.knuckle_live.take_name or "Take")
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

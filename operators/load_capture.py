@@ -63,7 +63,7 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
 
     Also a marker map in JSON, the guess from which Assign Markers begins.
     """
-    nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "told": []}
+    nothing: dict[str, Any] = {"marker_set": "", "confidence": 0.0, "hands": "", "facts": []}
     try:
         labels = yield from assigning.label_markers_stepwise(recipe, markers)
         found = assigning.assign_hands(recipe, labels.markers)
@@ -79,7 +79,7 @@ def describe_hands(recipe: Recipe, markers: captures.Markers) -> Steps[dict[str,
         "marker_set": found.set_name,
         "confidence": found.confidence,
         "hands": ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items()),
-        "told": describe_labels(labels.facts),
+        "facts": describe_labels(labels.facts),
         "problem": "",
         "guess": guess,
     }

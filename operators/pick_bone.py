@@ -12,7 +12,7 @@ from ..rig.bone_picking import bone_at
 from ..rig.mapping import Mapping, with_bone
 from ..rig.mapping_corrections import digit_chain, is_bone_visible, with_digit
 from .job import navigates, redraw_views
-from .reports import tell
+from .reports import report_message
 from .rig_hands import SIDE_ITEMS, armature_editable, correct, driven_armature
 from .session import SESSION, PickedBone
 
@@ -50,12 +50,12 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         if self.bone not in armature.data.bones:
-            tell(self, "ERROR", f"armature '{armature.name}' has no bone '{self.bone}', pick another bone")
+            report_message(self, "ERROR", f"armature '{armature.name}' has no bone '{self.bone}', pick another bone")
             return {"CANCELLED"}
         try:
             correct(armature, self.side, lambda mapping: self._picked(armature, mapping))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -69,7 +69,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         if not armature.visible_get():
-            tell(self, "ERROR", f"armature '{armature.name}' is hidden, show it first")
+            report_message(self, "ERROR", f"armature '{armature.name}' is hidden, show it first")
             return {"CANCELLED"}
         context.window.cursor_modal_set("EYEDROPPER")
         context.window_manager.modal_handler_add(self)

@@ -21,7 +21,7 @@ from .job import redraw_views
 from .mouse_picking import pressed_at, tips_under_mouse
 from .pin_properties import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
-from .reports import tell
+from .reports import report_message
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .session import SESSION, PickedTip
 
@@ -83,7 +83,7 @@ class _OfDigit:
             operator.armature, operator.side, joint = SESSION.picked_tip.tips[SESSION.picked_tip.picked]
             operator.digit = digit_of(joint)
             if len(tips) > 1:
-                tell(
+                report_message(
                     operator,
                     "INFO",
                     f"{digit_label(operator.digit).capitalize()}; press again for the next of {len(tips)}",
@@ -98,7 +98,7 @@ class _OfDigit:
             armature = named_armature(context, operator.armature)
             changed = operator.change(context, armature)
         except KnuckleError as error:
-            tell(operator, "ERROR", str(error))
+            report_message(operator, "ERROR", str(error))
             return {"CANCELLED"}
         # The ring and the tool's header are in other regions than the panel.
         redraw_views(context)
@@ -256,9 +256,9 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
         if out_of_reach:
             refused.insert(0, f"Out of reach: {', '.join(out_of_reach)}")
         if refused:
-            tell(self, "WARNING" if moved or out_of_reach else "ERROR", "; ".join(refused))
+            report_message(self, "WARNING" if moved or out_of_reach else "ERROR", "; ".join(refused))
         elif not moved:
-            tell(self, "INFO", "All pinned fingertips are at their pins")
+            report_message(self, "INFO", "All pinned fingertips are at their pins")
         return {"FINISHED"} if moved else {"CANCELLED"}
 
 

@@ -40,12 +40,12 @@ def setting(slider: Slider) -> str:
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_values(*_of_handler: Any) -> None:
-    """Have sliders read the hand anew when they are drawn next. A handler of whatever changes poses."""
+    """Have sliders read the hand again when they are drawn next. A handler of whatever changes poses."""
     SESSION.slider_values = None
 
 
 def forget_values_of_others(known: DetectedHands) -> None:
-    """Have sliders read the hand anew where other hands are detected now than when they read it."""
+    """Have sliders read the hand again where other hands are detected now than when they read it."""
     if SESSION.slider_values is not None and SESSION.slider_values.detected is not known:
         forget_values()
 

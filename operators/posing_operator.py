@@ -13,7 +13,7 @@ from .auto_key import key_posed, takes_no_keys
 from .pin_properties import update_pins
 from .pose_sliders import forget_values
 from .posed_hands import can_pose, check_posable, posed_armatures, requested_hands
-from .reports import tell
+from .reports import report_message
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ class PosesHands:
         try:
             warning = self.change(context)
         except KnuckleError as error:
-            tell(operator, "ERROR", str(error))
+            report_message(operator, "ERROR", str(error))
             return {"CANCELLED"}
         if self.keys_pose:
             warning = warning or _unkeyed(context)
         if warning:
-            tell(operator, "WARNING", warning)
+            report_message(operator, "WARNING", warning)
         forget_values()
         return {"FINISHED"}
 

@@ -14,7 +14,7 @@ from ..errors import KnuckleError, RecipeError
 from ..files import write_json
 from ..pipeline.capture_transform import NO_TRANSFORM
 from ..pipeline.recipe import from_dict, read_json, to_dict
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import apply_recipe, recipe_for, recipe_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class KNUCKLE_OT_load_preset(bpy.types.Operator):
         try:
             apply_preset(read_json(self.filepath), context.scene, Path(self.filepath).name)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -102,7 +102,7 @@ class KNUCKLE_OT_add_preset(bpy.types.Operator):
         try:
             done = self._remove() if self.remove_name or self.remove_active else self._add(context)
         except (KnuckleError, OSError) as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"} if done else {"CANCELLED"}
 
@@ -111,7 +111,7 @@ class KNUCKLE_OT_add_preset(bpy.types.Operator):
         if not stem:
             return False
         if preset_path(stem) is not None:
-            tell(self, "WARNING", f'Cannot create preset "{self.name}", as the name already exists')
+            report_message(self, "WARNING", f'Cannot create preset "{self.name}", as the name already exists')
             return False
         folder = bpy.utils.user_resource("SCRIPTS", path=f"presets/{SUBFOLDER}", create=True)
         write_json(Path(folder) / f"{stem}{SUFFIX}", preset_of(context.scene))

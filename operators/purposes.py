@@ -35,7 +35,7 @@ _CHOICES = (*PURPOSES, ADVANCED)
 
 
 def purpose_of(settings: Any) -> str:
-    """Return the purpose that the settings of a scene serve; ADVANCED if there is none, or if it was asked for."""
+    """Return the purpose that the settings of a scene serve; ADVANCED if there is none, or if it was chosen."""
     if settings.advanced or any(changed(*chosen_settings(settings, what)) for what in REGISTRIES):
         return ADVANCED
     chosen = settings.solver, settings.smoothing

@@ -27,7 +27,7 @@ from .reduction_properties import (
     reduction_of,
     reduction_shared_property,
 )
-from .reports import tell
+from .reports import report_message
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -94,16 +94,16 @@ class KNUCKLE_OT_reduce_keys(_OnKeys, JobOperator, bpy.types.Operator):
             raise RigError("; ".join(self._left))
 
     def finish(self, context: "Context") -> None:
-        """Write the keys, and tell how many remain."""
+        """Write the keys, and report how many remain."""
         for reduced in self._reduced:
             reduced.check()
         for reduced in self._reduced:
             notes = reduced.write()
-            tell(self, "INFO", f"{reduced.armature.name}: {reduced.figures.sentence()}")
+            report_message(self, "INFO", f"{reduced.armature.name}: {reduced.figures.sentence()}")
             if notes:
-                tell(self, "WARNING", "; ".join(notes))
+                report_message(self, "WARNING", "; ".join(notes))
         for error in self._left:
-            tell(self, "WARNING", error)
+            report_message(self, "WARNING", error)
 
 
 def _reduced(reference: DataReference, reduction: Reduction) -> Steps[ReducedAction]:
@@ -141,7 +141,7 @@ class KNUCKLE_OT_restore_dense_keys(_OnKeys, bpy.types.Operator):
                 if dense_action(one) is not None:
                     restore_dense(one)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -9,7 +9,7 @@ from bpy_extras.io_utils import ExportHelper
 
 from ..errors import KnuckleError
 from ..files import written_whole
-from ..pipeline.report_page.content import NOT_ASKED
+from ..pipeline.report_page.content import NOT_REQUESTED
 from ..pipeline.report_page.page import page
 from ..rig.keys.corrections.take_base import composed_in
 from ..rig.keys.corrections.take_marks import marked_take
@@ -17,7 +17,7 @@ from ..rig.keys.reviewed_takes import reviewed_take
 from ..rig.keys.take_report import action_with_report, has_report
 from ..rig.problem_pictures import problem_pictures
 from .json_files import result_armature
-from .reports import tell
+from .reports import report_message
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -73,14 +73,14 @@ class KNUCKLE_OT_export_report_page(ExportHelper, bpy.types.Operator):
                 # The take as it was solved keeps the corrections, but not their keys.
                 is_corrected = composed_in(other) is not None
                 takes.append(marked_take(other, context.scene) if is_corrected else reviewed_take(other))
-            pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_ASKED
+            pictures = problem_pictures(takes[0], armature) if self.pictures else NOT_REQUESTED
             path = Path(bpy.path.abspath(self.filepath))
             with written_whole(path) as half:
                 half.write_text(page(takes, pictures), encoding="utf-8")
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
-        tell(self, "INFO", f"Saved {path.name}")
+        report_message(self, "INFO", f"Saved {path.name}")
         return {"FINISHED"}
 
     def _other_action(self) -> "bpy.types.Action":

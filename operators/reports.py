@@ -12,7 +12,7 @@ NAMED = re.compile(r"\w*_|[^:']*\.\w+\b[^:']*: ")
 """The start of a message that begins with the name of a file or of a recipe's setting, which keeps its case."""
 
 
-def tell(operator: Any, kind: "WmReportItems", message: str) -> None:
+def report_message(operator: Any, kind: "WmReportItems", message: str) -> None:
     """Report a message, which may quote a file or a packet: Blender passes it on to its terminal as it is."""
     operator.report({kind}, printable(sentence(message)))
 

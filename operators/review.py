@@ -15,7 +15,7 @@ from ..rig.keys.take_report import action_with_report
 from ..rig.keys.visited_problems import Visits, keep_visits, visits_of
 from .job import redraw_views
 from .json_files import result_armature
-from .reports import tell
+from .reports import report_message
 from .rig_hands import select_in_pose_mode
 from .setting_properties import NOT_ANIMATED
 from .time_editors import scroll_to_frame
@@ -67,20 +67,20 @@ class BeforeMend:
         is_left = here is not None and armature is not None and here in problems_left(context, armature)
         return cls(problems_of(armature), here if is_left else None)
 
-    def tell(self, operator: "Operator", context: "Context") -> None:
-        """Tell what the mend has left of what was shown, if anything was, how many problems there are and are new."""
+    def report_remains(self, operator: "Operator", context: "Context") -> None:
+        """Report what is left of the problem that was shown, how many problems there are, and how many are new."""
         armature = result_armature(context)
         if self.here is None or armature is None:
             return
         left = problems_left(context, armature)
         still = next((problem for problem in remains_of(self.here, self.problems, left)), None)
         if still is not None:
-            tell(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
+            report_message(operator, "INFO", f"What is left here: {still.hand} {still.reason}")
             return
         new = sum(not any(each.is_beside(old) for old in self.problems) for each in left)
         message = f"Mended, {len(left) or 'no'} problem{'s are' if len(left) != 1 else ' is'} left"
         made = "which the mend has caused" if len(left) == 1 else f"{new} of them caused by the mend"
-        tell(operator, "INFO", f"{message}, {made}" if new else message)
+        report_message(operator, "INFO", f"{message}, {made}" if new else message)
 
 
 def keep_place(context: "Context", before: tuple[TakeProblem, ...]) -> None:
@@ -151,11 +151,11 @@ class _GoTo(_Review):
         problems, visits = problems_of(armature), visits_of(armature)
         seen, current = seen_problems(armature), context.scene.knuckle_review.current
         unseen = tuple(problem for problem in problems if problem.key not in seen)
-        # A mend may have left nothing of what is shown; its visit tells where that was.
+        # A mend may have left nothing of what is shown; its visit says where that was.
         shown = next((each for each in (*problems, *reversed(visits.order)) if each.key == current), None)
         problem, now = self.step(_Place(problems, unseen, problems_left(context, armature), shown), visits)
         if problem is None:
-            tell(self, "INFO", self.nothing)
+            report_message(self, "INFO", self.nothing)
             return {"CANCELLED"}
         if now != visits:
             keep_visits(playing_with(armature, context.scene), now)
@@ -164,7 +164,7 @@ class _GoTo(_Review):
         context.scene.frame_set(whole, subframe=problem.worst - whole)
         scroll_to_frame(context)
         if not _select(context, armature, problem):
-            tell(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
+            report_message(self, "WARNING", f"The {problem.hand} hand is hidden or was not found: nothing was selected")
         return {"FINISHED"}
 
     def step(self, place: "_Place", visits: Visits) -> tuple[TakeProblem | None, Visits]:
@@ -250,11 +250,11 @@ class KNUCKLE_OT_mark_seen(_Review, bpy.types.Operator):
         armature = result_armature(context)
         assert armature is not None, "poll"
         if self.problem not in {problem.key for problem in problems_of(armature)}:
-            tell(self, "ERROR", "This take does not have that problem any more")
+            report_message(self, "ERROR", "This take does not have that problem any more")
             return {"CANCELLED"}
         action = action_with_report(armature)
         if action is None or not action.is_editable:
-            tell(self, "ERROR", "The take's action is linked, expected one of this file to keep the mark in")
+            report_message(self, "ERROR", "The take's action is linked, expected one of this file to keep the mark in")
             return {"CANCELLED"}
         mark_seen(playing_with(armature, context.scene), seen_problems(armature) ^ {self.problem})
         return {"FINISHED"}

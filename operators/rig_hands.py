@@ -23,7 +23,7 @@ from ..rig.mapping_corrections import (
     with_curl_turned,
 )
 from .job import redraw_views
-from .reports import tell
+from .reports import report_message
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -110,7 +110,7 @@ class _OfArmature:
         try:
             self.change(armature)
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 

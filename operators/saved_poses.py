@@ -18,7 +18,7 @@ from ..rig.posing.pose_assets import add_pose_assets
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands
 from .preferences import user_folder
-from .reports import tell
+from .reports import report_message
 from .session import SESSION
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def saved_poses() -> dict[str, NamedPose]:
 
 @lru_cache(maxsize=1)
 def _read(where: Path, _modified: int) -> dict[str, NamedPose]:
-    """Read a folder again only when files came or went: panels ask whenever they are drawn."""
+    """Read a folder again only when files came or went: panels call it whenever they are drawn."""
     found = {}
     for path in sorted(where.glob(f"*{SUFFIX}"))[:MOST]:
         try:
@@ -117,7 +117,7 @@ class KNUCKLE_OT_remove_hand_pose(bpy.types.Operator):
         try:
             pose_path(self.name).unlink()
         except OSError as error:
-            tell(self, "ERROR", f"{pose_path(self.name)}: cannot be removed ({error.strerror})")
+            report_message(self, "ERROR", f"{pose_path(self.name)}: cannot be removed ({error.strerror})")
             return {"CANCELLED"}
         _read.cache_clear()
         return {"FINISHED"}

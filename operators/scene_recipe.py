@@ -23,7 +23,7 @@ from ..rig.markers_object import CAPTURE_PROPERTY, is_markers, set_transform, tr
 from ..solvers import make, make_smoothing
 from .reading_properties import camera_reading
 from .setting_properties import UNITS, assign, changed, plain
-from .settings import LAST_FRAME
+from .settings import LAST_CAPTURE_FRAME
 from .solver_settings import chosen_settings
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         animation=chosen.animation,
         **camera_reading(chosen.landmarks, chosen.angle_of_view, chosen.hand_length),
         start=chosen.first if chosen.use_range else None,
-        end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
+        end=chosen.last if chosen.use_range and chosen.last < LAST_CAPTURE_FRAME else None,
         hand=chosen.hand,
         subject=chosen.subject,
         mirror=chosen.mirror,
@@ -186,7 +186,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "angle_of_view": ("angle_of_view", radians(recipe.angle_of_view or 0.0)),
         "hand_length": ("hand_length", UNITS["m"].factor * (recipe.hand_length or 0.0)),
         "start": ("first", recipe.start or 1),
-        "end": ("last", recipe.end or LAST_FRAME),
+        "end": ("last", recipe.end or LAST_CAPTURE_FRAME),
         "hand": ("hand", recipe.hand),
         "subject": ("subject", recipe.subject),
         "mirror": ("mirror", recipe.mirror),

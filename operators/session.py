@@ -151,7 +151,7 @@ class Session:
     picked_bone: PickedBone | None = None
     assigning_markers: AssigningMarkers | None = None
     slider_drag: SliderDrag | None = None
-    """May be forgotten at any time, as what follows: the next drag begins anew."""
+    """May be forgotten at any time, as what follows: the next drag starts afresh."""
     slider_values: SliderValues | None = None
     algebra_shown: bool = False
     """Whether the algebra overlay is on, in all files until Blender is closed."""

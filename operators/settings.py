@@ -43,7 +43,7 @@ from .solver_settings import all_settings_property, kind_property
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
-LAST_FRAME = 2**31 - 1
+LAST_CAPTURE_FRAME = 2**31 - 1
 """The largest integer of Blender stands for the end of the capture."""
 
 

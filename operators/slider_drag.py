@@ -58,7 +58,7 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     armature, side = hand_to_pose(context)
     rig_hand, drag = posable_hand(armature, side), SESSION.slider_drag
     if drag is None or drag.slider != slider or drag.fingerprint != _fingerprint(context, armature, rig_hand):
-        drag = _begun(context, armature, rig_hand, slider)
+        drag = _start_drag(context, armature, rig_hand, slider)
     elif to == drag.start_value:
         # Escape sets the first value again: Blender says nothing else of it.
         channel_diff.restore_channels(armature, drag.channels)
@@ -72,7 +72,7 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     SESSION.slider_drag = replace(drag, fingerprint=_fingerprint(context, armature, rig_hand))
 
 
-def _begun(context: "Context", armature: "Object", rig_hand: RigHand, slider: Slider) -> SliderDrag:
+def _start_drag(context: "Context", armature: "Object", rig_hand: RigHand, slider: Slider) -> SliderDrag:
     state, dip_lock = rig_hand.read(), context.scene.knuckle_posing.dip_lock
     start_value = float(np.float32(snapped(sliders_of(rig_hand.hand, dip_lock).read(state.pose.angles[0], slider))))
     bones = bones_of(rig_hand, rig_hand.binding.mapped)[0]

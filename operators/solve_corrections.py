@@ -26,7 +26,7 @@ from .correction_range import OnRange, blend_property, chosen_side, first_proper
 from .job import AgreedJob, no_job_runs
 from .json_files import result_armature
 from .marker_labels import hand_of_labels, is_unseen_here, label_property, marker_of_problem
-from .reports import tell
+from .reports import report_message
 from .review import BeforeMend, keep_place
 from .session import SESSION
 from .take_corrections import ShownTake, expected_take, has_take
@@ -102,10 +102,10 @@ class _SolvesAgain(AgreedJob):
         keep_place(context, before.problems)
         scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
         operator: Any = self
-        before.tell(operator, context)
+        before.report_remains(operator, context)
         notes = (*(note for note in take.report["warnings"] if note.startswith("correction ")), *notes)
         if notes:
-            tell(self, "WARNING", "; ".join(dict.fromkeys(notes)))
+            report_message(self, "WARNING", "; ".join(dict.fromkeys(notes)))
 
 
 class _AddsRange(_SolvesAgain, OnRange):
@@ -116,7 +116,7 @@ class _AddsRange(_SolvesAgain, OnRange):
         try:
             self._edits = TakeEdits.of(expected_take(context))
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         return self.ask_for_range(context)
 
@@ -260,7 +260,7 @@ class KNUCKLE_OT_solve_corrections(_SolvesAgain, bpy.types.Operator):
         try:
             edits = TakeEdits.of(expected_take(context)).in_words()
         except KnuckleError as error:
-            tell(self, "ERROR", str(error))
+            report_message(self, "ERROR", str(error))
             return {"CANCELLED"}
         if not edits:
             return self.begin(context)

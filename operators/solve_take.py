@@ -25,7 +25,7 @@ from ..rig.sources.reading import read_capture
 from .import_capture import select_only
 from .job import JobOperator, no_job_runs
 from .load_capture import capture_object, describe_hands, show_capture
-from .reports import tell
+from .reports import report_message
 from .scene_recipe import recipe_of
 from .session import SESSION
 
@@ -83,13 +83,13 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, take_timing(context, take))
         if armature is not None and (notes := notes_of_keying(own, take)):
-            tell(self, "WARNING", "; ".join(notes))
+            report_message(self, "WARNING", "; ".join(notes))
         if left:
-            tell(self, "WARNING", left)
+            report_message(self, "WARNING", left)
         if own != armature:
             scene.knuckle.armature = own
             message = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
-            tell(self, "INFO", message)
+            report_message(self, "INFO", message)
         shown = markers_of_take(context, take)
         if take.recipe.align != "off":
             # The markers stand there now; what is solved next goes with them.

@@ -80,12 +80,12 @@ class ShownTake:
         return TimeRange(start, end, length if blended[0] else 0.0, length if blended[1] else 0.0)
 
     def write_changed(self, before: Correction, after: Correction) -> None:
-        """Let a correction be another, and show it: the frames that it changes are composed anew if that is enough."""
+        """Let a correction be another, and show it: the frames that it changes are composed again if that is enough."""
         corrections = tuple(after if each is before else each for each in self.corrections)
         armatures = self.armatures
         for armature in armatures:
             own_take(armature)
-        # Until one of them must be composed anew: then all are.
+        # Until one of them must be composed again: then all are.
         if not all(write_change(armature, corrections, before, self.scene) for armature in armatures):
             self.write(corrections)
         self.scene.frame_set(self.scene.frame_current, subframe=self.scene.frame_subframe)

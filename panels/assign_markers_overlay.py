@@ -1,4 +1,4 @@
-"""The picture of a hand that shows which marker is asked, and the names of markers that are assigned, in the views."""
+"""The picture of a hand that shows which marker to pick, and the names of markers that are assigned, in the views."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -30,15 +30,15 @@ HEIGHT = 260.0
 """Pixels at a UI scale of 1: height of the picture."""
 MIN_WIDTH = 200.0
 """The same unit: least width of the board under the picture."""
-ASKED_SIZE = 14.0
-"""The same unit: size of the text that asks for a marker."""
+PROMPT_SIZE = 14.0
+"""The same unit: size of the text that says which marker to pick."""
 CORNER = (90.0, 60.0)
 """The same unit: where its lower left corner is, right of the toolbar."""
 BOARD: Colour = (0.08, 0.08, 0.08, 0.85)
 SKIN: Colour = (0.45, 0.42, 0.40, 1.0)
 OPEN: Colour = (0.75, 0.75, 0.75, 0.8)
 DONE: Colour = (0.35, 0.85, 0.45, 1.0)
-ASKED: Colour = (1.0, 0.55, 0.0, 1.0)
+CURRENT: Colour = (1.0, 0.55, 0.0, 1.0)
 HOVERED: Colour = (1.0, 1.0, 1.0, 1.0)
 OVERLAY = "assign_markers"
 
@@ -85,16 +85,16 @@ def _draw_picture(state: AssigningMarkers, scale: float) -> None:
     margin = 14 * scale
     step = state.hand.step
     instruction = f"Click {step.words}" if step is not None else "Press Enter to finish"
-    blf.size(0, ASKED_SIZE * scale)
+    blf.size(0, PROMPT_SIZE * scale)
     width = max(width, blf.dimensions(0, instruction)[0], MIN_WIDTH * scale)
     _rectangle(corner - margin, corner + [width + margin, size + margin + 44 * scale], BOARD)
     _triangles(triangles.reshape(-1, 2) * size + corner, SKIN)
     for index, dot in enumerate(dots * size + corner):
-        is_asked, is_done = index == state.hand.at, index in state.hand.chosen
-        _disc(dot, (8 if is_asked else 4) * scale, ASKED if is_asked else DONE if is_done else OPEN)
+        is_current, is_done = index == state.hand.at, index in state.hand.chosen
+        _disc(dot, (8 if is_current else 4) * scale, CURRENT if is_current else DONE if is_done else OPEN)
     top = corner + [0.0, size + 12 * scale]
     _text(top + [0.0, 20 * scale], f"{state.side.capitalize()} Hand, seen from its back", OPEN, 12 * scale)
-    _text(top, instruction, ASKED, ASKED_SIZE * scale)
+    _text(top, instruction, CURRENT, PROMPT_SIZE * scale)
 
 
 def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", scale: float) -> None:
@@ -110,7 +110,7 @@ def _draw_names(context: "Context", state: AssigningMarkers, markers: "Object", 
         seen = location_3d_to_region_2d(context.region, context.region_data, Vector(position.tolist()))
         if seen is None:
             continue
-        colour = HOVERED if label == state.hovered else ASKED if label == state.hand.label else DONE
+        colour = HOVERED if label == state.hovered else CURRENT if label == state.hand.label else DONE
         _ring(np.array(seen), 9 * scale, 2.5 * scale, colour)
         text = words.get(label, "")
         _text(

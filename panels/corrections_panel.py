@@ -58,7 +58,7 @@ class KNUCKLE_PT_corrections(bpy.types.Panel):
             paragraph(layout, context, "No take yet")
             return
         if is_alone(shown.base):
-            paragraph(layout, context, "The take below is gone: these wait for the next solve", "ERROR")
+            paragraph(layout, context, "The take below no longer exists: these wait for the next solve", "ERROR")
         made = context.scene.knuckle_correction
         row = layout.row(align=True)
         row.prop(made, "reach")
@@ -138,7 +138,7 @@ def _row(
 ) -> None:
     """Draw a correction: its eye, its name and frames, which select it, and its lock.
 
-    status: whether it waits, and whether it is held shorter than asked.
+    status: whether it waits, and whether it is held shorter than its range.
     """
     row = layout.row(align=True)
     _button(row, one, "MUTE", "HIDE_ON" if one.muted else "HIDE_OFF", emboss=False)

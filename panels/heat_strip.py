@@ -1,6 +1,6 @@
 """Draw heat strips in the Dope Sheet and the Timeline: how bad each digit of the take is over time.
 
-They lie at the bottom of the region, follow its zoom and scroll, and tell the level by height as well as by color.
+They lie at the bottom of the region, follow its zoom and scroll, and show the level by height as well as by color.
 """
 
 from dataclasses import dataclass

@@ -191,8 +191,8 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         layout.use_property_decorate = False
         recorder = run.receiver.recording if run is not None else None
         if recorder is not None:
-            telling = recorder.problem or f"Recording {recorder.path.stem}"
-            paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
+            text = recorder.problem or f"Recording {recorder.path.stem}"
+            paragraph(layout, context, text, "ERROR" if recorder.problem else "REC")
             if run is not None and run.session.take is not None and run.session.take.full:
                 paragraph(layout, context, f"Only {MAX_FRAMES} frames are keyed, the raw take has all", "ERROR")
         if chosen.takes:

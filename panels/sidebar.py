@@ -109,8 +109,8 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
                 pair(column, "Confidence", f"{about.get('confidence', 0):.0%}")
                 for hand in filter(None, about.get("hands", "").split(", ")):
                     pair(column, *hand.capitalize().split(": "))
-                for told in about.get("told", ()):
-                    pair(column, *told.split(": "))
+                for fact in about.get("facts", ()):
+                    pair(column, *fact.split(": "))
         row = column.row(align=True)
         row.operator("knuckle.assign_markers", icon="EYEDROPPER")
         row.operator("knuckle.load_markers", icon="FILE_FOLDER", text="")

@@ -64,8 +64,8 @@ def _elbow_path(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | 
 def _resting_back(recipe: Recipe, markers: Markers, hand: SolvedHand) -> Floats | None:
     """Return where the back of a hand would point (F, 3) if it rested on its forearm, in the frame of the wrist.
 
-    Skeletons and devices with a body tell it: their elbow's rotation is that of the wrist of a hand at rest on the
-    forearm. None for others, and unless most frames tell it.
+    Skeletons and devices with a body show it: their elbow's rotation is that of the wrist of a hand at rest on the
+    forearm. None for others, and unless most frames show it.
     """
     _, signs = recorded_as(recipe, hand)
     joints = turned_wrist_and_elbow(hand.labels, markers.names)

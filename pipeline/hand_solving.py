@@ -54,7 +54,7 @@ class PieceContext:
     measured_labels: frozenset[str] | None = None
     """Of markers that are measured in those stretches; None if this is the whole take."""
     states: Mapping[Side, Any] = field(default_factory=dict)
-    """Of each hand's solver, before the first frame; of hands without one, the solver begins anew."""
+    """Of each hand's solver, before the first frame; of hands without one, the solver starts afresh."""
     hand_on_at: float = np.inf
     """s, before which frame the states are kept for the next piece."""
     handed_on: dict[Side, Any] = field(default_factory=dict)

@@ -184,7 +184,7 @@ class SolveJob:
         solved: Sequence[tuple[SolvedHand, SolvedHand]],
         corrections: Sequence[Correction],
     ) -> Steps[list[SolvedHand]]:
-        """Retarget solved hands to those of the rig, and do what the recipe asks of flesh that touches.
+        """Retarget solved hands to those of the rig, and apply the recipe's contacts.
 
         solved: without corrections and with them, the same where there are none.
         """

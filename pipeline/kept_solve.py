@@ -1,4 +1,4 @@
-"""What a solve finds that the next one of the same capture finds again: kept, it need not be computed anew.
+"""What a solve finds that the next one of the same capture finds again: kept, it need not be computed again.
 
 A correction changes nothing of it, so solving its range again takes about as long as that range. Another solver finds
 the same hands.

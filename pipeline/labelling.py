@@ -1,4 +1,4 @@
-"""Label the markers of a capture: mend swapped labels, or find labels from the shape and motion of the hand."""
+"""Label the markers of a capture: correct swapped labels, or find labels from the shape and motion of the hand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

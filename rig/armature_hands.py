@@ -101,8 +101,18 @@ def _saved_mappings(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side,
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """Return the hands detected from the bones alone, ignoring saved mappings. Raises RigError as find_hands does."""
     mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
+    found = _cached_detect(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored)
     return tuple(
-        map(_from_detection, _cached_detect(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored))
+        FoundHand(
+            side=hand.side,
+            bones=dict(hand.bones),
+            family=hand.family,
+            confidence=dict(hand.confidence),
+            side_confidence=hand.side_confidence,
+            carrier=None if hand.carrier == hand.bones.get("wrist") else hand.carrier,
+            doubts=hand.doubts,
+        )
+        for hand in found
     )
 
 
@@ -123,18 +133,6 @@ def _detected_by_side(armature: "Object", mapped_bones: set[str], *, required: b
             return {}
         raise
     return {hand.side: hand for hand in found if not mapped_bones.intersection(hand.bones.values())}
-
-
-def _from_detection(hand: DetectedHand) -> FoundHand:
-    return FoundHand(
-        side=hand.side,
-        bones=dict(hand.bones),
-        family=hand.family,
-        confidence=dict(hand.confidence),
-        side_confidence=hand.side_confidence,
-        carrier=None if hand.carrier == hand.bones.get("wrist") else hand.carrier,
-        doubts=hand.doubts,
-    )
 
 
 def _from_mapping(mapping: Mapping) -> FoundHand:

@@ -83,7 +83,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     """
     rig_armature, rig_notes = open_rig(rig, wanted)
     scene = bpy.context.scene
-    new = not _is_own_scene(rig)
+    new = Path(rig).suffix.lower() != ".blend"
     if new:
         set_scene_rate(scene, take.recipe.fps or take.markers.rate)
     collection = bpy.data.collections.new(take_name(take))
@@ -103,11 +103,6 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
     scene.frame_set(scene.frame_start)
     corrections = tuple(corrections_report(armatures, scene))
     return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes, corrections)
-
-
-def _is_own_scene(rig: str) -> bool:
-    """Whether the rig's file has a scene of its user's, which must be kept."""
-    return Path(rig).suffix.lower() == ".blend"
 
 
 def _add_camera_and_light(take: Take, scene: "Scene", collection: "Collection", timing: TakeTiming) -> None:

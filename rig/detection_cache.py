@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 MOST = 16
-"""Answers that are remembered, those that were asked for last."""
+"""Answers that are remembered, the most recently used ones."""
 STRETCH = 0.05
 """An armature that the world stretches by less than this share is bound as before: one whose size is animated unevenly
 is looked at now and then, and not in each frame."""
@@ -44,7 +44,7 @@ class DetectedHands:
     problems: Mapping[Side, str] = field(default_factory=dict)
     """Why a hand cannot be keyed, a sentence; the other one may be."""
     refused: str = ""
-    """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
+    """Why the last change of them was refused, a sentence; shown until they are detected again."""
 
     @property
     def usable(self) -> tuple[Side, ...]:
@@ -104,7 +104,7 @@ def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
 
 
 def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapping[str, float]) -> DetectedHands:
-    """What is known once the curl planes of a person's own hand are turned: no bone is found or lost by that.
+    """What is known once the curl planes of a corrected hand are turned: no bone is found or lost by that.
 
     Raises RigError for limits that contradict themselves.
     """
@@ -126,7 +126,7 @@ def _looked(armature: "Object") -> DetectedHands:
         hands, problems = hands_and_problems(armature)
     except RigError as error:
         problem = str(error)
-    hands |= {side: begun for side in SIDES if side not in hands and (begun := _begun(armature, side))}
+    hands |= {side: partial for side in SIDES if side not in hands and (partial := _partial_hand(armature, side))}
     bindings: dict[Side, RigBinding] = {}
     for side, found in hands.items():
         try:
@@ -142,7 +142,7 @@ def _bound(armature: "Object", found: FoundHand) -> RigBinding:
     return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
 
 
-def _begun(armature: "Object", side: Side) -> FoundHand | None:
+def _partial_hand(armature: "Object", side: Side) -> FoundHand | None:
     """What the person has picked so far, of a mapping that is not whole or does not fit."""
     mapping = mapping_to_correct(armature, side, None)
     if not mapping.bones:
@@ -158,7 +158,7 @@ def _begun(armature: "Object", side: Side) -> FoundHand | None:
 
 
 def _depends_on(armature: "Object") -> Hashable:
-    """All that an answer depends on but limits and locks: the bones at rest and what they hang on, which constraints
+    """All that an answer depends on but limits and locks: the bones at rest and their parents, which constraints
     bring them elsewhere, how the world stretches them, what the person said.
     """
     bones = armature.data.bones

@@ -121,8 +121,8 @@ def is_bone_visible(armature: "Object", name: str) -> bool:
 
 
 def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
-    """Return the mapping with its carrier: none if the digits hang on the wrist's bone, else their nearest common
-    ancestor. A present carrier that is an ancestor of all stays.
+    """Return the mapping with its carrier: none if the digits are children of the wrist's bone, else their nearest
+    common ancestor. A present carrier that is an ancestor of all stays.
     """
     bones = armature.data.bones
     firsts = [bones[name] for joint, name in mapping.bones.items() if joint != "wrist"]

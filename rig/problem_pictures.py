@@ -48,7 +48,8 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
             if time.monotonic() > end:
                 note = f"Pictures end here: they may take {SECONDS:.0f} s."
                 break
-            _show_frame(scene, take.frame(problem.worst))
+            frame = take.frame(problem.worst)
+            scene.frame_set(int(frame // 1), subframe=frame % 1)
             shown = _shown_hand(armature, scene, problem.side)
             if shown is None:
                 note = f"No pictures of the {problem.side} hand: it is hidden, or was not found in the scene."
@@ -58,10 +59,6 @@ def problem_pictures(take: ReviewedTake, armature: "Object") -> Pictures:
                 pictures = _pictures(scene, frames, problem.side, Path(folder) / "picture.jpg")
                 found += [ProblemPicture(rank, view, jpeg, SIZE.width, SIZE.height) for view, jpeg in pictures]
     return Pictures(tuple(found), note)
-
-
-def _show_frame(scene: "Scene", frame: float) -> None:
-    scene.frame_set(int(frame // 1), subframe=frame % 1)
 
 
 def _shown_hand(armature: "Object", scene: "Scene", side: Side) -> "tuple[Object, Floats] | None":

@@ -202,7 +202,7 @@ def _render_settings(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
         (scene.display.shading, "cavity_type", "BOTH"),
         (scene.display.shading, "show_specular_highlight", False),
     ]
-    # Pictures tell nothing of the machine, such as the file's path.
+    # Pictures hold nothing about the machine, such as the file's path.
     wanted += [(scene.render, name, False) for name in dir(scene.render) if name.startswith("use_stamp")]
     if picture.engine == "CYCLES":
         wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]

@@ -61,7 +61,7 @@ def add_video_camera(
 
 
 def _set_timing(scene: "Scene", data: bpy.types.Camera, user: bpy.types.ImageUser, timing: VideoTiming) -> None:
-    """Blender shows a frame of the video for each of the scene; where rates differ, keys of the offset mend that."""
+    """Set which frames are shown: Blender shows one for each of the scene; if rates differ, the offset is keyed."""
     rate = scene_rate(scene)
     last = timing.last(rate)
     user.frame_start, user.frame_duration = timing.start, max(len(timing.times), last - timing.start + 1)

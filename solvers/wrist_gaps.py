@@ -21,7 +21,7 @@ VELOCITY_DECAY = 0.05
 def fill_wrist_gaps(orientations: Floats, positions: Floats, times: Floats, located: Bools) -> tuple[Floats, Floats]:
     """Fill the gaps of a wrist; before the first and after the last located frame it stays.
 
-    At each end of a gap the wrist goes on with the velocity that it had there, which decays; in between, it passes
+    At each end of a gap the wrist keeps the velocity that it had there, which decays; in between, it passes
     smoothly from the one motion to the other.
 
     Args:

@@ -86,7 +86,7 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
         if number == int(packets * WARM):
             before = memory()
         packet = next(stream)
-        begun = time.process_time()
+        started = time.process_time()
         try:
             frames = list(parser.feed(packet))
         except PacketError:
@@ -98,7 +98,7 @@ def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
                 print(f"{device}, seed {seed}, packet {number}: {packet[:2000].hex()}\n{fault}", file=sys.stderr)
             tally.faults[fault] += 1
             continue
-        spent = time.process_time() - begun
+        spent = time.process_time() - started
         tally.slowest, tally.spent = max(tally.slowest, spent), tally.spent + spent
         tally.packets, tally.frames = tally.packets + 1, tally.frames + len(frames)
         for frame in frames[-1:]:

@@ -104,14 +104,14 @@ def _work(fuzzing: Fuzzing, seed: int, numbers: range, told: TextIO) -> None:
     for number in numbers:
         folder = _folder(scratch, number)
         folder.mkdir()
-        begun = time.process_time()
-        resource.setrlimit(resource.RLIMIT_CPU, (int(begun) + fuzzing.seconds, resource.RLIM_INFINITY))
+        started = time.process_time()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(started) + fuzzing.seconds, resource.RLIM_INFINITY))
 
         def tell(what: str, number: int = number) -> None:
             print(json.dumps([number, what]), file=told, flush=True)
 
         result = fuzzing.attempt(random.Random(f"{seed} {number}"), folder, tell)
-        spent = time.process_time() - begun
+        spent = time.process_time() - started
         print(json.dumps([number, result.wrong, result.outcome, spent]), file=told, flush=True)
         if not result.wrong:
             shutil.rmtree(folder)

@@ -55,7 +55,7 @@ def families(items: list[pytest.Item]) -> dict[str, list[pytest.Item]]:
 def measured(tests: dict[str, list[pytest.Item]]) -> dict[str, Coverage]:
     """Test -> what it runs.
 
-    Raises ValueError where a test fails, since it cannot tell a break from none.
+    Raises ValueError where a test fails, since it fails with a break and without.
     """
     kept = {}
     if KEPT.is_file():
@@ -119,7 +119,7 @@ def noted_lines() -> Iterator[dict[str, int]]:
 
 
 def digest(files: dict[str, int]) -> str:
-    """What tells whether one of the files has changed."""
+    """A digest that changes where one of the files does."""
     return hashlib.sha256("".join(_digest(ROOT / file) for file in sorted(files)).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Tries mutants in forks of a process that has collected the tests: each runs the tests that reach its lines.
 
-A break that is in force only while modules are imported needs a process that imports them anew. Blender's module is
+A break that is in force only while modules are imported needs a process that imports them again. Blender's module is
 imported with the tests, too: nothing is computed by it before the forks, which have none of its threads.
 """
 

@@ -77,7 +77,7 @@ class Mutant:
 
 @cache
 def source_of(module: Path) -> bytes:
-    """A module's source as it was when it was first asked for, whatever is edited while mutants are tried."""
+    """A module's source as it was when it was first read, whatever is edited while mutants are tried."""
     return module.read_bytes()
 
 

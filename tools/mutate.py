@@ -26,7 +26,7 @@ from knuckle.tools.mutants import EQUIVALENT, ROOT, Key, Mutant, equivalent, mut
 
 SURVIVORS = ROOT / "build" / "mutants" / "survivors.json"
 COLD = 300.0
-"""Processor seconds that the tests of a mutant may take where everything is imported anew."""
+"""Processor seconds that the tests of a mutant may take where everything is imported again."""
 
 NAMED = (
     (
@@ -65,7 +65,7 @@ NAMED = (
 MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/**/*.py")
 GENERATED = ROOT / "solvers" / "cga" / "generated.py"
 """Left out: a test compares every byte of it with what its generator writes."""
-TESTS = {"rig": Tests(("tests/blender",), "not spare")}
+TESTS = {"rig": Tests(("tests/blender", "tests/pure/rig"), "not spare")}
 """Room -> the tests that try its modules: the quick ones of Blender leave much to the others."""
 PURE = Tests(("tests/pure/hand", "tests/pure/solvers", "tests/pure/posing"), "not slow")
 """Those of all other rooms."""
@@ -94,9 +94,9 @@ def sample(options: argparse.Namespace, known: dict[Key, str]) -> list[Mutant]:
     modules = given or sorted(path for pattern in MODULES for path in ROOT.glob(pattern) if path != GENERATED)
     found = [mutant for module in modules for mutant in mutants_of(module)]
     keys, names = {mutant.key for mutant in found}, {str(module.relative_to(ROOT)) for module in modules}
-    gone = [key for key in known if key[0] in names and key not in keys]
-    if gone:
-        raise ValueError(f"{EQUIVALENT.name}: there is no {gone[0][2]!r} in {gone[0][1]} of {gone[0][0]}")
+    missing = [key for key in known if key[0] in names and key not in keys]
+    if missing:
+        raise ValueError(f"{EQUIVALENT.name}: there is no {missing[0][2]!r} in {missing[0][1]} of {missing[0][0]}")
     if options.again:
         last = {tuple(key) for key in json.loads(SURVIVORS.read_text())}
         return [mutant for mutant in found if mutant.key in last and mutant.key not in known]

@@ -92,7 +92,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _is_left_over(folder: Path) -> bool:
-    """Whether nobody holds a folder. One without its file is being made. Raises OSError where it cannot be told."""
+    """Whether nobody holds a folder. One without its file is being made. Raises OSError if unknown."""
     used = folder / USED
     if sys.platform == "win32":
         used.unlink()

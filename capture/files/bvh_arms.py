@@ -1,4 +1,4 @@
-"""Rotations of the hands and forearms of a BVH file: what its channels tell beyond the places of its joints."""
+"""Rotations of the hands and forearms of a BVH file: what its channels add to the positions of its joints."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

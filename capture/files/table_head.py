@@ -223,7 +223,9 @@ def _markers(titles: list[str], names: list[str]) -> tuple[dict[str, dict[str, i
         label = name
         if not label or (label.isdecimal() and names):
             if not bare or len(markers.get(bare, {})) == 3 or axis in markers.get(bare, {}):
-                bare = _unused(_name_of(names, column) or f"marker_{len(markers) + 1}", markers)
+                # A name is over the first of three columns, or in the middle.
+                above = next(filter(None, names[column : column + 3]), f"marker_{len(markers) + 1}")
+                bare = _unused(above, markers)
             label = bare
         elif label.isdecimal():
             label = f"marker_{label}"
@@ -237,11 +239,6 @@ def _names_above(rows: dict[int, list[str]], above: list[int], axes_row: int) ->
     """The row of labels above the axes: one for three columns, at least; empty if there is none."""
     least = max(len(_positions(rows[axes_row])) // 3, 1)
     return next((rows[i] for i in reversed(above) if i < axes_row and sum(map(bool, rows[i])) >= least), [])
-
-
-def _name_of(names: list[str], column: int) -> str:
-    """The label above the three columns from `column` on: over the first of them, or in the middle."""
-    return next(filter(None, names[column : column + 3]), "")
 
 
 def _unused(name: str, markers: dict[str, dict[str, int]]) -> str:

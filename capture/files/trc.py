@@ -112,7 +112,7 @@ def open_rows(opened: OpenFile, source: str) -> "TrcRows | None":
     notes: tuple[str, ...] = ()
     rows = TrcRows(source, head.recording(0, ()), len(found.starts), opened, head, found)
     if rows.frames > 1:
-        # The last row may be cut off, which a table that ends with it tells.
+        # The last row may be cut off, as a table that ends with it shows.
         _, notes = rows.table(rows.frames - 2, rows.frames, ends=True).numbers()
     frames = rows.frames - len(notes)
     return replace(rows, head=head.recording(frames, notes), frames=frames)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_ANSWER_SIZE = 16 * 2**20
-"""Most bytes of an answer; what is larger is asked for in ranges."""
+"""Most bytes of an answer; what is larger is requested in ranges."""
 _RANGE = re.compile(r"bytes=(\d{1,15})-(\d{1,15})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class SiteFile:
-    """A file that browsers may ask for."""
+    """A file that browsers may request."""
 
     kind: str
     """Its Content-Type."""
     content: bytes | Path
-    """What it holds, or the file that is read whenever it is asked for."""
+    """What it holds, or the file that is read on every request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ def _do_nothing() -> None:
     """Do nothing: only a listener's connections come and go."""
 
 
-def _tell_nobody(_text: str) -> None:
-    """Tell nobody: only a page can be answered."""
+def _ignore_answer(_text: str) -> None:
+    """Drop an answer: only a page can be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Incoming:
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
     """Notes that the packet was of use, which keeps the place of its connection among those that Knuckle accepts."""
-    answer: Callable[[str], None] = _tell_nobody
+    answer: Callable[[str], None] = _ignore_answer
     """Sends text to the page that sent the packet."""
 
 
@@ -59,7 +59,7 @@ class Address:
     port: int = 0
     """0 for any free port."""
     page_names: tuple[str, ...] = ()
-    """Names of this machine by which browsers may ask for a page, such as a tunnel's; addresses and localhost always
+    """Names of this machine by which browsers may request a page, such as a tunnel's; addresses and localhost always
     may."""
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""The page may ask for what is served with it, and for nothing else."""
+"""The page may request what is served with it, and nothing else."""
 JOB = "job.json"
 """What the page is to do by itself: {} or {"video": name, "size": bytes}."""
 VIDEO = "video"

@@ -26,7 +26,7 @@ class Parser(ABC):
         return ""
 
     def answer(self) -> str:
-        """What to tell the page whose packet was fed last; empty if nothing. What is answered is not followed."""
+        """The answer to the page that sent the last packet; empty for none. What is answered is not followed."""
         return ""
 
     def take_captures(self) -> list[tuple[str, bytes]]:

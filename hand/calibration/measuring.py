@@ -65,13 +65,19 @@ def measure_proportions(
 
 
 def scaled_mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
-    """Scale a mean adult's hand to the size that the palm markers show; positions (F, M, 3) m.
+    """Scale a mean adult's hand to the mean distance between its palm markers; positions (F, M, 3) m.
 
     Raises:
         HandError: no frame shows three palm markers.
     """
+    hand, seen = adult(side), positions[frames_with_palm(side, spots, positions)]
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    return _scaled_to_palm(adult(side), spots, positions[frames_with_palm(side, spots, positions)], palm)
+    rest = site_positions(hand, tuple(spots[i] for i in palm))
+    pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
+    distances = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
+    model_distances = np.array([np.linalg.norm(rest[a] - rest[b]) for a, b in pairs])
+    known = np.isfinite(distances)
+    return hand.scaled(float(distances[known].sum() / max(model_distances[known].sum(), 1e-6)))
 
 
 def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
@@ -88,16 +94,6 @@ def frames_with_palm(side: Side, spots: tuple[Spot, ...], positions: Floats) -> 
             "the wrist and two knuckles, or three on the back of the hand"
         )
     return with_palm
-
-
-def _scaled_to_palm(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
-    """Scale the hand so that the mean distance between its palm markers is the observed one."""
-    positions = site_positions(hand, tuple(spots[i] for i in palm))
-    pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
-    distances = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
-    model_distances = np.array([np.linalg.norm(positions[a] - positions[b]) for a, b in pairs])
-    known = np.isfinite(distances)
-    return hand.scaled(float(distances[known].sum() / max(model_distances[known].sum(), 1e-6)))
 
 
 def _median(values: Floats) -> float:

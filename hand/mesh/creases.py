@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
 from .anatomy import FleshVolume
-from .implicit_surface import Limb
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,14 +92,9 @@ def _digit_lines(flesh: FleshVolume) -> list[CreaseLine]:
     for digit, limb in enumerate(flesh.digits):
         for station, first, last, height, radius in _FINGER_LINES if digit else _THUMB_LINES:
             y = float(np.interp(station, range(4), flesh.joint_y[digit]))
-            result.append(CreaseLine(_section_arc(limb, y, first, last), height * mm, radius * mm))
+            points = limb.section_points(np.full(7, y), np.deg2rad(np.linspace(first, last, 7)))
+            result.append(CreaseLine(limb.to_world(points), height * mm, radius * mm))
     return result
-
-
-def _section_arc(limb: Limb, y: float, first: float, last: float) -> Floats:
-    """A line on a digit's skin at y m along it, from the first to the last angle in degrees."""
-    angles = np.deg2rad(np.linspace(first, last, 7))
-    return limb.to_world(limb.section_points(np.full(7, y), angles))
 
 
 def _palm_lines(flesh: FleshVolume) -> list[CreaseLine]:

@@ -1,4 +1,4 @@
-"""What a recipe asks of the flesh of a hand, done to the hand that is keyed."""
+"""A recipe's settings of touching flesh, applied to the hand that is keyed."""
 
 from dataclasses import replace
 

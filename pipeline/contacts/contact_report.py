@@ -1,4 +1,4 @@
-"""Contacts as a report tells them."""
+"""Contacts as a report lists them."""
 
 from collections.abc import Sequence
 from typing import Any

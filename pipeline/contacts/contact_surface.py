@@ -1,4 +1,4 @@
-"""A surface that a hand comes to, as contacts ask for it."""
+"""A surface that a hand comes to, as contacts need it."""
 
 from typing import Protocol
 

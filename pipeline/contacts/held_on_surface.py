@@ -1,8 +1,8 @@
 """Points of a hand's skin that stay on a surface over the frames of a contact, while no other skin is in it.
 
 The surface may move past the hand in any way that keeps its shape. Skin that is near to it is bounded by the plane
-through the nearest point of the surface, anew with each pose from which the search begins. So a fingertip may roll
-about its point, and what would then be in the surface lifts it.
+through the nearest point of the surface, found again for each start of the search. So a fingertip may roll about its
+point, and what would then be in the surface lifts it.
 """
 
 from dataclasses import dataclass

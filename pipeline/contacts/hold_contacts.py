@@ -94,9 +94,24 @@ class _Tried:
     """See hold_contacts."""
 
     def strains(self, met: Sequence[Met]) -> Floats:
-        """Return the strain (C,) of each contact, all held together."""
-        held = held_contacts(self.pose.hand, self.times, met, self.blends)
-        return _strains(self.pose, replace(self.problem, held=held), held) if met else np.zeros(0)
+        """Return what each contact (C,) is off, or its digits are too deep, at most, all held together.
+
+        In m of a hand of the usual length.
+        """
+        if not met:
+            return np.zeros(0)
+        pose, held = self.pose, held_contacts(self.pose.hand, self.times, met, self.blends)
+        problem = replace(self.problem, held=held)
+        spans = [np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.held]
+        rows = np.unique(np.concatenate(spans))
+        angles = pose.angles[rows]
+        without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
+        for _ in range(TRIES):
+            deep = pair_depths(problem.flesh, pose.hand, angles)
+            angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
+        tried, excess = Pose.at_origin(pose.hand, angles), problem.excess(pair_depths(problem.flesh, pose.hand, angles))
+        strains = [_strain(each, tried, rows, (without, excess), problem.flesh) for each in held.held]
+        return np.array(strains) / problem.scale
 
     def holds(self, met: Sequence[Met]) -> bool:
         """Whether contacts can be held together."""
@@ -186,20 +201,6 @@ def _hinder(one: Contact, other: Contact) -> bool:
     """Whether two contacts move the same digit at the same time."""
     shared = (set(one.parts) & set(other.parts)) - {PALM}
     return bool(shared) and one.first <= other.last and other.first <= one.last
-
-
-def _strains(pose: Pose, problem: FleshProblem, held: HeldContacts) -> Floats:
-    """Return what each contact (C,) is off, or its digits are too deep, at most, as m of a hand of the usual length."""
-    spans = [np.linspace(each.contact.first, each.contact.last, TRIED).round().astype(int) for each in held.held]
-    rows = np.unique(np.concatenate(spans))
-    angles = pose.angles[rows]
-    without = problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-    for _ in range(TRIES):
-        deep = pair_depths(problem.flesh, pose.hand, angles)
-        angles = problem.solve(angles, rows, deep, problem.excess(deep), patient=True)
-    tried, excess = Pose.at_origin(pose.hand, angles), problem.excess(pair_depths(problem.flesh, pose.hand, angles))
-    strains = [_strain(each, tried, rows, (without, excess), problem.flesh) for each in held.held]
-    return np.array(strains) / problem.scale
 
 
 def _strain(held: HeldContact, tried: Pose, rows: Ints, excess: tuple[Floats, Floats], flesh: Flesh) -> float:

@@ -1,4 +1,4 @@
-"""What a correction lets a hand hold in a range of frames, with blends inside that are as long as the way asks for."""
+"""What a correction lets a hand hold in a range of frames, with blends inside that are as long as the motion needs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 WIDENINGS = 3
-"""How often blends are made longer, each by what the last contact's ends ask for."""
+"""How often blends are made longer, each by what the last contact's ends need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HeldRows:
     last: int
     """First and last row in which it is held."""
     blends: tuple[int, int]
-    """Frames that the motions to and from all the rows asked for take; 0 at an end of the take."""
+    """Frames that the motions to and from all the rows of the range take; 0 at an end of the take."""
     lacks_frames: bool
     """Whether the range has too few frames to get there and back."""
 
@@ -73,7 +73,7 @@ def hold_in_range(
 ) -> Steps[HeldRange | None]:
     """Return how a hand holds something in a range of frames; None if it cannot.
 
-    Blends are made longer, into the range, where the way to go asks for it, rather than that a joint leaps.
+    Blends are made longer, into the range, where the motion needs it, rather than that a joint leaps.
 
     Args:
         pose: F frames, those of the range.
@@ -85,7 +85,7 @@ def hold_in_range(
     """
     rows, count = np.flatnonzero(full), len(pose)
     first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (count // 2, count // 2)
-    asked = (0, 0)
+    wanted = (0, 0)
     for left in reversed(range(WIDENINGS + 1)):
         held = held_in(first, last)
         if held is None:
@@ -97,14 +97,14 @@ def hold_in_range(
         moved = motion.angles[[first, last]] - pose.angles[[first, last]]
         before, after = (blend_frames(pose.hand, each) if end else 0 for each, end in zip(moved, ends, strict=True))
         needed = before, after
-        asked = needed if left == WIDENINGS else asked
+        wanted = needed if left == WIDENINGS else wanted
         wider = widened(first, last, needed, count, ends)
         if wider is None or not left:
             break
         first, last = wider
     settling = settle(pose, times, problem.flesh, problem.free, held, everywhere=False, motion=motion)
     settled = yield from part_of((WIDENINGS + 1) / (WIDENINGS + 3), 1.0, "", settling)
-    return HeldRange(settled, HeldRows(first, last, asked, lacks_frames(first, last, needed, count)))
+    return HeldRange(settled, HeldRows(first, last, wanted, lacks_frames(first, last, needed, count)))
 
 
 def lacks_frames(first: int, last: int, needed: tuple[int, int], count: int) -> bool:

@@ -43,7 +43,7 @@ def nearest_skin(surface: ContactSurface, points: Floats, counts: Bools, digit: 
     Args:
         surface: the surface.
         points: (F, V, 3) m, beside it.
-        counts: (F,) the frames that tell which are the nearest.
+        counts: (F,) the frames that decide which are the nearest.
         digit: (V,) of each point.
         within: m from the surface, in some of these frames.
     """

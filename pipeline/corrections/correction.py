@@ -231,7 +231,7 @@ class Correction:
     """A change of one hand over a range of a take."""
 
     id: str
-    """What tells it from the take's others."""
+    """Unique among the take's."""
     name: str
     hand: Side
     """The hand that is keyed, of a mirrored take the other one than the performer's."""

@@ -196,7 +196,7 @@ CHANGES: Mapping[str, tuple[Callable[["_Fields"], Change], tuple[str, ...]]] = {
 
 
 class _Fields:
-    """The values of a correction, checked as they are asked for. All raise RecipeError."""
+    """The values of a correction, checked as they are read. All raise RecipeError."""
 
     def __init__(self, data: dict[str, Any], where: str) -> None:
         self.data = data

@@ -95,10 +95,10 @@ def resolve_ranges(
     reasons = {correction.id: source.waiting(correction) for correction in own}
     usable = [correction for correction in own if not reasons[correction.id]]
     effects = tuple(json.dumps(effect_of(correction)) for correction in usable)
-    begun, hands = 0, list(solved)
+    done, hands = 0, list(solved)
     if known is not None and effects[: len(known.effects)] == known.effects:
-        begun, hands = len(known.effects), list(known.hands)
-    for number, correction in enumerate(usable[begun:], begun):
+        done, hands = len(known.effects), list(known.hands)
+    for number, correction in enumerate(usable[done:], done):
         raw = corrected_markers(source.raw, usable[: number + 1])
         at = next(row for row, hand in enumerate(hands) if hand.side == source.side(correction))
         share = number / len(usable), (number + 1) / len(usable)

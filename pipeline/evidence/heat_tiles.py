@@ -22,7 +22,7 @@ TILE_COLUMNS = 2048
 LANE = 0.15
 """Share of a row, at its bottom, for what was predicted."""
 PREDICTED = len(LEVEL_HEIGHTS)
-"""The kind of a rectangle that tells of predicted frames; others are levels."""
+"""The kind of a rectangle that marks predicted frames; others are levels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

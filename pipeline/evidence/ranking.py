@@ -115,7 +115,7 @@ def as_report(problems: tuple[Problem, ...]) -> list[dict[str, Any]]:
 def limit_notes(problems: Iterable[Problem], hands: Mapping[Side, Mapping[str, Any]]) -> list[str]:
     """Return for each hand what a person does about errors that are explained by joint limits.
 
-    hands: each hand's part of the report, which tells how many of the rig's bones are limited.
+    hands: each hand's part of the report, which says how many of the rig's bones are limited.
     """
     found: dict[Side, list[str]] = {}
     for problem in problems:
@@ -277,7 +277,7 @@ def _problem(
 
 
 def _errors_alone(severity: Floats) -> Bools:
-    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure tells why."""
+    """Return (P,), the parts that are off in frames of severity (F, P, T) in which no other measure says why."""
     held = severity.max(axis=0) >= 1.0
     errors = np.array([threshold.measure in ERRORS for threshold in THRESHOLDS])
     alone: Bools = held[:, errors].any(axis=1) & ~held[:, ~errors].any(axis=1)

@@ -220,7 +220,7 @@ class CameraHands:
         return LiveCameraHand.of(own, driven, self._settings, camera_up(self._recipe))
 
     def _finish(self, track: _Track, frames: FoundFrames, done: "Future[Measured]", arrival: float) -> None:
-        """Use a hand that has been measured, go on collecting frames if they tell too little, or note a problem."""
+        """Use a hand that has been measured, go on collecting frames if these do not suffice, or note a problem."""
         again = False
         try:
             measured = done.result()

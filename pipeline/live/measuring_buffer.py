@@ -56,7 +56,7 @@ class MeasuringBuffer:
     def measure(self, recipe: Recipe) -> MeasuringResult:
         """Take the hand from the recipe's performer, or measure it on the frames so far. Clears the frames.
 
-        Raises KnuckleError for a hand that cannot be solved, or that the recipe does not ask for.
+        Raises KnuckleError for a hand that cannot be solved, or that is not in the recipe.
         """
         times, positions, rotations = (np.array(column) for column in zip(*self._frames, strict=True))
         self._frames = []

@@ -1,7 +1,7 @@
 """Solve a long take in pieces, on several cores, in memory that does not grow with the take.
 
 A piece is solved with frames before and after it, so that gaps are filled and filters have settled where it is kept.
-Where two pieces meet, both have solved the frames on either side: their difference tells whether that was enough. If
+Where two pieces meet, both have solved the frames on either side: their difference shows whether that was enough. If
 not, because a digit was hidden for longer than the overlap for instance, the later piece is solved again from the
 solver's state that the earlier one left there.
 """

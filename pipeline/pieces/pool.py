@@ -40,7 +40,7 @@ class PieceWorkers(Protocol):
 
     @property
     def in_order(self) -> bool:
-        """Whether a piece is solved before the next one is asked for."""
+        """Whether a piece is solved before the next one is requested."""
         ...
 
     def submit(self, piece: Piece, states: Mapping[Side, Any]) -> "Future[PieceResult]":
@@ -104,7 +104,7 @@ def _solve(piece: Piece, states: Mapping[Side, Any]) -> PieceResult:
 
 @contextmanager
 def workers_of(long: LongTake, processes: int) -> Iterator[PieceWorkers]:
-    """Yield workers for a take; its processes end with the block, and what they have not begun is left."""
+    """Yield workers for a take; its processes end with the block, and what they have not started is left."""
     if processes == 1:
         yield OwnProcess(long)
         return

@@ -106,4 +106,4 @@ class Pictures:
     note: str = ""
 
 
-NOT_ASKED = Pictures(note="No pictures were asked for.")
+NOT_REQUESTED = Pictures(note="No pictures were requested.")

@@ -124,7 +124,7 @@ def digit_table(takes: Sequence[ReviewedTake], side: Side) -> Html:
 
 
 def condition_list(outcomes: Sequence[Outcome]) -> Html | None:
-    """Return the conditions that were asked, those that fail in words as well as in color."""
+    """Return the conditions that were checked, those that fail in words as well as in color."""
     if not outcomes:
         return None
     items = [

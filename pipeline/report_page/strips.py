@@ -1,6 +1,4 @@
-"""Heat strips: how bad each part of each hand is over time. The height tells the level, too, not the color alone."""
-
-from collections.abc import Iterator
+"""Heat strips: how bad each part of each hand is over time. The height shows the level, too, not the color alone."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,14 +110,10 @@ def _description(label: str, levels: NDArray[np.uint8], guessed: NDArray[np.bool
 
 def _bars(mask: NDArray[np.bool_], edges: Ints, high: int, bottom: int = BASE) -> str:
     """Return the path of bars over the columns of a mask (C,), those side by side as one."""
-    return "".join(f"M{left} {bottom}v{-high}h{right - left}v{high}z" for left, right in _runs(mask, edges))
-
-
-def _runs(mask: NDArray[np.bool_], edges: Ints) -> Iterator[tuple[int, int]]:
     _, starts, stops = runs(mask[:, None])
-    for first, stop in zip(starts, stops, strict=True):
-        # At least a hair's width, or a single bad frame of a long take would not be seen.
-        yield int(edges[first]), max(int(edges[stop]), int(edges[first]) + UNITS // 500)
+    # At least a hair's width, or a single bad frame of a long take would not be seen.
+    lefts, widths = edges[starts], np.maximum(edges[stops] - edges[starts], UNITS // 500)
+    return "".join(f"M{left} {bottom}v{-high}h{width}v{high}z" for left, width in zip(lefts, widths, strict=True))
 
 
 def _marks(axis: TimeAxis, side: Side) -> Html:

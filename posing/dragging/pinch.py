@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NEIGHBOURS = 8
-"""Points that tell how the skin lies at a point."""
+"""Points that decide how the skin lies at a point."""
 START_DISTANCE = 0.5
 """Hand lengths before the other skin, from which skin is moved towards it."""
 MAX_ROUNDS = 24

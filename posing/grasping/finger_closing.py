@@ -130,7 +130,7 @@ class Closing:
         start_distances: Floats | None = None
         bounds = _DistanceBounds(self.distance)
         for _ in range(MOST_STEPS):
-            angles = begin + progress.gone(self.hand.dofs) * (end - begin)
+            angles = begin + progress.of_angles(self.hand.dofs) * (end - begin)
             frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
             points = skin.posed(frames)
             distances = bounds.at_least(points)
@@ -220,7 +220,7 @@ class _Progress:
         stopped[:, list(digits)] = False
         return cls(np.zeros_like(rates), stopped, joint_speeds, rates * joint_speeds[:, None], rows, dofs)
 
-    def gone(self, count: int) -> Floats:
+    def of_angles(self, count: int) -> Floats:
         """Return the progress (F, D), 0..1, of each angle."""
         progress = np.zeros((len(self.bent), count))
         for digit, joints in enumerate(self.dofs):

@@ -21,7 +21,8 @@ def bone_to_key(skeleton: Skeleton, bone: int) -> int | None:
     """
     if not _is_driven(skeleton, bone):
         return bone
-    controls = [other for other in _coincident(skeleton, bone) if _is_control(skeleton, other)]
+    bones = skeleton.bones
+    controls = [other for other in _coincident(skeleton, bone) if not (bones[other].driven or bones[other].locked)]
     followed_controls = [
         other for other in _followed(skeleton, bone) if other in controls and skeleton.coincide(bone, other)
     ]
@@ -37,11 +38,6 @@ def _is_driven(skeleton: Skeleton, bone: int) -> bool:
     data = skeleton.bones[bone]
     relatives = [*skeleton.rig_children(skeleton.rig_parents[bone]), *skeleton.rig_children(bone)]
     return data.driven or (data.locked and any(skeleton.bones[other].driven for other in relatives))
-
-
-def _is_control(skeleton: Skeleton, bone: int) -> bool:
-    data = skeleton.bones[bone]
-    return not data.driven and not data.locked
 
 
 def _coincident(skeleton: Skeleton, bone: int) -> Iterator[int]:

@@ -41,7 +41,7 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
 
 
 def _carries_others(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
-    """Whether other fingers hang on a bone in the palm, so that it is no finger's metacarpal; a thumb may."""
+    """Whether other fingers are children of a bone in the palm, which is then no metacarpal; a thumb may be."""
     others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
     return any(bone in skeleton.ancestors(other) for other in others)
 

@@ -82,7 +82,7 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
 
 
 def _hierarchies(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
-    """Yield the bones in the hierarchies to try in turn.
+    """Yield the bones in the hierarchies to try, in order.
 
     For layered rigs the joined deforming bones come first, then the armature's own hierarchy, then those of flat rigs.
     """

@@ -48,7 +48,7 @@ def hints(names: Iterable[str]) -> NameHints:
     if known is None:
         return NameHints(None, side, digits, {}, ends, others)
     family, family_side, joints = known
-    # Rigs of a family have bones of their own, too: words tell what those are.
+    # Rigs of a family have bones of their own, too: words say what those are.
     digits |= {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
     names_sides = len(set(family.sides.values())) > 1
     return NameHints(family.name, family_side if names_sides else side, digits, joints, ends, others)

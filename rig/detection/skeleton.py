@@ -61,7 +61,8 @@ class Skeleton:
         for number, parent in enumerate(self.rig_parents):
             if parent >= 0:
                 self._rig_children[parent].append(number)
-        self._set_children()
+                if self.kept[number]:
+                    self.children[parent].append(number)
         self._drop_copies()
         self._drop_helpers()
 
@@ -85,11 +86,6 @@ class Skeleton:
                 kept[parent] = True
                 parent = self.rig_parents[parent]
         return kept
-
-    def _set_children(self) -> None:
-        for number, parent in enumerate(self.rig_parents):
-            if self.kept[number] and parent >= 0:
-                self.children[parent].append(number)
 
     def _drop_copies(self) -> None:
         """Remove childless bones that coincide with their parent or a sibling: they only deform in its place."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 LEAST_ARM_BONES = 2
-"""A wrist that hangs on fewer bones is a lone hand's: some have a root bone, or the stump of a forearm."""
+"""A wrist with fewer ancestors is a lone hand's: some have a root bone, or the stump of a forearm."""
 
 
 def check_drive(armature: "Object", hands: "Iterable[FoundHand]", drive: DriveChoice) -> None:
@@ -57,7 +57,7 @@ def driven(
 
 
 def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
-    """Whether a hand hangs on an arm, which decides where it is; no lone hand, which keys place."""
+    """Whether a hand is attached to an arm, which decides where it is; no lone hand, which keys place."""
     name = binding.carrier or binding.bones[WRIST]
     if name is None or binding.location_keyed[WRIST]:
         return False
@@ -65,7 +65,7 @@ def is_on_arm(armature: "Object", binding: RigBinding) -> bool:
 
 
 def digits_follow_wrist(binding: RigBinding) -> bool:
-    """Whether all bones of a hand hang on its wrist and turn with it, so that their keys are relative to the wrist."""
+    """Whether all bones of a hand descend from its wrist and rotate with it, so that their keys are relative to it."""
     others = [joint for joint in binding.mapped if joint != WRIST]
     return bool((binding.mapped_parents[others] >= 0).all() and binding.inherits_rotation[others].all())
 

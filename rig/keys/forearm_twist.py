@@ -55,7 +55,7 @@ class ForearmMotion:
     rotations: Mapping[str, Floats]
     """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     moved: Floats
-    """(F, 4, 4) how what hangs on the chain's last bone moved in armature space against the untouched forearm."""
+    """(F, 4, 4) how the children of the chain's last bone moved in armature space against the untouched forearm."""
     beyond: Floats
     """(F,) rad by which the hand is turned farther than the forearm follows."""
 

@@ -166,7 +166,7 @@ def _unreducible(curves: "dict[int, FCurve]", count: int) -> str:
     if any(curve.mute for curve in curves.values()):
         return "it has muted channels, unmute them"
     if any(curve.extrapolation != "CONSTANT" for curve in curves.values()):
-        return "it goes on with a slope beyond its keys, choose Constant Extrapolation"
+        return "it is extrapolated linearly beyond its keys, choose Constant Extrapolation"
     for curve in curves.values():
         if (key_settings(curve, "interpolation")[:-1] == constant).any():
             return "it has stepped keys, choose another interpolation"
@@ -233,7 +233,7 @@ def _continuous(values: Floats, mode: str) -> Floats:
 
 
 def _parent(source: _Source, name: str) -> int:
-    """Return the row of the bone that moves a bone; what hangs on the hand's carrier moves with the wrist."""
+    """Return the row of the bone that moves a bone; children of the hand's carrier move with the wrist."""
     for bone in source.armature.data.bones[name].parent_recursive:
         if bone.name in source.names:
             return source.names.index(bone.name)

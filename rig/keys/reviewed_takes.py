@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import RigError
-from ...pipeline.evidence.angle_curves import MAX_COLUMNS, AngleCurves, unpack_angles
+from ...pipeline.evidence.angle_curves import MAX_COLUMNS, unpack_angles
 from ...pipeline.evidence.evidence import Evidence
 from ...pipeline.evidence.packing import unpack
 from ...pipeline.report_page.content import ReviewedTake
-from .take_problems import MAX_FRAME, is_number
+from .frame_times import LAST_FRAME
+from .take_problems import is_number
 from .take_report import ANGLES_PROPERTY, EVIDENCE_PROPERTY, report_in
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ def reviewed_take(action: "Action", name: str = "") -> ReviewedTake:
     known = isinstance(at, list) and len(at) == 2 and all(map(is_number, at))
     frames = (float(at[0]), float(at[1])) if known else (1.0, 1.0)
     if count > 1 and frames[1] - frames[0] < LEAST_SPAN:
-        frames = (1.0, float(min(count, MAX_FRAME)))
-    angles = unpack_angles(action.get(ANGLES_PROPERTY))
-    return ReviewedTake(name or action.name, report, evidence, _of_columns(angles, min(count, MAX_COLUMNS)), frames)
+        frames = (1.0, float(min(count, LAST_FRAME)))
+    columns = min(count, MAX_COLUMNS)
+    angles = tuple(curves for curves in unpack_angles(action.get(ANGLES_PROPERTY)) if len(curves.low) == columns)
+    return ReviewedTake(name or action.name, report, evidence, angles, frames)
 
 
 def _is_usable(evidence: Evidence) -> bool:
@@ -48,7 +50,3 @@ def _is_usable(evidence: Evidence) -> bool:
         return False
     span = float(times[-1] - times[0])
     return bool((np.diff(times) >= 0).all()) and (span == 0 or span >= LEAST_SPAN)
-
-
-def _of_columns(angles: tuple[AngleCurves, ...], columns: int) -> tuple[AngleCurves, ...]:
-    return tuple(curves for curves in angles if len(curves.low) == columns)

@@ -225,7 +225,7 @@ def _split_bezier(curve: "FCurve", row: int, parts: tuple[Floats, Floats]) -> No
     key.interpolation = "BEZIER"
     key.handle_left_type = key.handle_right_type = "FREE"
     key.handle_left, key.handle_right = left[2], right[1]
-    # The neighbours are asked for again: a new key moves them in memory.
+    # The neighbours are looked up again: a new key moves them in memory.
     curve.keyframe_points[row - 1].handle_right = left[1]
     curve.keyframe_points[row + 1].handle_left = right[2]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...hand.joints import SIDES, Side
 from ...pipeline.evidence.evidence import PARTS
 from ...pipeline.evidence.ranking import MAX_REPORTED
+from .frame_times import LAST_FRAME
 from .take_report import SEEN_PROPERTY, action_with_report, play_same_take, report_in
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from bpy.types import Action, Object, Scene
 
-MAX_FRAME = 1_048_574
-"""The last frame that Blender's scenes have, as MAXFRAME."""
 MAX_REASON = 200
 """Characters of a reason that are shown."""
 
@@ -43,7 +42,7 @@ class TakeProblem:
 
     @property
     def key(self) -> str:
-        """What tells it from the take's others."""
+        """Unique among the take's."""
         return f"{self.hand} {self.parts[0]} {self.worst:.3f}"
 
     def is_beside(self, other: "TakeProblem") -> bool:
@@ -104,7 +103,7 @@ def is_number(value: Any) -> bool:
     """Whether a value of a report is a number that a frame can be."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # False for NaN as well; an integer may be too large for a float.
-    return is_number and abs(value) <= MAX_FRAME
+    return is_number and abs(value) <= LAST_FRAME
 
 
 def seen_problems(armature: "Object | None") -> frozenset[str]:

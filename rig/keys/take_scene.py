@@ -141,13 +141,13 @@ def write_take(
             store_clock(action, frames, take.times, scene)
             remember_rest(action, target)
     targets = [target for target, _ in hands]
-    told, more = correct_written(targets, None if keeps_own else corrections, scene, take)
+    report_rows, more = correct_written(targets, None if keeps_own else corrections, scene, take)
     actions, notes = actions + composed_actions(targets), (*notes, *more)
     if take.recipe.reduce:
         for target in targets:
             notes = (*notes, *_reduced(target, take.recipe))
             actions.append(target.animation_data.action)
-    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes], "corrections": told}
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes], "corrections": report_rows}
     for action in actions:
         store_report(action, report, take, frames)
         if take.recipe.into == "new":

@@ -1,7 +1,7 @@
 """The problems of a take that a review has gone to, in the order of visits, as the take's action keeps them.
 
-A mend ranks the problems anew. What is left of a visited one counts as visited, so the places of visits are kept, and
-not only what tells problems apart.
+A mend ranks the problems again. What is left of a visited one counts as visited, so the places of visits are kept, and
+not only their keys.
 """
 
 import json
@@ -25,8 +25,8 @@ class Visits:
 
     order: tuple[TakeProblem, ...] = ()
     """As they were when they were visited."""
-    begun: int = 0
-    """How many of them are of the round before."""
+    round_start: int = 0
+    """Index of the first visit of this round; those before it are of the round before."""
 
     def at(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> int | None:
         """Return the index of the last visit of a problem of the take, None if it has none."""
@@ -40,13 +40,13 @@ class Visits:
 
     def unvisited(self, problems: Sequence[TakeProblem]) -> list[TakeProblem]:
         """Return the problems of the take to which this round has not gone, the worst first."""
-        visited = {visit.key: visit for visit in self.order[self.begun :]}
-        gone = [visited[key] for key in visited.keys() - {problem.key for problem in problems}]
+        visited = {visit.key: visit for visit in self.order[self.round_start :]}
+        unlisted = [visited[key] for key in visited.keys() - {problem.key for problem in problems}]
         new = (problem for problem in problems if problem.key not in visited)
-        return [problem for problem in new if not any(_is_left_of(problem, visit) for visit in gone)]
+        return [problem for problem in new if not any(_is_left_of(problem, visit) for visit in unlisted)]
 
     def later(self, shown: TakeProblem | None, problems: Sequence[TakeProblem]) -> Iterator[TakeProblem]:
-        """Yield the problems of the take that were visited after the one that is shown: there is a way forth again."""
+        """Yield the problems of the take that were visited after the one that is shown, for going forward again."""
         at = self.at(shown, problems)
         return _listed(self.order[at + 1 :] if at is not None else (), problems)
 
@@ -62,7 +62,7 @@ class Visits:
     def with_visit(self, problem: TakeProblem) -> "Visits":
         """Return these visits and one more."""
         dropped = max(len(self.order) + 1 - MAX_VISITS, 0)
-        return Visits((*self.order, problem)[dropped:], max(self.begun - dropped, 0))
+        return Visits((*self.order, problem)[dropped:], max(self.round_start - dropped, 0))
 
     def with_remains(self, shown: TakeProblem, remains: Sequence[TakeProblem]) -> "Visits":
         """Return these visits where a mend has left other problems of the one that is shown: they are visited, too."""
@@ -70,11 +70,12 @@ class Visits:
         if at is None:
             return self
         order = (*self.order[: at + 1], *remains, *self.order[at + 1 :])
-        return replace(self, order=order[-MAX_VISITS:], begun=self.begun + (len(remains) if at < self.begun else 0))
+        added = len(remains) if at < self.round_start else 0
+        return replace(self, order=order[-MAX_VISITS:], round_start=self.round_start + added)
 
     def next_round(self) -> "Visits":
-        """Return visits with a new round begun; those of the round before this one are forgotten."""
-        return Visits(self.order[self.begun :], len(self.order) - self.begun)
+        """Return visits with a new round started; those of the round before this one are forgotten."""
+        return Visits(self.order[self.round_start :], len(self.order) - self.round_start)
 
 
 def _is_left_of(problem: TakeProblem, visit: TakeProblem) -> bool:
@@ -101,17 +102,17 @@ def visits_of(armature: "Object | None") -> Visits:
         kept: Any = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         kept = None
-    order, begun = (kept.get("order"), kept.get("begun")) if isinstance(kept, dict) else (None, None)
+    order, round_start = (kept.get("order"), kept.get("round_start")) if isinstance(kept, dict) else (None, None)
     visits = [problem_in(entry) for entry in order[:MAX_VISITS]] if isinstance(order, list) else []
     known = tuple(visit for visit in visits if visit is not None)
-    if len(known) < len(visits) or type(begun) is not int or not 0 <= begun <= len(known):
+    if len(known) < len(visits) or type(round_start) is not int or not 0 <= round_start <= len(known):
         return Visits()
-    return Visits(known, begun)
+    return Visits(known, round_start)
 
 
 def keep_visits(armatures: "Iterable[Object]", visits: Visits) -> None:
     """Keep visits in the actions of armatures that play a take; linked ones have them until the file is closed."""
-    text = json.dumps({"order": [visit.as_report() for visit in visits.order], "begun": visits.begun})
+    text = json.dumps({"order": [visit.as_report() for visit in visits.order], "round_start": visits.round_start})
     for armature in armatures:
         action = action_with_report(armature)
         if action is not None:

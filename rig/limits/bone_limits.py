@@ -26,8 +26,8 @@ LOCKED_RANGE = np.deg2rad(1.0)
 """rad, an axis about which a bone rotates less than this in either direction is locked."""
 ROUNDING = 1e-9
 ROUNDS = 8
-"""How many times all limits are applied in turn: each may undo a little of the one before, and one limit may read as
-the second triple of Euler angles what another wrote as the first."""
+"""How often all limits are applied one after the other: each may undo a little of the one before, and one limit may
+read as the second triple of Euler angles what another wrote as the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

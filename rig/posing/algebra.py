@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ...hand.kinematics import Pose
-from ...hand.model import HandModel
 from ...posing.algebra_shapes import Trace, Tracer, trace_arm, trace_palm, with_rigid_palm
 from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
@@ -45,7 +44,7 @@ class TraceCache:
         self.forget()
 
     def forget(self) -> None:
-        """Compute them anew next time."""
+        """Compute them again next time."""
         self._hand: tuple[RigHand, HandArm] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
@@ -104,14 +103,9 @@ class TraceCache:
         if part == "palm":
             return trace_palm(rigid_pose.hand, rigid_pose)
         hand, tracer = rigid_pose.hand, self._tracer
-        if tracer is None or not _same_palm(hand, tracer.hand):
+        if tracer is None or not np.allclose(hand.rest, tracer.hand.rest, rtol=0.0, atol=ROUNDING):
             tracer = self._tracer = Tracer(hand)
         return tracer.digit(Pose(tracer.hand, rigid_pose.root, rigid_pose.angles), part, goal, seen)
-
-
-def _same_palm(hand: HandModel, other: HandModel) -> bool:
-    """Whether a hand has the same palm in two poses."""
-    return np.allclose(hand.rest, other.rest, rtol=0.0, atol=ROUNDING)
 
 
 def _arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:

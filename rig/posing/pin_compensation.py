@@ -48,19 +48,19 @@ def pose_pinned(pinned: PinnedHand, pose: Pose, joints: Collection[int]) -> froz
     hand, before = pinned.rig_hand.hand, pinned.state.pose.angles
     staying = set() if pinned.driven else {pin.digit for pin in pinned.pins}
     stays = np.isin(hand.axis_joint, _joints(staying))
-    begun = Pose(hand, pose.root, np.where(stays, before, pose.angles))
-    compensating = _compensating_digits(pinned, begun)
-    asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
-    of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(compensating))
+    start = Pose(hand, pose.root, np.where(stays, before, pose.angles))
+    compensating = _compensating_digits(pinned, start)
+    held = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
+    of = replace(drag(start, WRIST, held, coupled=pinned.coupled), digits=tuple(compensating))
     posed = pinned.rig_hand.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
-    posed.write(HandState(of.hold_pins(begun.root[0], DragStep(begun)).pose, pinned.state.beyond))
+    posed.write(HandState(of.hold_pins(start.root[0], DragStep(start)).pose, pinned.state.beyond))
     return frozenset(posed.posed)
 
 
-def _compensating_digits(pinned: PinnedHand, begun: Pose) -> set[str]:
+def _compensating_digits(pinned: PinnedHand, start: Pose) -> set[str]:
     """Return the digits whose pins would break; of two pinned to each other, the one that is not posed itself."""
-    turned = np.abs(begun.angles - pinned.state.pose.angles)[0] > 0
-    moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(begun.hand.axis_joint, _carriers(digit)))}
+    turned = np.abs(start.angles - pinned.state.pose.angles)[0] > 0
+    moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(start.hand.axis_joint, _carriers(digit)))}
     result: set[str] = set()
     while True:
         broken = [pin for pin in pinned.pins if {pin.digit, pin.other} & (moved | result)]

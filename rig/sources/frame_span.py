@@ -94,7 +94,7 @@ def _named(armatures: "tuple[Object, ...]") -> str:
 
 
 def _carriers(armature: "Object") -> "set[Object]":
-    """Return an armature with its parents, the targets of its constraints, and theirs in turn."""
+    """Return an armature with its parents, the targets of its constraints, and theirs."""
     found: set[Object] = set()
     waiting = [armature]
     while waiting:

@@ -107,7 +107,7 @@ def _sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
     sources, problems = _usable([obj for obj in scene.objects if is_armature(obj)])
     if not sources:
         sources, of_objects = _usable(add_armatures_of_objects(scene))
-        # Hands of armatures that hang on empties are read with these.
+        # Hands of armatures that are parented to empties are read with these.
         problems = of_objects if sources else problems + of_objects
     if not sources:
         nothing = "there is no armature in it, expected one with an animated hand"

@@ -49,8 +49,8 @@ class _Joint:
 def add_armatures_of_objects(scene: "Scene") -> "list[Object]":
     """Add an armature for each hierarchy of empties; its bones are where the empties are, and follow them.
 
-    Armatures that hang on empties belong to it, with their bones. The bones have the names, the parents and the axes of
-    what they follow. Works in Object Mode.
+    Armatures that are parented to empties belong to it, with their bones. The bones have the names, the parents and the
+    axes of what they follow. Works in Object Mode.
     """
     empties = [obj for obj in scene.objects if obj.type == "EMPTY"]
     roots = [empty for empty in empties if not any(above.type == "EMPTY" for _, above in ancestors(empty))]

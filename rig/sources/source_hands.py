@@ -213,7 +213,7 @@ def _tip_offset(chain: "list[Bone]", known: LastBones, share: float) -> Floats:
     one, the last bone continues straight on. share: the last bone's length in lengths of the one before, where its tail
     does not say it.
     """
-    steps = [np.array(bone.matrix_local)[:3, :3].T @ _step(bone, after) for bone, after in _pairs(chain)]
+    steps = [np.array(bone.matrix_local)[:3, :3].T @ _step(bone, after) for bone, after in pairwise(chain)]
     local = [step / max(float(np.linalg.norm(step)), 1e-12) for step in steps[-2:]]
     length = float(np.linalg.norm(steps[-1]))
     last = chain[-1]
@@ -223,22 +223,15 @@ def _tip_offset(chain: "list[Bone]", known: LastBones, share: float) -> Floats:
         direction = local[-1]
     else:
         direction = np.array(last.matrix_local)[:3, :3].T @ _step(chain[-2], last) / max(length, 1e-12)
-    met = all(_step_to_tail(bone, after) < TAIL_TOLERANCE * length for bone, after in _pairs(chain[-3:]))
+    gaps = [(bone.tail_local - after.head_local).length for bone, after in pairwise(chain[-3:])]
+    met = max(gaps) < TAIL_TOLERANCE * length
     tip: Floats = direction * (float(last.length) if known.tails_known and met and not is_turned else length * share)
     return tip
-
-
-def _pairs(chain: "list[Bone]") -> "Iterator[tuple[Bone, Bone]]":
-    return pairwise(chain)
 
 
 def _step(bone: "Bone", after: "Bone") -> Floats:
     step: Floats = np.array(after.head_local) - np.array(bone.head_local)
     return step
-
-
-def _step_to_tail(bone: "Bone", after: "Bone") -> float:
-    return float((bone.tail_local - after.head_local).length)
 
 
 def _last_share(digit: str, before: str, last: str) -> float:

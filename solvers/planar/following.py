@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BENT = math.radians(15)
-"""rad, flexion of each joint in the pose from which iterations begin anew if they stall, as at a straight digit."""
+"""rad, flexion of each joint in the pose from which iterations restart if they stall, as at a straight digit."""
 
 
 class IteratedBend(Protocol):

@@ -103,8 +103,8 @@ class PlanarCcd(CoupledBend):
         def rotate_alone(pick: Pick) -> Swept[N]:
             at, own = (pick(goal[0]), pick(goal[1])), AngleCoupling(*map(pick, coupling))
             half = self._start(m, at, own, (own.straight + pick(zero) + closed) / 2)
-            here, anew = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
-            return _nearer(m, here, anew, stopping.tolerance)
+            here, afresh = (self._sweeps(m, at, each, None) for each in (Swept(*map(pick, best)), half))
+            return _nearer(m, here, afresh, stopping.tolerance)
 
         return Swept(*m.recompute_where(missed, best, rotate_alone))
 
@@ -128,10 +128,10 @@ class PlanarCcd(CoupledBend):
         if m is not SCALAR and np.size(best.error) < FEW_ROWS:
             return self._sweep_rows(goal, best, coupling)
         active: Any = best.error > self.stopping.tolerance
-        for begun in range(0, self.stopping.passes, SWEEPS_AT_ONCE):
+        for done in range(0, self.stopping.passes, SWEEPS_AT_ONCE):
             if not m.any(active):
                 break
-            count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - begun)
+            count: int = min(SWEEPS_AT_ONCE, self.stopping.passes - done)
 
             def some_sweeps(pick: Pick, start: Any = best, times: int = count) -> Any:
                 own = None if coupling is None else AngleCoupling(*map(pick, coupling))

@@ -5,8 +5,8 @@ without constraints and adds them one at a time, the most violated first, droppi
 sign. Each added constraint raises the optimum, so no working set occurs twice and no rule against cycling is needed. A
 constraint that cannot be satisfied together with the working set proves that the program is infeasible.
 
-Instead of updating a factorisation, each step solves the system of its working set anew: at this size that is no slower
-in NumPy, and no error accumulates.
+Instead of updating a factorisation, each step solves the whole system of its working set: at this size that is no
+slower in NumPy, and no error accumulates.
 """
 
 from dataclasses import dataclass

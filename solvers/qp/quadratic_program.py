@@ -3,10 +3,10 @@
 The step of dynamical inverse kinematics (docs/explanation/dynamical.md) is one: joint limits are bounds of the
 variables, couplings are rows.
 
-Two active-set methods are used in turn. Block pivoting (Júdice & Pires 1994) starts at the working set of the frame
-before, drops every constraint whose multiplier has the wrong sign and adds every violated one, all at once; most
-programs need one to four such rounds. It may cycle, so programs that it does not finish go to a method that cannot
-(dual_active_set.py).
+Two active-set methods are used one after the other. Block pivoting (Júdice & Pires 1994) starts at the working
+set of the frame before, drops every constraint whose multiplier has the wrong sign and adds every violated one, all at
+once; most programs need one to four such rounds. It may cycle, so programs that it does not finish go to a method that
+cannot (dual_active_set.py).
 """
 
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ class KalmanBank:
     rejected: Floats
     """(B, M) samples rejected since then."""
     accepted_count: Floats
-    """(B, M) samples accepted since the path began."""
+    """(B, M) samples accepted since the path started."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class FilterStep:
     accepted: Bools
     """(B, M) whether the sample was accepted."""
     started: Bools
-    """(B, M) whether the path began, or began anew, with the sample."""
+    """(B, M) whether the path started, or restarted, with the sample."""
     positions: Floats
     """(B, M, D) filtered positions."""
     previous: Floats

@@ -62,7 +62,7 @@ def run_filter_bank(
 
 
 def _accept_new_paths(accepted: Bools, started: Bools, seen: Bools) -> tuple[Bools, Bools]:
-    """Accept the rejected samples right before a path began anew: it began with the first of them."""
+    """Accept the rejected samples right before a path restarted: it starts with the first of them."""
     accepted, started = accepted.copy(), started.copy()
     for frame, path in np.argwhere(started):
         first = frame
@@ -85,7 +85,7 @@ def estimate_bandwidths(times: Floats, likelihood: Floats, memory: float) -> Flo
 
 
 def smooth_paths(times: Floats, values: Floats, accepted: Bools, started: Bools, ratio: Floats) -> Floats:
-    """Smooth positions (F, M, D) given all accepted samples; a path that begins anew forgets the past.
+    """Smooth positions (F, M, D) given all accepted samples; a path that restarts forgets the past.
 
     Bierman, Factorization Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ
     propagated backwards by λ ← (I − K H)ᵀ λ − Hᵀ ν / S, then Aᵀ λ. No covariance is inverted.

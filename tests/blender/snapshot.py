@@ -61,7 +61,7 @@ def _named(block: bpy.types.ID) -> str:
 
 
 def _values(struct: Any, where: str, met: set[tuple[str, int]]) -> Iterator[tuple[str, Any]]:
-    """The values of a struct and all that it owns; what was met before is told of by its first place."""
+    """The values of a struct and all that it owns; what was met before is named by its first place."""
     kind = struct.bl_rna.identifier
     mark = (kind, struct.as_pointer())
     if mark in met:

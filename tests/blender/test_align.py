@@ -71,7 +71,7 @@ def test_moved_rotated_and_scaled_markers_move_the_hand_with_them(mirror: bool) 
     assert np.allclose(chosen.result.data.bones["middle-finger-tip"].head_local, 1.2 * first, atol=1e-6), "it is larger"
 
 
-def test_markers_that_are_stretched_are_told_and_nothing_is_solved() -> None:
+def test_markers_that_are_stretched_are_reported_and_nothing_is_solved() -> None:
     chosen = imported()
     chosen.markers.scale = (1.0, 1.0, 1.5)
     with pytest.raises(RuntimeError, match=r"scaled by 1, 1, 1\.5 along its axes, expected the same scale"):
@@ -251,7 +251,7 @@ def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "told"),
+    ("recipe", "reported"),
     [
         ({"align": "rest"}, "there is no character to align to"),
         ({"align": "rest", "mirror": True}, "no left hand to align to"),
@@ -260,12 +260,12 @@ def test_a_recipe_that_aligns_is_kept_by_the_panel_until_it_is_solved() -> None:
     ],
     ids=["no rig", "other hand", "no arm", "no points"],
 )
-def test_what_cannot_be_aligned_is_told_before_hands_are_solved(
-    recipe: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_aligned_is_reported_before_hands_are_solved(
+    recipe: dict[str, Any], reported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "solve_hand", lambda *_: pytest.fail("solved"))
-    query = None if told.startswith("there is no character") else RigQuery.of(rig("right"))
-    with pytest.raises(KnuckleError, match=told):
+    query = None if reported.startswith("there is no character") else RigQuery.of(rig("right"))
+    with pytest.raises(KnuckleError, match=reported):
         run_to_end(job.SolveJob(Recipe(str(DEMO_CAPTURE), end=3, **recipe), query).steps())
 
 

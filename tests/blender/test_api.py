@@ -77,7 +77,7 @@ def test_a_recipe_is_overruled_by_choices():
         (lambda: knuckle.pose("fist", "fist.blend", hand="third"), "expected left, right or both"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence_and_write_nothing(call, sentence, tmp_path, monkeypatch):
+def test_mistakes_are_reported_in_a_sentence_and_write_nothing(call, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(knuckle.KnuckleError, match=sentence):
         call()

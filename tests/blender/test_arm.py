@@ -152,13 +152,13 @@ def test_a_take_whose_recipe_asks_for_the_arm_keys_it_and_no_more(armature: Obje
     assert {curve.group.name for curve in curves} <= {*bones, *hand, *forearm_bones(armature)}
 
 
-def test_a_hand_without_an_arm_is_told_in_a_sentence() -> None:
+def test_a_hand_without_an_arm_is_reported_in_a_sentence() -> None:
     bare, _ = RIGS["WebXR, left"]()
     with pytest.raises(RigError, match="has no arm above its left wrist"):
         bind_hands(bare, take(("left",), frames=2, drive="arm"))
 
 
-def test_an_arm_without_length_is_told_in_a_sentence() -> None:
+def test_an_arm_without_length_is_reported_in_a_sentence() -> None:
     armature = rig_with_arms("MakeHuman")
     found, hand = hand_of(armature, "left"), proportions.build(proportions.adult("left"))
     binding = bound_hand(armature, found, hand)
@@ -167,7 +167,7 @@ def test_an_arm_without_length_is_told_in_a_sentence() -> None:
         key_hands(armature, [KeyedHand(binding, hand, motion(hand, 2), both)], np.arange(2.0), "Take")
 
 
-def test_an_arm_that_keys_do_not_move_is_told_in_a_sentence() -> None:
+def test_an_arm_that_keys_do_not_move_is_reported_in_a_sentence() -> None:
     armature = rig_with_arms("MakeHuman for games")
     fore = armature.data.bones["lowerarm_l"]
     fore.use_inherit_rotation = False
@@ -188,7 +188,7 @@ def test_an_arm_that_keys_do_not_move_is_told_in_a_sentence() -> None:
         find_arm(armature, hand_of(armature, "left"))
 
 
-def test_a_control_that_is_locked_in_its_place_is_told_in_a_sentence() -> None:
+def test_a_control_that_is_locked_in_its_place_is_reported_in_a_sentence() -> None:
     armature = rig_with_arms("Rigify generated, IK")
     armature.pose.bones["hand_ik.L"].lock_location = (False, True, False)
     with pytest.raises(RigError, match=r"'hand_ik\.L' brings the arm along and its location is locked"):

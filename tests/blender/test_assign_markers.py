@@ -18,7 +18,7 @@ from knuckle.rig.markers_object import CAPTURE_PROPERTY, add_markers
 
 
 class Operator:
-    """The operator's functions with a record of what it told, as Blender makes no operator without running it."""
+    """The operator's functions with a record of its reports, as Blender makes no operator without running it."""
 
     modal: Any = KNUCKLE_OT_assign_markers.modal
     cancel: Any = KNUCKLE_OT_assign_markers.cancel
@@ -27,10 +27,10 @@ class Operator:
     _show: Any = KNUCKLE_OT_assign_markers._show
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def report(self, _kind: set[str], text: str) -> None:
-        self.told.append(text)
+        self.reported.append(text)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_clicks_and_keys_make_the_map_of_the_scene(person: Any) -> None:
         "left": {"A": joints[0], "B": joints[1], "C": joints[3]},
         "right": {"D": joints[0], "E": joints[1], "F": joints[2]},
     }
-    assert person.operator.told == ["Markers assigned: left: 3 markers, right: 3 markers"]
+    assert person.operator.reported == ["Markers assigned: left: 3 markers, right: 3 markers"]
     assert SESSION.assigning_markers is None
 
 
@@ -83,10 +83,10 @@ def test_a_marker_belongs_to_one_hand(person: Any) -> None:
     assert {side: "".join(spots) for side, spots in json.loads(person.chosen.marker_map).items()} == {"right": "ABE"}
 
 
-def test_too_few_markers_are_told_and_escape_leaves_the_scene(person: Any) -> None:
+def test_too_few_markers_are_reported_and_escape_leaves_the_scene(person: Any) -> None:
     person.act("A")
     assert person.act("RET") == {"RUNNING_MODAL"}
-    assert person.operator.told == ["1 markers are assigned, expected 3 or more"]
+    assert person.operator.reported == ["1 markers are assigned, expected 3 or more"]
     assert person.act("ESC") == {"CANCELLED"}
     assert not person.chosen.marker_map and SESSION.assigning_markers is None
 

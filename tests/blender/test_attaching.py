@@ -173,7 +173,7 @@ def test_auto_keying_keys_when_it_is_held(hand: Object) -> None:
 
 
 class TestWhatCannotBeAttached:
-    """Each is told in a sentence, and hand and object stay as they were."""
+    """Each is reported in a sentence, and hand and object stay as they were."""
 
     def refused(self, hand: Object, thing: Object, why: str) -> None:
         before, count = np.array([bone.matrix_basis for bone in hand.pose.bones]), len(thing.constraints)

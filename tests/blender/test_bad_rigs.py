@@ -33,9 +33,9 @@ def test_the_shell_tells_of_a_bad_rig_in_one_sentence(
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     capsys.readouterr()
     assert main(["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5", *options]) == 1
-    told = capsys.readouterr().err
-    assert sentence in told
-    assert told.startswith("knuckle: ") and told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert sentence in reported
+    assert reported.startswith("knuckle: ") and reported.count("\n") == 1
     assert not out.exists()
 
 
@@ -50,15 +50,15 @@ def test_the_panel_tells_of_a_bad_rig_in_one_sentence_and_changes_nothing(
     chosen.rig, chosen.armature, chosen.drive = "ARMATURE", make(), options[1] if options else "auto"
     bpy.context.view_layer.update()
     before = snapshot()
-    with pytest.raises(RuntimeError) as told:
+    with pytest.raises(RuntimeError) as reported:
         bpy.ops.knuckle.solve()
-    assert sentence[1:] in str(told.value)  # the first letter of a report is large
-    assert str(told.value).strip().count("\n") == 0
+    assert sentence[1:] in str(reported.value)  # the first letter of a report is large
+    assert str(reported.value).strip().count("\n") == 0
     assert differences(before, snapshot()) == {}
 
 
 @pytest.mark.usefixtures("extension")
-def test_an_arm_that_is_not_there_is_told_before_the_capture_is_read(
+def test_an_arm_that_is_not_there_is_reported_before_the_capture_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen = bpy.context.scene.knuckle
@@ -91,8 +91,8 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
         (("--armature", "First"), "First", "Second"),
     ):
         assert main([*command, *options]) == 0
-        told = capsys.readouterr().out
-        assert ("have hands, 'First' and 'Second': 'Second' is driven, the active one" in told) is not bool(options)
+        reported = capsys.readouterr().out
+        assert ("have hands, 'First' and 'Second': 'Second' is driven, the active one" in reported) is not bool(options)
         bpy.ops.wm.open_mainfile(filepath=str(out))
         assert bpy.data.objects[other].animation_data is None
         assert bpy.data.objects[driven].animation_data.action.name == "leap_finger_tap"
@@ -108,11 +108,13 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
         (("thumb",), "has no thumb: solved, and not keyed"),
     ],
 )
-def test_fingers_that_a_rig_lacks_are_told(lacking: tuple[str, ...], note: str) -> None:
+def test_fingers_that_a_rig_lacks_are_reported(lacking: tuple[str, ...], note: str) -> None:
     armature = without(rig("right"), *lacking)
-    told = [each for each in keying_notes(armature, take(("right",), frames=5)) if "solved" in each or "mean" in each]
-    assert len(told) == 1
-    assert note in told[0]
+    reported = [
+        each for each in keying_notes(armature, take(("right",), frames=5)) if "solved" in each or "mean" in each
+    ]
+    assert len(reported) == 1
+    assert note in reported[0]
 
 
 def test_a_preset_tells_the_shell_which_bones_are_a_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +138,7 @@ def test_a_preset_tells_the_shell_which_bones_are_a_hand(tmp_path: Path, capsys:
 
 
 @pytest.mark.usefixtures("extension")
-def test_what_a_rig_lacks_and_plays_below_is_told_with_the_result(
+def test_what_a_rig_lacks_and_plays_below_is_reported_with_the_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     armature = rig("right", metacarpals=False)

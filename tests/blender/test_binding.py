@@ -117,7 +117,7 @@ def test_digits_with_a_bone_less_are_found_and_a_hand_may_have_fewer_digits() ->
     assert set(found.confidence) == set(DIGITS) - {"ring-finger"}
 
 
-def test_digits_that_are_missing_are_told() -> None:
+def test_digits_that_are_missing_are_reported() -> None:
     armature = rig("right")
     without(armature, "index", "middle", "ring", *(j for j in DIGIT_JOINTS["pinky-finger"] if "proximal" not in j))
     with pytest.raises(
@@ -127,7 +127,7 @@ def test_digits_that_are_missing_are_told() -> None:
         find_hands(armature)
 
 
-def test_what_is_no_hand_is_told_in_one_sentence() -> None:
+def test_what_is_no_hand_is_reported_in_one_sentence() -> None:
     scene = bpy.context.scene
     empty = bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty"))
     mesh = bpy.data.objects.new("Cube", bpy.data.meshes.new("Cube"))
@@ -144,7 +144,7 @@ def test_what_is_no_hand_is_told_in_one_sentence() -> None:
         find_hands(stranger)
 
 
-def test_a_bone_that_blender_gives_no_direction_is_told() -> None:
+def test_a_bone_that_blender_gives_no_direction_is_reported() -> None:
     """Below a bone of a thousand kilometres, rounding leaves its rest matrix without a rotation."""
     armature = rig("right", arm=True)
     (found,) = find_hands(armature)

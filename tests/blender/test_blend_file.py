@@ -91,7 +91,7 @@ def test_a_character_is_keyed_in_the_file_that_it_comes_in(suffix: str, tmp_path
     assert keyed.animation_data.action.name == "clap" and bpy.context.scene.render.fps == 60
 
 
-def test_rigs_that_cannot_be_used_are_told_of(tmp_path: Path) -> None:
+def test_rigs_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
     for name, content in (
         ("empty.blend", b""),
         ("text.blend", b"hello"),

@@ -88,7 +88,9 @@ def test_one_undo_takes_the_measures_away(calm: str) -> None:
         ({"motion_capture": "/nowhere/rom.c3d"}, "rom.c3d"),
     ],
 )
-def test_clips_that_will_not_do_are_told_and_change_nothing(calm: str, settings: dict[str, Any], sentence: str) -> None:
+def test_clips_that_will_not_do_are_reported_and_change_nothing(
+    calm: str, settings: dict[str, Any], sentence: str
+) -> None:
     scene = bpy.context.scene
     bpy.ops.knuckle.import_capture(filepath=calm)
     for name, value in settings.items():

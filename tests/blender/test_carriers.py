@@ -183,7 +183,7 @@ def test_an_armature_without_depth_is_refused_and_keeps_what_it_plays() -> None:
             check_keyable(armature)
     armature.scale = (1e-3, 1e-3, 2e-3)
     check_keyable(armature)
-    # Scaled to nothing on some of the frames only: told of while it is keyed, and then nothing has changed.
+    # Scaled to nothing on some of the frames only: reported while it is keyed, and then nothing has changed.
     armature.parent = _empty("Body")
     for frame, size in ((1, 1.0), (6, 0.0)):
         armature.parent.scale = (size, size, size)
@@ -209,7 +209,7 @@ def test_how_flat_an_armature_is_does_not_depend_on_its_size(size: float) -> Non
         check_depth("Rig", size * np.diag([1.0, 1e-7, 1.0, 1.0 / size]))
 
 
-def test_a_forearm_that_is_scaled_to_nothing_is_told_and_nothing_is_keyed() -> None:
+def test_a_forearm_that_is_scaled_to_nothing_is_reported_and_nothing_is_keyed() -> None:
     armature = rig("left", arm=True)
     armature.pose.bones["fore"].scale = (0.0, 0.0, 0.0)
     before = everything(bpy.context.scene)

@@ -110,7 +110,7 @@ def test_what_auto_keying_has_keyed_becomes_the_correction_and_edits_elsewhere_a
     assert [action.name for action in bpy.data.actions].count(composed.name) == 1
 
 
-def test_a_key_on_this_frame_that_a_correction_does_not_keep_stays_in_its_action_and_that_is_told(armature, capfd):
+def test_a_key_on_this_frame_that_a_correction_does_not_keep_stays_in_its_action_and_that_is_reported(armature, capfd):
     bpy.ops.knuckle.snap_to_pose(pose="fist", digits={"index-finger"}, first=10, last=30, blend=5)
     composed, bent = played_action(armature), bend(armature, 0.3)
     armature.pose.bones[JOINT].keyframe_insert("rotation_quaternion", frame=20)
@@ -165,7 +165,7 @@ def test_a_stretch_of_another_solve_and_what_is_missing(armature):
     assert bpy.ops.knuckle.change_correction(correction=one.id, what="MUTE") == {"FINISHED"}
 
 
-def test_bad_input_is_told_and_changes_nothing(armature):
+def test_bad_input_is_reported_and_changes_nothing(armature):
     with pytest.raises(RuntimeError, match="The hand's pose on frame 20 is the take's own: pose it first"):
         bpy.ops.knuckle.correct_pose()
     bpy.context.scene.frame_set(90)
@@ -204,8 +204,8 @@ def test_corrections_go_to_another_rig_in_a_file(armature, tmp_path):
     bpy.ops.knuckle.snap_to_pose(pose="fist", first=5, last=30, blend=3)
     path = tmp_path / "c.json"
     assert bpy.ops.knuckle.save_corrections(filepath=str(path)) == {"FINISHED"}
-    (told,) = json.loads(Path(path).read_text())
-    assert (told["kind"], told["pose"], told["name"]) == ("pose", "fist", "Fist")
+    (reported,) = json.loads(Path(path).read_text())
+    assert (reported["kind"], reported["pose"], reported["name"]) == ("pose", "fist", "Fist")
     other, scene = rig("right", seed=3, arm=True), bpy.context.scene
     write_take(take(("right",), 40, RATE), other, scene, scene.collection, TakeTiming())
     bpy.context.view_layer.objects.active = other
@@ -217,7 +217,7 @@ def test_corrections_go_to_another_rig_in_a_file(armature, tmp_path):
         bpy.ops.knuckle.load_corrections(filepath=str(path))
 
 
-def test_a_linked_take_is_told(armature, tmp_path):
+def test_a_linked_take_is_reported(armature, tmp_path):
     link_action(armature, tmp_path)
     with pytest.raises(RuntimeError, match="is linked: make it local to correct it"):
         bpy.ops.knuckle.snap_to_pose()
@@ -292,7 +292,7 @@ def test_a_corrected_take_whose_base_was_deleted_keeps_its_corrections_and_is_no
     bpy.data.actions.remove(base_of(armature))
     for attempt in (lambda: bpy.ops.knuckle.snap_to_pose(pose="open"), lambda: change("MUTE", kept(armature)[0])):
         with pytest.raises(
-            RuntimeError, match="'clap Corrected' was composed from is gone: solve the capture again, which"
+            RuntimeError, match="'clap Corrected' was composed from no longer exists: solve the capture again, which"
         ):
             attempt()
     assert all(np.array_equal(now, before[place]) for place, now in values(armature).items())

@@ -222,7 +222,7 @@ def test_many_that_wait_are_counted() -> None:
     assert notes[3] == "6 more wait, select them in the panel Corrections to see why"
 
 
-def test_an_armature_without_a_slot_of_its_take_is_told_to_choose_it():
+def test_an_armature_without_a_slot_of_its_take_is_reported_with_the_slot_to_choose():
     """As Blender leaves it where the armature was renamed and its take is chosen again."""
     armature = keyed()
     corrected(armature, correction(10, 20))

@@ -71,7 +71,7 @@ def test_tails_along_any_axis_change_neither_what_is_found_nor_how_its_bones_sta
             about = np.degrees(np.arccos(np.clip((np.trace(turn.T @ turns[joint]) - 1) / 2, -1, 1)))
             most = 25.0 if joint.endswith("distal") else 0.1
             assert along < most, f"{found.side} {joint}: {along:.1f} degrees > {most}"
-            # Which way a digit curls is told by all its bends, the last among them.
+            # Which way a digit curls is decided by all its bends, the last among them.
             assert about < most + 15.0, f"{found.side} {joint}: {about:.1f} degrees > {most + 15.0}"
 
 

@@ -152,7 +152,7 @@ def test_a_hand_bent_as_it_stands_is_where_the_bones_are(hand_arm: HandArm) -> N
         np.testing.assert_allclose(frames[there, :3, 3], seen[there, :3, 3], atol=1e-5)
 
 
-def test_a_digit_that_the_rig_lacks_is_told() -> None:
+def test_a_digit_that_the_rig_lacks_is_reported() -> None:
     armature = default()
     found = find_hands(armature)[0]
     lacking = {joint: bone for joint, bone in found.bones.items() if not joint.startswith("ring")}

@@ -104,7 +104,7 @@ def test_fingers_bend_against_the_wrist_as_they_do_with_it(name: str) -> None:
     assert apart < 2e-6, f"{apart:.1e} > 2e-6"
 
 
-def test_fingers_that_do_not_hang_on_the_wrist_are_told_and_auto_takes_the_wrist() -> None:
+def test_fingers_that_do_not_hang_on_the_wrist_are_reported_and_auto_takes_the_wrist() -> None:
     armature = rig("left", flat=True)
     assert bind_hands(armature, take(("left",), frames=2, drive="auto"))[0].wrist
     with pytest.raises(RigError, match="follow its wrist, so the fingers cannot move without"):
@@ -120,11 +120,11 @@ def shown_live(armature: Object, drive: DriveChoice) -> tuple[Pose, Floats, RigH
         evaluated(armature, {"wrist": name})[0, :3, 3] for name in (UPPER[armature.name], found.bones["wrist"])
     )
     pose.root[0, :3, 3] = shoulder + 0.8 * (wrist - shoulder) + [0.0, -0.05, 0.05]
-    begun = apply_pose.begin(armature, found, hand, limited=False, drive=drive)
+    rig_hand = apply_pose.begin(armature, found, hand, limited=False, drive=drive)
     for _ in range(2):
-        apply_pose.pose([apply_pose.ShownHand(begun, pose)])
+        apply_pose.pose([apply_pose.ShownHand(rig_hand, pose)])
         bpy.context.view_layer.update()
-    return pose, evaluated(armature, found.bones), begun
+    return pose, evaluated(armature, found.bones), rig_hand
 
 
 @pytest.mark.parametrize("name", ["MakeHuman", "Rigify metarig"])
@@ -135,21 +135,21 @@ def test_live_drives_the_same(name: str) -> None:
     at_first = poses_of(armature, names)[0]
     found = find_hand(armature, "left")
     before = evaluated(armature, found.bones)
-    pose, after, begun = shown_live(armature, "auto")
+    pose, after, rig_hand = shown_live(armature, "auto")
     wrist, tip = JOINT_INDEX["wrist"], JOINT_INDEX["index-finger-phalanx-distal"]
     assert np.abs(after[wrist] - before[wrist]).max() < 1e-6 and np.abs(after[tip] - before[tip]).max() > 0.01
-    begun.put_back()
-    pose, after, begun = shown_live(armature, "arm")
+    rig_hand.put_back()
+    pose, after, rig_hand = shown_live(armature, "arm")
     off = np.linalg.norm(after[wrist, :3, 3] - pose.root[0, :3, 3])
     assert off < 1e-4, f"the wrist is {1000 * off:.2f} mm off"
     for _ in key_live(
-        LiveTake("Live", np.arange(3) / 24, {"left": three(pose)}, {"left": begun}), bpy.context.scene, 1
+        LiveTake("Live", np.arange(3) / 24, {"left": three(pose)}, {"left": rig_hand}), bpy.context.scene, 1
     ):
         pass
     bpy.context.scene.frame_set(2)
     assert np.linalg.norm(evaluated(armature, found.bones)[wrist, :3, 3] - pose.root[0, :3, 3]) < 1e-4
     armature.animation_data.action = None
-    begun.put_back()
+    rig_hand.put_back()
     assert np.abs(poses_of(armature, names)[0] - at_first).max() < 1e-6
 
 

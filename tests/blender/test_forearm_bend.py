@@ -289,14 +289,14 @@ def test_a_twist_of_the_characters_forearm_adds_nothing_to_the_captured_pronatio
         assert np.abs(seen[kind] - seen["at rest"]).max() < 1e-4, kind
 
 
-def test_no_wrist_is_told_to_bend_farther_than_a_persons() -> None:
-    for elbows, told in ((True, False), (False, True)):
+def test_no_wrist_is_reported_to_bend_farther_than_a_persons() -> None:
+    for elbows, reported in ((True, False), (False, True)):
         armature = rig_with_arms("MakeHuman")
         made = typed(1.5)
         if not elbows:
             made = replace(made, hands=tuple(replace(hand, forearm=None) for hand in made.hands))
         write_take(made, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
         warnings = report_of(armature)["warnings"]
-        assert any("at the wrist" in text or "about the forearm" in text for text in warnings) == told, warnings
+        assert any("at the wrist" in text or "about the forearm" in text for text in warnings) == reported, warnings
         bpy.data.objects.remove(armature)
         bpy.data.actions.remove(bpy.data.actions["clap"])

@@ -105,7 +105,7 @@ def test_only_the_bones_of_the_joints_asked_for_move(armature: bpy.types.Object)
         assert names and names <= own
 
 
-def test_a_hand_that_is_gone_is_told() -> None:
+def test_a_hand_that_is_gone_is_reported() -> None:
     armature = default()
     (held,) = held_hands(armature)
     bpy.data.objects.remove(armature)

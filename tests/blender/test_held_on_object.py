@@ -65,12 +65,12 @@ def test_an_object_that_is_gone_is_waited_for_and_a_new_solve_holds_it_again(arm
     assert seen_on(armature, table)[1].max() < 1e-3 and keys(armature) != before
 
 
-def test_what_is_not_chosen_or_has_no_surface_is_told(armature: bpy.types.Object) -> None:
+def test_what_is_not_chosen_or_has_no_surface_is_reported(armature: bpy.types.Object) -> None:
     thing(armature, "box")
     empty = bpy.data.objects.new("Empty", None)
     bpy.context.scene.collection.objects.link(empty)
     before = keys(armature)
-    for given, told in (
+    for given, reported in (
         ({"object": ""}, "choose the object that is touched"),
         ({"tips": set()}, "and the palm or the digits whose tips touch it"),
         ({"object": "Nothing"}, "there is no object 'Nothing' in the scene"),
@@ -78,7 +78,7 @@ def test_what_is_not_chosen_or_has_no_surface_is_told(armature: bpy.types.Object
         ({"object": "Rig"}, "'Rig' has no surface: it is of type ARMATURE, choose a mesh"),
         ({"object": armature.children[0].name}, "is the skin of 'Rig', choose another mesh"),
     ):
-        with pytest.raises(RuntimeError, match=f"(?i){told}"):
+        with pytest.raises(RuntimeError, match=f"(?i){reported}"):
             hold(**given)
     assert len(bpy.data.scenes) == 1
     assert keys(armature) == before and corrections_of(armature) == ()
@@ -111,17 +111,17 @@ def test_a_range_that_is_too_short_for_the_way_says_how_many_frames_it_takes(arm
     thing(armature, "box", 0.012)
     middle = (FIRST + LAST) // 2
     hold(first=middle - 2, last=middle + 2, blend=1)
-    (told,) = shortened_of(shown().base).values()
-    assert told.startswith("its 5 frames are too few to get there and back: give it ")
-    enough = [int(number) for number in re.findall(r"\d+", told.partition("give it")[2])]
+    (reported,) = shortened_of(shown().base).values()
+    assert reported.startswith("its 5 frames are too few to get there and back: give it ")
+    enough = [int(number) for number in re.findall(r"\d+", reported.partition("give it")[2])]
     made = shown().corrections
-    assert shown().write(made) == (), "it was told when it was made"
+    assert shown().write(made) == (), "it was reported when it was made"
     changed = (replace(made[0], factor=0.9),)
-    assert [told in note for note in shown().write(changed)] == [True]
+    assert [reported in note for note in shown().write(changed)] == [True]
     shown().write(())
     hold(first=middle, last=middle, blend=0)
-    (told,) = shortened_of(shown().base).values()
-    assert told.startswith("its 1 frame is too few to get there and back: give it ")
+    (reported,) = shortened_of(shown().base).values()
+    assert reported.startswith("its 1 frame is too few to get there and back: give it ")
     shown().write(())
     hold(first=enough[0], last=enough[1], blend=enough[2])
-    assert shortened_of(shown().base) == {}, told
+    assert shortened_of(shown().base) == {}, reported

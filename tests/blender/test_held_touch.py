@@ -190,15 +190,15 @@ def test_a_range_or_blends_that_are_told_as_enough_hold_a_contact_in_all_its_fra
     (made,) = shown.corrections
     seconds = blends / RATE
     shown.write((replace(made, range=replace(made.range, blend_in=seconds, blend_out=seconds)),))
-    (told,) = shortened_of(shown.base).values()
-    assert (f"its blends of {blends:g} and {blends:g} frames leave no frame" in told) == (blends > reach), told
-    first, last, blend = (int(number) for number in re.findall(r"\d+", told.partition("give it")[2]))
+    (reported,) = shortened_of(shown.base).values()
+    assert (f"its blends of {blends:g} and {blends:g} frames leave no frame" in reported) == (blends > reach), reported
+    first, last, blend = (int(number) for number in re.findall(r"\d+", reported.partition("give it")[2]))
     start, end = shown.clock.times([first, last]).tolist()
     enough = TimeRange(start, end, blend / RATE, blend / RATE)
-    assert shown.write((replace(made, range=enough),)) == (), told
+    assert shown.write((replace(made, range=enough),)) == (), reported
     assert shortened_of(shown.base) == {}
     held = range(first + blend, last - blend + 1)
-    assert len(held) >= max(2 * (reach - int(blends)) + 1, 1), told
+    assert len(held) >= max(2 * (reach - int(blends)) + 1, 1), reported
     assert np.abs(gaps(armature, held)).max() < 1e-3
     shown.write(())
     bpy.ops.knuckle.hold_contact(**parts, first=first, last=last, blend=blend)
@@ -212,8 +212,8 @@ def test_blends_that_are_longer_than_the_frames_given_are_said(
     bpy.context.view_layer.objects.active = armature
     for blend, longer in ((12, False), (13, True)):
         bpy.ops.knuckle.hold_contact(digit="thumb", other="index-finger", first=18, last=42, blend=blend)
-        told = "blends of 13 frames are together longer than frames 18 to 42, and became 12 frames long"
-        assert (told.capitalize() in capsys.readouterr().out) == longer
+        reported = "blends of 13 frames are together longer than frames 18 to 42, and became 12 frames long"
+        assert (reported.capitalize() in capsys.readouterr().out) == longer
 
 
 def test_the_only_blend_of_a_range_at_an_end_of_the_take_may_take_all_of_it(armature: bpy.types.Object) -> None:
@@ -238,11 +238,11 @@ def test_a_contact_that_cannot_be_reached_waits_and_says_why(armature: bpy.types
     before = keys(armature)
     backwards = HeldTouch(("pinky-finger-phalanx-distal", "thumb-metacarpal"), (1.0, 0.0), np.array([0.0, 0.0, 1.0]))
     (note,) = corrected(armature, contact(armature, change=backwards))
-    told = re.fullmatch(
+    reported = re.fullmatch(
         r"the hand cannot reach that contact: its skins stay (\d+\.\d) mm apart", note.partition(": ")[2]
     )
-    assert told and 3.0 < float(told[1]) < 100.0, note
-    assert waiting_of(composed_of(armature) or base_of(armature)) == {"a": told[0]}
+    assert reported and 3.0 < float(reported[1]) < 100.0, note
+    assert waiting_of(composed_of(armature) or base_of(armature)) == {"a": reported[0]}
     assert keys(armature) == before
 
 

@@ -68,17 +68,17 @@ def test_a_refused_file_changes_no_setting(extension, tmp_path: Path) -> None:
 
 def test_one_line_tells_what_came() -> None:
     markers = Markers(("a", "b"), np.arange(31) / 60, np.zeros((31, 2, 3)), source="x.csv", rate=60.0, unit="mm")
-    told = describe_capture(markers, {"hands": "right: 2 markers"})
-    assert told == "x.csv: 31 frames at 60 Hz, 0.50 s, in mm; 2 markers, right: 2 markers"
+    reported = describe_capture(markers, {"hands": "right: 2 markers"})
+    assert reported == "x.csv: 31 frames at 60 Hz, 0.50 s, in mm; 2 markers, right: 2 markers"
     assert "no hand was found" in describe_capture(markers, {"hands": ""})
 
 
 @pytest.mark.parametrize(
-    ("rate", "fps", "told"),
+    ("rate", "fps", "reported"),
     [(60.0, 24.0, "60 frames a second are keyed at 24 fps, 60%"), (60.0, None, ""), (24.0, 60.0, "")],
 )
-def test_frames_that_keys_leave_out_are_told(rate: float, fps: float | None, told: str) -> None:
-    assert told in key_rate_note(rate, fps) and bool(told) == bool(key_rate_note(rate, fps))
+def test_frames_that_keys_leave_out_are_reported(rate: float, fps: float | None, reported: str) -> None:
+    assert reported in key_rate_note(rate, fps) and bool(reported) == bool(key_rate_note(rate, fps))
 
 
 def test_save_as_in_another_folder_remaps_the_path(extension, table: Path, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_reports_begin_as_blenders_do_unless_a_name_begins_them(message: str, sh
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "reported"),
     [
         ("the take 'hand.001' has no recipe: solve it", "The take 'hand.001' has no recipe: solve it"),
         ("armature 'Rig.001' plays nothing: solve first", "Armature 'Rig.001' plays nothing: solve first"),
@@ -161,5 +161,5 @@ def test_reports_begin_as_blenders_do_unless_a_name_begins_them(message: str, sh
         ("gap_limit is 7, expected 0 to 5", "gap_limit is 7, expected 0 to 5"),
     ],
 )
-def test_reports_begin_with_a_capital_but_for_names_of_files_and_settings(message: str, told: str) -> None:
-    assert sentence(message) == told
+def test_reports_begin_with_a_capital_but_for_names_of_files_and_settings(message: str, reported: str) -> None:
+    assert sentence(message) == reported

@@ -66,7 +66,7 @@ def test_a_capture_at_the_scenes_rate_is_keyed_on_whole_frames() -> None:
     assert (frames == np.arange(1, 20_001)).all()
 
 
-def test_frames_that_blender_does_not_have_are_told_with_those_that_it_has() -> None:
+def test_frames_that_blender_does_not_have_are_reported_with_those_that_it_has() -> None:
     frame = bpy.types.Scene.bl_rna.properties["frame_current"]
     first, last = int(frame.hard_min), int(frame.hard_max)
     assert scene_frames([0.0], 0.0, last, 24.0)[0] == last
@@ -133,7 +133,7 @@ def test_a_take_that_fails_leaves_the_slot_of_an_action_of_several_played(played
     assert [one.name for one in bpy.data.actions] == ["Both"]
 
 
-def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_told_of() -> None:
+def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_reported() -> None:
     scene = bpy.context.scene
     solved = take(("right",), frames=5)
     aside = bpy.data.collections.new("Aside")

@@ -74,7 +74,7 @@ def shown(settings: Callable[[Object], None]) -> tuple[NDArray[np.float64], list
         (over_a_strip(action_blend_type="COMBINE"), "over the strips of its NLA with Blend Combine, choose Replace"),
     ],
 )
-def test_a_take_that_does_not_show_as_solved_is_told_of_and_one_that_does_is_not(
+def test_a_take_that_does_not_show_as_solved_is_reported_and_one_that_does_is_not(
     settings: Callable[[Object], None], said: str
 ) -> None:
     plain, _ = shown(as_it_is)
@@ -84,13 +84,13 @@ def test_a_take_that_does_not_show_as_solved_is_told_of_and_one_that_does_is_not
     assert said in "".join(warnings)
 
 
-def test_it_is_told_of_a_hand_of_knuckles_own_that_is_keyed_once_more() -> None:
+def test_it_is_reported_for_a_hand_of_knuckles_own_that_is_keyed_once_more() -> None:
     scene, solved = bpy.context.scene, take(frames=5)
     (_, right) = write_take(solved, None, scene, scene.collection, TakeTiming())
     right.data.pose_position = "REST"
-    told = "armature 'Right Hand' does not show the take as solved: it is shown in Rest Position"
+    reported = "armature 'Right Hand' does not show the take as solved: it is shown in Rest Position"
     for armature in write_take(solved, None, scene, scene.collection, TakeTiming()):
         report = report_of(armature)
         assert report is not None
         assert len(report["warnings"]) == 1
-        assert report["warnings"][0].startswith(told)
+        assert report["warnings"][0].startswith(reported)

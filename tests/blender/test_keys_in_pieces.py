@@ -83,8 +83,8 @@ def live_take(armature: bpy.types.Object, times: np.ndarray) -> LiveTake:
     root = np.tile(np.eye(4), (len(times), 1, 1))
     root[:, 0, 3] = 0.1 * times
     pose = Pose(hand, root, low + share * (high - low))
-    begun = apply_pose.begin(armature, find_hand(armature, "left"), hand)
-    return LiveTake("Live", times, {"left": pose}, {"left": begun})
+    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand)
+    return LiveTake("Live", times, {"left": pose}, {"left": rig_hand})
 
 
 def played(armature: bpy.types.Object) -> tuple[object, list[str]]:
@@ -113,16 +113,16 @@ def test_what_is_ended_before_its_end_changes_nothing(share: float) -> None:
 
 def test_progress_goes_from_nothing_to_all() -> None:
     armature = rig("left")
-    told = [
+    reported = [
         progress.fraction
         for progress in key_hands_stepwise(
             armature, keyed_hands(armature, arm=False), np.arange(1.0, FRAMES + 1), "Take"
         )
     ]
-    assert told == sorted(told) and 0.0 <= told[0] < told[-1] == 1.0
+    assert reported == sorted(reported) and 0.0 <= reported[0] < reported[-1] == 1.0
 
 
-def test_an_armature_that_is_deleted_meanwhile_is_told() -> None:
+def test_an_armature_that_is_deleted_meanwhile_is_reported() -> None:
     armature = rig("left")
     hands = keyed_hands(armature, arm=False)
     for steps in (1, 3):

@@ -1,4 +1,4 @@
-"""What is remembered of an armature's hands: nothing stale, little looked for, and what was refused is told."""
+"""What is remembered of an armature's hands: nothing stale, little looked for, and refusals are reported."""
 
 import json
 from collections.abc import Callable
@@ -141,7 +141,7 @@ def test_what_is_asked_for_all_the_time_is_not_dropped_for_what_is_not(armature:
     assert detection_cache.known(others[-1]) is not None
 
 
-def test_a_name_that_a_field_refuses_is_told_until_something_else_is_done(
+def test_a_name_that_a_field_refuses_is_reported_until_something_else_is_done(
     armature: Object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hand = bpy.context.scene.knuckle_rig.left
@@ -177,7 +177,7 @@ def test_a_preset_of_a_linked_armature_can_be_exported(armature: Object, tmp_pat
 
 @pytest.mark.parametrize("scale", [(1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0)])
 @pytest.mark.parametrize("corrected", [False, True])
-def test_an_armature_without_a_volume_is_told(
+def test_an_armature_without_a_volume_is_reported(
     armature: Object, scale: tuple[float, float, float], *, corrected: bool
 ) -> None:
     """A mapping that is kept on it makes that its bones are bound though no hand is found."""
@@ -202,5 +202,5 @@ def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monk
         np.testing.assert_array_equal(normal, drawn.normal)
     assert axes.label_positions(np.full((25, 4, 4), np.nan))[0] == {}
     monkeypatch.setattr(axes_overlay, "hand_axes", None)
-    told = [text for _, text, _ in axes_overlay._names(bpy.context, armature)]
-    assert told == ["Thumb", "Index", "Middle", "Ring", "Little", "Left palm"]
+    reported = [text for _, text, _ in axes_overlay._names(bpy.context, armature)]
+    assert reported == ["Thumb", "Index", "Middle", "Ring", "Little", "Left palm"]

@@ -155,7 +155,7 @@ def test_an_override_and_an_object_with_linked_data_are_keyed_themselves(tmp_pat
     assert local.animation_data.action.name == "clap.001"
 
 
-def test_a_linked_armature_that_cannot_be_driven_is_told_of_in_a_sentence(tmp_path: Path) -> None:
+def test_a_linked_armature_that_cannot_be_driven_is_reported_in_a_sentence(tmp_path: Path) -> None:
     armature = linked(tmp_path, "shown by an empty")
     scene, layer = bpy.context.scene, bpy.context.view_layer
     second = bpy.data.objects["Empty"].copy()

@@ -130,11 +130,13 @@ def test_an_armature_moves_and_stands_again_as_before(followed, makehuman, port)
     bones = ["finger2-1.L", "finger3-2.L"]
     assert apart(directions(armature, bones), wanted(sent[-1], "left", JOINTS[:2])) < 6.0
     strains = [posed.mover.strain for posed in run.rigs.posed().values()]
-    told, beyond = (
+    reported, beyond = (
         run.rigs.strains(),
         [strain for strain in strains if strain.excess_bend[0] > 0 or strain.excess_twist[0] > 0],
     )
-    assert len(told) == len(beyond) and all(note.endswith("press Recenter, or drive the fingers only") for note in told)
+    assert len(reported) == len(beyond) and all(
+        note.endswith("press Recenter, or drive the fingers only") for note in reported
+    )
     moved = {bone.name for bone in armature.pose.bones if bone.matrix_basis != before[bone.name]}
     mapped = {bone for hand in find_hands(armature) for bone in hand.bones.values()}
     assert moved and moved <= mapped | forearm_bones(armature), moved
@@ -226,12 +228,12 @@ def test_a_take_has_all_frames_though_the_view_is_slow(followed, port):
     seconds, stopped, later, sent = 6.0, threading.Event(), moments(2200)[60:], [0]
 
     def send() -> None:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
             for number, moment in enumerate(later):
                 if stopped.is_set():
                     return
-                time.sleep(max(0.0, begun + number / 240 - time.perf_counter()))
+                time.sleep(max(0.0, started + number / 240 - time.perf_counter()))
                 sender.send(moment)
                 sent[0] = number
 

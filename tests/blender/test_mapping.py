@@ -43,7 +43,7 @@ def test_a_mapping_that_is_kept_comes_before_what_is_found() -> None:
     assert not find_hand(armature, "left").corrected
 
 
-def test_a_side_that_is_told_is_believed() -> None:
+def test_a_side_that_is_reported_is_believed() -> None:
     armature = rig("left")
     mapping = Mapping("right", detected_hands(armature)[0].bones)
     save_mapping(armature, mapping)
@@ -105,7 +105,7 @@ def test_an_override_forgets_the_mapping_of_its_library_for_good(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("kept", "told"),
+    ("kept", "reported"),
     [
         ("{", "own mapping of the left hand: not JSON, forget it"),
         ("7", "it is a number, expected an object"),
@@ -121,10 +121,10 @@ def test_an_override_forgets_the_mapping_of_its_library_for_good(tmp_path: Path)
         (r'{"version": 2, "side": "left", "bones": {"\ud800": "wrist"}}', r"there is no joint '\\ud800', expected"),
     ],
 )
-def test_a_damaged_mapping_is_told_in_one_sentence(kept: object, told: str) -> None:
+def test_a_damaged_mapping_is_reported_in_one_sentence(kept: object, reported: str) -> None:
     armature = rig("left")
     armature[PROPERTIES["left"]] = kept
-    with pytest.raises(RigError, match=told) as raised:
+    with pytest.raises(RigError, match=reported) as raised:
         find_hands(armature)
     assert str(raised.value).encode("utf-8"), "what Blender cannot show is spelled out"
     forget_mapping(armature, "left")

@@ -191,7 +191,7 @@ def test_an_object_that_shows_no_markers_any_more_is_left_alone(
     scene.knuckle.start = 9
 
 
-def test_markers_that_are_being_edited_are_told_and_stay(extension) -> None:
+def test_markers_that_are_being_edited_are_reported_and_stay(extension) -> None:
     """As `make fuzz OF=scene` found: Blender adds no vertices in Edit Mode, and had lost the old ones by then."""
     tap = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
     assert bpy.ops.knuckle.import_capture(filepath=tap) == {"FINISHED"}

@@ -79,6 +79,6 @@ def test_an_offline_blender_says_how_it_was_started(monkeypatch: pytest.MonkeyPa
 
 def test_blenders_command_asks_for_it_too(allowed: bool, capsys: pytest.CaptureFixture[str]) -> None:
     status = _command(["listen", "xsens", "--host", "0.0.0.0", "--port", "39798", "--seconds", "0.1"])
-    told = capsys.readouterr().err
+    reported = capsys.readouterr().err
     assert (status == 0) == allowed
-    assert ("Allow Online Access" in told) != allowed
+    assert ("Allow Online Access" in reported) != allowed

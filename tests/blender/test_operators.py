@@ -56,7 +56,7 @@ def test_a_hand_is_added_where_there_is_no_view_to_align_with(monkeypatch: pytes
     np.testing.assert_array_equal(bpy.context.active_object.matrix_world, np.eye(4))
 
 
-def test_a_damaged_placement_of_a_capture_is_told_before_its_markers_are_shown() -> None:
+def test_a_damaged_placement_of_a_capture_is_reported_before_its_markers_are_shown() -> None:
     """As `make fuzz OF=scene` found: a scene's kept transform that is not JSON, seed 1, number 5."""
     scene = bpy.context.scene
     scene.knuckle.transform = "\n}"
@@ -81,13 +81,13 @@ def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
 def test_what_was_told_by_shape_is_in_the_panel() -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     chosen = bpy.context.scene.knuckle
-    assert list(chosen.markers[CAPTURE_PROPERTY]["told"]) == []
+    assert list(chosen.markers[CAPTURE_PROPERTY]["facts"]) == []
     chosen.labels = "shape"
     bpy.ops.knuckle.import_capture(filepath=TAP)
-    assert chosen.markers[CAPTURE_PROPERTY]["told"][0].startswith("Right, by shape: ")
+    assert chosen.markers[CAPTURE_PROPERTY]["facts"][0].startswith("Right, by shape: ")
 
 
-def test_what_cannot_be_read_is_told_and_changes_nothing(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_and_changes_nothing(tmp_path: Path) -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     before = everything(bpy.context.scene)
     bad = tmp_path / "bad.c3d"
@@ -117,7 +117,7 @@ def refusals() -> list[str]:
 
 
 @pytest.mark.parametrize("setting", ["performer", "marker_map", "rig_mappings"])
-def test_settings_that_are_no_json_are_told(setting: str) -> None:
+def test_settings_that_are_no_json_are_reported(setting: str) -> None:
     """Settings come with a .blend file that anybody may have written."""
     chosen = bpy.context.scene.knuckle
     bpy.ops.knuckle.import_capture(filepath=TAP)
@@ -139,7 +139,7 @@ def test_settings_of_another_kind_raise_nothing_but_a_sentence(setting: str, tex
 
 
 @pytest.mark.parametrize("start", [1_048_570, -2_000_000, 2**31 - 1])
-def test_a_take_beyond_blenders_frames_is_told_and_leaves_no_hand(start: int) -> None:
+def test_a_take_beyond_blenders_frames_is_reported_and_leaves_no_hand(start: int) -> None:
     """Its keys would all fall on the last frame."""
     bpy.ops.knuckle.import_capture(filepath=TAP)
     bpy.context.scene.knuckle.start = start
@@ -150,7 +150,7 @@ def test_a_take_beyond_blenders_frames_is_told_and_leaves_no_hand(start: int) ->
 
 
 @pytest.mark.parametrize("start", [1_048_570, 2**31 - 1])
-def test_a_capture_beyond_blenders_frames_is_told_and_not_imported(start: int) -> None:
+def test_a_capture_beyond_blenders_frames_is_reported_and_not_imported(start: int) -> None:
     before = everything(bpy.context.scene)
     with pytest.raises(RuntimeError, match="1048574"):
         bpy.ops.knuckle.import_capture(filepath=TAP, start=start, set_range=True)

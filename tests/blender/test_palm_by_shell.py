@@ -35,7 +35,7 @@ def values(armature: bpy.types.Object) -> dict[tuple[str, int], np.ndarray]:
 
 
 def test_the_shell_composes_the_curves_that_a_click_does(tmp_path: Path) -> None:
-    rig, beside, told = tmp_path / "rig.blend", tmp_path / "beside.blend", tmp_path / "corrections.json"
+    rig, beside, reported = tmp_path / "rig.blend", tmp_path / "beside.blend", tmp_path / "corrections.json"
     add_hand(proportions.adult("right"), "Rig", bpy.context.scene.collection)
     bpy.ops.wm.save_as_mainfile(filepath=str(rig))
     armature = solved(tmp_path / "solved.blend", rig)
@@ -46,9 +46,9 @@ def test_the_shell_composes_the_curves_that_a_click_does(tmp_path: Path) -> None
     assert waiting_of(shown().base) == {}
     clicked = values(armature)
     assert any(not np.array_equal(clicked[place], before[place]) for place in before)
-    told.write_text(json.dumps(to_list(corrections_of(armature))))
+    reported.write_text(json.dumps(to_list(corrections_of(armature))))
 
-    by_shell = values(solved(tmp_path / "corrected.blend", beside, "--corrections", str(told)))
+    by_shell = values(solved(tmp_path / "corrected.blend", beside, "--corrections", str(reported)))
     assert by_shell.keys() == clicked.keys()
     for place, curve in clicked.items():
         np.testing.assert_allclose(by_shell[place], curve, atol=1e-6, err_msg=str(place))

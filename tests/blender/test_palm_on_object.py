@@ -246,14 +246,14 @@ def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy
     table(armature)
     first, last, blend = FIRST - BLEND, LAST + BLEND, 2
     hold(tips={"palm"}, first=first, last=last, blend=blend)
-    (told,) = shortened_of(shown().base).values()
+    (reported,) = shortened_of(shown().base).values()
     found = re.fullmatch(
         rf"it is held from frame (\d+) to (\d+), not {first + blend} to {last - blend}, because the motion there takes "
         r"(\d+) frames? more than its blend and the motion back takes (\d+) frames? more than its blend: "
         r"for all of them give it frames \d+ to \d+ and blends of \d+(?: and \d+)? frames?",
-        told,
+        reported,
     )
-    assert found, told
+    assert found, reported
     held, longer = [int(each) for each in found.groups()[:2]], [int(each) for each in found.groups()[2:]]
     assert held == [first + blend + longer[0], last - blend - longer[1]]
     rests = np.array([by_table(armature, frame) for frame in range(first, last + 1)])
@@ -262,7 +262,7 @@ def test_a_palm_that_rests_shorter_than_asked_says_in_which_frames(armature: bpy
     away = np.linalg.norm(rests - there[0], axis=1)
     assert away[held[0] - first - 1] > 1e-5 < away[held[1] - first + 1], "and does in those beside them"
     made = shown().corrections
-    assert shown().write(made) == (), "it was told when it was made"
+    assert shown().write(made) == (), "it was reported when it was made"
 
 
 def by_table(armature: bpy.types.Object, frame: int) -> Floats:
@@ -321,7 +321,7 @@ def places_of_table() -> Floats:
     return np.array(found)
 
 
-def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy.types.Object) -> None:
+def test_a_hand_that_the_take_does_not_place_is_reported_with_what_it_needs(armature: bpy.types.Object) -> None:
     table(armature)
     playing(armature, flat_take("fingers"))
     before = keys(armature)
@@ -330,7 +330,7 @@ def test_a_hand_that_the_take_does_not_place_is_told_what_it_needs(armature: bpy
     assert keys(armature) == before and corrections_of(armature) == ()
 
 
-def test_a_body_whose_wrist_alone_is_keyed_is_told_to_choose_its_arm(armature: bpy.types.Object) -> None:
+def test_a_body_whose_wrist_alone_is_keyed_is_reported_with_the_arm_to_choose(armature: bpy.types.Object) -> None:
     table(armature)
     body = playing(two_armed(), flat_take("wrist"))
     before = keys(body)
@@ -339,7 +339,9 @@ def test_a_body_whose_wrist_alone_is_keyed_is_told_to_choose_its_arm(armature: b
     assert keys(body) == before and corrections_of(body) == ()
 
 
-def test_a_palm_that_cannot_rest_is_told_why_and_no_correction_is_made(armature: bpy.types.Object) -> None:
+def test_a_palm_that_cannot_rest_is_reported_with_the_reason_and_no_correction_is_made(
+    armature: bpy.types.Object,
+) -> None:
     thing, before = table(armature), keys(armature)
     thing.animation_data_clear()
     place, up = thing.location.copy(), thing.rotation_euler.to_matrix() @ Vector((0.0, 0.0, 1.0))

@@ -64,14 +64,14 @@ def load(folder: Path, **values: Any) -> None:
     ],
     ids=str,
 )
-def test_a_recipe_that_does_not_fit_is_told_of_in_one_sentence_and_changes_nothing(
+def test_a_recipe_that_does_not_fit_is_reported_in_one_sentence_and_changes_nothing(
     tmp_path: Path, values: dict[str, Any], sentence: str
 ) -> None:
     before = settings()
-    with pytest.raises(RuntimeError) as told:
+    with pytest.raises(RuntimeError) as reported:
         load(tmp_path, **values)
-    assert sentence[1:] in str(told.value)  # the first letter of a report is large
-    assert str(told.value).strip().count("\n") == 0, "one sentence and no traceback"
+    assert sentence[1:] in str(reported.value)  # the first letter of a report is large
+    assert str(reported.value).strip().count("\n") == 0, "one sentence and no traceback"
     assert settings() == before
 
 
@@ -100,9 +100,9 @@ def test_a_recipes_rig_file_is_not_passed_over() -> None:
 class _Job(JobOperator):
     """A job during which something happens."""
 
-    def __init__(self, happens: Any, seen: list[str], told: list[str]) -> None:
-        """seen: gets the names of the scene, view layer and collection in which it ends; told: what it reports."""
-        self.happens, self.seen, self.told = happens, seen, told
+    def __init__(self, happens: Any, seen: list[str], reported: list[str]) -> None:
+        """seen: gets the names of the scene, view layer and collection in which it ends; reported: its reports."""
+        self.happens, self.seen, self.reported = happens, seen, reported
 
     def steps(self, context: bpy.types.Context) -> Iterator[Progress]:
         yield Progress(0.0, "Waiting")
@@ -112,7 +112,7 @@ class _Job(JobOperator):
         self.seen += [context.scene.name, context.view_layer.name, context.collection.name]
 
     def report(self, _kinds: set[str], text: str) -> None:
-        self.told.append(text)
+        self.reported.append(text)
 
 
 def test_a_job_ends_in_the_scene_in_which_it_began() -> None:
@@ -126,15 +126,15 @@ def test_a_job_ends_in_the_scene_in_which_it_began() -> None:
     def leave() -> None:
         bpy.context.window.scene = other
 
-    seen, told = list[str](), list[str]()
-    job = _Job(leave, seen, told)
+    seen, reported = list[str](), list[str]()
+    job = _Job(leave, seen, reported)
     assert job.execute(bpy.context) == {"FINISHED"}
     assert bpy.context.scene == other, "the person stays where they are"
     assert seen == [began.name, layer.name, "Hands"]
     assert not vars(job), "Blender keeps ended operators: they hold nothing"
     bpy.context.window.scene = began
     seen.clear()
-    assert _Job(lambda: bpy.data.collections.remove(collection), seen, told).execute(bpy.context) == {"FINISHED"}
+    assert _Job(lambda: bpy.data.collections.remove(collection), seen, reported).execute(bpy.context) == {"FINISHED"}
     assert seen[2] == began.collection.name
     name = began.name
 
@@ -143,9 +143,9 @@ def test_a_job_ends_in_the_scene_in_which_it_began() -> None:
         bpy.data.scenes.remove(began)
 
     seen.clear()
-    assert _Job(take_away, seen, told).execute(bpy.context) == {"CANCELLED"}
+    assert _Job(take_away, seen, reported).execute(bpy.context) == {"CANCELLED"}
     assert seen == []
-    assert told == [f"Scene '{name}', in which the work began, is gone: nothing was changed"]
+    assert reported == [f"Scene '{name}', in which the job was started, no longer exists: nothing was changed"]
 
 
 def test_a_take_goes_to_the_scene_and_the_armature_that_it_was_solved_for() -> None:

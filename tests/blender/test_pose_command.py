@@ -41,8 +41,8 @@ def test_one_hand_of_knuckles_own_and_all_poses_as_assets(tmp_path: Path) -> Non
 
 def test_the_list_has_every_pose(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pose", "--list"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {pose.name} " in told and pose.about in told for pose in poses.POSES.values())
+    reported = capsys.readouterr().out
+    assert all(f"  {pose.name} " in reported and pose.about in reported for pose in poses.POSES.values())
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,14 @@ def test_what_cannot_be_done_is_a_sentence_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["pose", *arguments]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("knuckle: ") and sentence in told and told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert reported.startswith("knuckle: ") and sentence in reported and reported.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
-def test_a_hand_that_the_rig_lacks_is_told(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hand_that_the_rig_lacks_is_reported(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rig = shared / "data/rigs/generic_hand_right.glb"
     assert main(["pose", "ok", "--hand", "left", "--rig", str(rig), "--out", str(tmp_path / "o.blend")]) == 1
     assert "has no left hand, only a right one" in capsys.readouterr().err

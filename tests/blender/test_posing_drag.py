@@ -206,7 +206,7 @@ def test_grab_points_are_where_bones_are_and_hidden_ones_have_none(armature: bpy
     assert set(points) - set(left) == set(CHAIN_JOINTS["ring-finger"][1::2])
 
 
-def test_what_cannot_be_dragged_is_told_in_a_sentence(armature: bpy.types.Object) -> None:
+def test_what_cannot_be_dragged_is_reported_in_a_sentence(armature: bpy.types.Object) -> None:
     with pytest.raises(RuntimeError, match="no left hand"):
         drags.knuckle.drag_hand(side="left", joint="wrist", goal=(0, 0, 0))
     with pytest.raises(RuntimeError, match="No armature 'Gone'"):

@@ -1,4 +1,4 @@
-"""Touch and Follow as operators: what of a scene is followed, what is keyed, what is told."""
+"""Touch and Follow as operators: what of a scene is followed, what is keyed, what is reported."""
 
 from typing import Literal
 
@@ -207,7 +207,7 @@ def test_a_curve_is_followed(hand: Object, kind: Literal["POLY", "BEZIER", "NURB
 
 @pytest.mark.parametrize("bevel", [0.0, 0.01])
 @pytest.mark.parametrize("points", [0, 1])
-def test_a_curve_that_goes_nowhere_is_told(hand: Object, points: int, bevel: float) -> None:
+def test_a_curve_that_goes_nowhere_is_reported(hand: Object, points: int, bevel: float) -> None:
     curve = bpy.data.curves.new("Path", "CURVE")
     curve.bevel_depth = bevel
     if points:

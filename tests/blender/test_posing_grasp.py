@@ -236,7 +236,7 @@ def test_the_control_of_an_arm_in_ik_alone_is_moved() -> None:
         np.testing.assert_array_equal(np.array(bone.matrix_basis), before[bone.name])
 
 
-def test_an_arm_in_ik_whose_hand_would_not_come_there_is_told() -> None:
+def test_an_arm_in_ik_whose_hand_would_not_come_there_is_reported() -> None:
     armature, thing = opened("Rigify generated"), things.ball()
     bpy.context.view_layer.update()
     before = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
@@ -371,7 +371,7 @@ def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool, place:
     points = np.random.default_rng(0).uniform(solid.vertices.min(0), solid.vertices.max(0), (400, 3))
     far, deep = solid.distance(points), things.depths(points, thing)
     assert solid.closed
-    # Where the handle ends inside the wall what is inside both is told too, also beside the wall.
+    # Where the handle ends inside the wall what is inside both is reported too, also beside the wall.
     np.testing.assert_array_equal(far < 0, deep > 0)
     both = (far < 0) & (deep > 0)
     assert np.all(deep[both] <= -far[both] + 1e-5), "by every triangle also those inside the other piece are near"
@@ -419,7 +419,7 @@ def test_what_is_hollow_has_no_inside_there() -> None:
 
 
 class TestWhatCannotBeHeld:
-    """Each is told in a sentence, and the hand stays as it was."""
+    """Each is reported in a sentence, and the hand stays as it was."""
 
     def refused(self, thing: bpy.types.Object, why: str, error: type[Exception] = HandError) -> None:
         armature = own()
@@ -571,7 +571,7 @@ def test_older_keys_within_the_approach_are_not_gone_through(scene: bpy.types.Ob
 
 
 @pytest.mark.parametrize("way", ["keyed", "auto-key"])
-def test_an_action_that_takes_no_keys_is_told_before_anything_is_posed(
+def test_an_action_that_takes_no_keys_is_reported_before_anything_is_posed(
     scene: bpy.types.Object, way: str, tmp_path: Path
 ) -> None:
     scene.keyframe_insert("location", frame=1)

@@ -197,9 +197,9 @@ def test_with_an_action_that_takes_no_keys_the_hand_is_posed_without(
     bpy.context.view_layer.objects.active = hand
     assert bpy.ops.knuckle.apply_hand_pose(pose="fist", side="right") == {"FINISHED"}
     assert keys(hand) == before and hand.pose.bones[BONE].rotation_quaternion.angle > 0.5
-    told = capfd.readouterr()
-    assert (told.out + told.err).count("linked from another file") == 1
+    reported = capfd.readouterr()
+    assert (reported.out + reported.err).count("linked from another file") == 1
     bpy.ops.object.mode_set(mode="POSE")
     assert bpy.ops.knuckle.pose_select(side="right") == {"FINISHED"}
-    told = capfd.readouterr()
-    assert "linked" not in told.out + told.err, "what is not keyed anyway has nothing to tell"
+    reported = capfd.readouterr()
+    assert "linked" not in reported.out + reported.err, "what is not keyed anyway has nothing to tell"

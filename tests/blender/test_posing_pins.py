@@ -181,7 +181,7 @@ def test_pins_beyond_the_fingers_bring_the_hand(armature: Object) -> None:
     assert apart(armature, "wrist", wrist) < 0.5, "it is there already"
 
 
-def test_what_stays_out_of_reach_is_told_of_with_its_finger(
+def test_what_stays_out_of_reach_is_reported_with_its_finger(
     armature: Object, capfd: pytest.CaptureFixture[str]
 ) -> None:
     gap = place(armature, TIPS["thumb"]) - place(armature, INDEX)
@@ -190,11 +190,14 @@ def test_what_stays_out_of_reach_is_told_of_with_its_finger(
     pin_of(armature, "right", "thumb").place = place(armature, TIPS["thumb"]) + 3.0 * gap
     capfd.readouterr()
     assert operators.knuckle.reach_pins() == {"FINISHED"}
-    told = capfd.readouterr().out
+    reported = capfd.readouterr().out
     short = {each.digit: apart(armature, TIPS[each.digit], each.place) for each in pins_of(armature, "right")}
     assert min(short.values()) > 0.6
     for digit, far in short.items():
-        assert f"the right {digit.replace('-', ' ')} by {far:.{0 if far > 10 else 1}f} mm" in told, (told, short)
+        assert f"the right {digit.replace('-', ' ')} by {far:.{0 if far > 10 else 1}f} mm" in reported, (
+            reported,
+            short,
+        )
 
 
 def test_a_drag_that_begins_away_from_the_pins_does_not_leap_to_them(armature: Object) -> None:

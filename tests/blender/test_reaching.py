@@ -54,17 +54,17 @@ def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(hand_arm:
     assert max(pin_distances(hand_arm.rig_hand, pins).values()) < 5e-4
 
 
-def test_what_is_out_of_reach_is_reached_for_and_told_of(hand_arm: HandArm) -> None:
+def test_what_is_out_of_reach_is_reached_for_and_reported(hand_arm: HandArm) -> None:
     way = inwards(hand_arm, (30.0, -40.0, 0.0))
     before, pins = place(hand_arm, "wrist"), pins_at(hand_arm, way)
     dragged = reach_pins(hand_arm, pins)
-    told = pin_distances(hand_arm.rig_hand, pins)
+    reported = pin_distances(hand_arm.rig_hand, pins)
     for pin in pins:
-        assert 1000 * told[pin.digit] == pytest.approx(off(hand_arm, pin), abs=1e-3)
+        assert 1000 * reported[pin.digit] == pytest.approx(off(hand_arm, pin), abs=1e-3)
     if hand_arm.arm is None and not hand_arm.fixed:
-        assert max(told.values()) < 5e-4, "nothing holds a wrist that hangs on no arm"
+        assert max(reported.values()) < 5e-4, "nothing holds a wrist that hangs on no arm"
         return
-    assert min(told.values()) > 0.5
+    assert min(reported.values()) > 0.5
     if hand_arm.arm is not None:
         arm = standing_arm(hand_arm)
         assert arm is not None

@@ -250,8 +250,8 @@ def test_reduced_keys_are_made_of_the_dense_take_again(distance):
     once, _ = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
     restore_dense(armature)
     reduce_keys(armature, Reduction())
-    told, notes = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
-    assert told.before == once.before and told.after == pytest.approx(once.after, rel=0.05) and notes == ()
+    reported, notes = reduce_keys(armature, Reduction(Tolerance(distance, 0.1)))
+    assert reported.before == once.before and reported.after == pytest.approx(once.after, rel=0.05) and notes == ()
     assert_within(before, evaluated_frames(armature), distance)
     assert dense_action(armature) == dense
     assert armature.animation_data.action.name.startswith(f"{dense.name} Reduced")
@@ -296,7 +296,7 @@ def test_a_hand_whose_keys_cannot_get_fewer_stops_no_other(capsys):
         bpy.ops.knuckle.reduce_keys()
 
 
-def test_a_dense_action_that_was_deleted_is_told():
+def test_a_dense_action_that_was_deleted_is_reported():
     armature = keyed_rig()
     reduce_keys(armature, Reduction())
     bpy.data.actions.remove(dense_action(armature))
@@ -307,9 +307,9 @@ def test_a_dense_action_that_was_deleted_is_told():
 
 def test_a_solve_reduces_its_take_and_tells_what_remains():
     made = take(reduce=True, reduce_distance=0.002)
-    told = new_scene_with_take(made)
-    assert len(told.notes) == 2 and all("keys remain" in note for note in told.notes)
-    for name in told.armatures:
+    reported = new_scene_with_take(made)
+    assert len(reported.notes) == 2 and all("keys remain" in note for note in reported.notes)
+    for name in reported.armatures:
         armature = bpy.data.objects[name]
         assert armature.animation_data.action.name.endswith("Reduced") and dense_action(armature) is not None
         assert count(armature) < 0.3 * sum(
@@ -374,21 +374,21 @@ def _muted(curves):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [(_stepped, "stepped keys"), (_modified, "modifiers"), (_sloping, "a slope beyond"), (_muted, "muted")],
 )
-def test_a_bone_with_keys_of_another_kind_keeps_them_and_is_told(change, told):
+def test_a_bone_with_keys_of_another_kind_keeps_them_and_is_reported(change, reported):
     armature, name = foreign(), "index-finger-phalanx-distal"
     change(curves_of_bone(armature, name))
     before = evaluated_frames(armature)
     kept = [[tuple(key.co) for key in curve.keyframe_points] for curve in curves_of_bone(armature, name)]
     _, notes = reduce_keys(armature, Reduction())
-    assert len(notes) == 1 and name in notes[0] and told in notes[0]
+    assert len(notes) == 1 and name in notes[0] and reported in notes[0]
     assert [[tuple(key.co) for key in curve.keyframe_points] for curve in curves_of_bone(armature, name)] == kept
     assert_within(before, evaluated_frames(armature))
 
 
-def test_a_rotation_without_all_its_channels_keeps_its_keys_and_is_told():
+def test_a_rotation_without_all_its_channels_keeps_its_keys_and_is_reported():
     armature, name = foreign(), "index-finger-phalanx-distal"
     strip = armature.animation_data.action.layers[0].strips[0]
     bag = strip.channelbag(armature.animation_data.action_slot)
@@ -405,7 +405,7 @@ def test_a_key_that_is_no_number_is_refused():
     assert len(bpy.data.actions) == 1
 
 
-def test_a_bone_that_is_out_of_reach_is_told():
+def test_a_bone_that_is_out_of_reach_is_reported():
     armature = foreign()
     bone = armature.pose.bones["index-finger-phalanx-proximal"]
     for frame, away in ((39, 0.0), (40, 1e20), (41, 0.0)):

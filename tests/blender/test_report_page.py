@@ -48,7 +48,7 @@ def test_the_shell_writes_pages_of_a_take_and_of_two_that_are_compared(tmp_path:
     assert main(["review", str(take), str(other), "--html", str(compared), "--no-pictures"]) == 0
     content = compared.read_text(encoding="utf-8")
     assert "a against b" in content and "solver fabrik" in content and "solver cga" in content
-    assert not JPEG.search(content) and "No pictures were asked for." in content
+    assert not JPEG.search(content) and "No pictures were requested." in content
     assert "3 problems" in capsys.readouterr().out
 
 
@@ -124,7 +124,7 @@ def test_a_rig_without_a_mesh_is_seen_where_its_skin_would_be(spoilt: Take, tmp_
         assert both > 0.85 * of_capsules.sum() and both > 0.45 * of_skin.sum(), f"{one.view} of problem {one.rank}"
 
 
-def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
+def test_takes_that_cannot_be_reviewed_are_reported_and_nothing_is_written(spoilt: Take, tmp_path: Path) -> None:  # noqa: F811
     new_scene_with_take(spoilt)
     hand, path = bpy.data.objects["Right Hand"], tmp_path / "page.html"
     bpy.context.scene.knuckle.result = hand
@@ -132,14 +132,14 @@ def test_takes_that_cannot_be_reviewed_are_told_and_nothing_is_written(spoilt: T
     with pytest.raises(RuntimeError, match="There is no action 'x'"):
         bpy.ops.knuckle.export_report_page(filepath=str(path), other="x")
     kept = dict(action)
-    for damage, told in (
+    for damage, reported in (
         ({REPORT_PROPERTY: "{"}, "has no report"),
         ({EVIDENCE_PROPERTY: b"KNE1"}, "has no evidence"),
         ({EVIDENCE_PROPERTY: 3}, "has no evidence"),
     ):
         for key, value in {**kept, **damage}.items():
             action[key] = value
-        with pytest.raises(RuntimeError, match=told):
+        with pytest.raises(RuntimeError, match=reported):
             bpy.ops.knuckle.export_report_page(filepath=str(path))
     for key, value in {**kept, ANGLES_PROPERTY: b"no angles"}.items():
         action[key] = value
@@ -209,7 +209,7 @@ def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["missing.blend"], "missing.blend: there is no such file, expected a take"),
         ([str(DEMO_CAPTURE)], "expected a .blend file with a take"),
@@ -217,9 +217,11 @@ def test_the_button_writes_beside_the_open_file(saved: Path) -> None:
         (["take.blend", "--armature", "Body"], "no armature 'Body' plays a take in it, only 'Right Hand'"),
     ],
 )
-def test_files_that_cannot_be_reviewed_are_told(arguments: list[str], told: str, saved: Path, capsys: Any) -> None:
+def test_files_that_cannot_be_reviewed_are_reported(
+    arguments: list[str], reported: str, saved: Path, capsys: Any
+) -> None:
     assert main(["review", *arguments, "--html", "page.html"]) == 1
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert not (saved / "page.html").exists()
 
 

@@ -214,7 +214,7 @@ def test_what_is_marked_as_seen_is_left_out_and_the_mark_is_saved(hand: bpy.type
     assert seen_problems(reopened) == frozenset()
 
 
-def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_told(hand: bpy.types.Object) -> None:
+def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_reported(hand: bpy.types.Object) -> None:
     last = problems_of(hand)[-1]
     assert bpy.ops.knuckle.show_problem(problem=last.key) == {"FINISHED"}
     assert bpy.context.scene.frame_current_final == pytest.approx(last.worst, abs=1e-3)
@@ -222,7 +222,7 @@ def test_a_problem_that_is_clicked_is_shown_and_an_unknown_one_is_told(hand: bpy
         bpy.ops.knuckle.mark_seen(problem="left elbow 3")
 
 
-def test_a_hidden_hand_is_told_and_the_frame_is_shown(hand: bpy.types.Object) -> None:
+def test_a_hidden_hand_is_reported_and_the_frame_is_shown(hand: bpy.types.Object) -> None:
     hand.hide_set(True)
     bpy.context.view_layer.objects.active = None
     worst = problems_of(hand)[0].worst
@@ -257,7 +257,8 @@ def test_damaged_problems_are_none(hand: bpy.types.Object, damaged: object) -> N
     assert not bpy.ops.knuckle.next_problem.poll()
     action[SEEN_PROPERTY] = json.dumps({"a": [damaged]}) + "}"
     assert seen_problems(hand) == frozenset()
-    for visits in (json.dumps({"order": damaged, "begun": 1}), json.dumps({"order": [], "begun": True}), "[", 3):
+    wrong = {"order": damaged, "round_start": 1}, {"order": [], "round_start": True}
+    for visits in (*map(json.dumps, wrong), "[", 3):
         action[VISITED_PROPERTY] = visits
         assert visits_of(hand) == Visits()
 
@@ -281,12 +282,12 @@ def test_lines_lead_from_markers_to_the_solved_hand(tmp_path: Any) -> None:
     assert evidence is not None
     shown = next(obj for obj in scene.objects if is_markers(obj))
     binding = detection_cache.now(armature).bindings["right"]
-    for told, problem in zip(report["problems"], problems_of(armature), strict=True):
+    for reported, problem in zip(report["problems"], problems_of(armature), strict=True):
         bpy.ops.knuckle.show_problem(problem=problem.key)
         bpy.context.view_layer.update()
         worn = report["hands"]["right"]["markers"]
         lines = marker_lines(armature, binding, worn, shown, scene.frame_current_final)
-        expected = np.nanmax(evidence.hands[0].of("marker_error")[told["worst"] - 1])
+        expected = np.nanmax(evidence.hands[0].of("marker_error")[reported["worst"] - 1])
         assert len(lines.errors) == len(worn)
         assert lines.errors.max() == pytest.approx(expected, rel=0.03)
     damaged = {"x": 3, **{label: {"joint": "elbow"} for label in worn}, 4: None}
@@ -317,11 +318,11 @@ def test_a_mend_tells_how_many_problems_are_left_and_which_of_them_it_has_made(h
     assert len(thumb) > 1 and len(problems) == 1 + len(thumb), "none is beside that of the ring finger"
     mark_seen([hand], frozenset({ring.key}))
     left = f"Mended, {len(thumb)} problems are left"
-    for before, told in ((problems, left), ((ring,), f"{left}, {len(thumb)} of them caused by the mend")):
+    for before, reported in ((problems, left), ((ring,), f"{left}, {len(thumb)} of them caused by the mend")):
         reports = list[str]()
         teller: Any = SimpleNamespace(report=lambda _, text, to=reports: to.append(text))
-        BeforeMend(before, ring).tell(teller, bpy.context)
-        assert reports == [told]
+        BeforeMend(before, ring).report_remains(teller, bpy.context)
+        assert reports == [reported]
 
 
 @pytest.mark.parametrize(

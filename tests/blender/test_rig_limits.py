@@ -255,7 +255,7 @@ def test_hinges_roll_an_armature_of_any_scale_alike() -> None:
     assert np.abs(rolled[1] - bind(armature, "left", found.bones, hand).rest).max() > 0.1, "the hinges count"
 
 
-def test_limits_without_any_pose_of_a_hand_are_told_in_one_sentence() -> None:
+def test_limits_without_any_pose_of_a_hand_are_reported_in_one_sentence() -> None:
     armature = rig("right", seed=1)
     hinged(armature, "right", 0.0)
     bone = armature.pose.bones["index-finger-phalanx-intermediate"]
@@ -268,7 +268,7 @@ def test_limits_without_any_pose_of_a_hand_are_told_in_one_sentence() -> None:
         armature_limits(armature, hand)
 
 
-def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() -> None:
+def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_reported() -> None:
     armature = rig("right")
     stiff = np.zeros((3, 2))
     pip, dip, mcp = (armature.pose.bones[joint] for joint in (*CHAIN_JOINTS["index-finger"][1:3], MOVING[3]))
@@ -276,9 +276,9 @@ def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() 
     limit(dip, stiff, influence=0.0)
     limit(mcp, stiff, owner_space="WORLD")
     hand = proportions.build(proportions.adult("right"))
-    told = armature_limits(armature, hand)
-    assert told.limits == {} and told.bones == 0
-    assert [note for note in told.notes if f"'{mcp.name}'" in note and "another space" in note]
+    reported = armature_limits(armature, hand)
+    assert reported.limits == {} and reported.bones == 0
+    assert [note for note in reported.notes if f"'{mcp.name}'" in note and "another space" in note]
     pip.constraints[0].mute = False
     assert set(armature_limits(armature, hand).limits) == {(pip.name, "flexion")}
 
@@ -317,7 +317,7 @@ def test_suggested_limits_change_no_pose_of_a_hand_hold_back_others_and_are_take
     assert bpy.ops.knuckle.remove_limits() == {"CANCELLED"}
 
 
-def test_drivers_stay_and_are_told() -> None:
+def test_drivers_stay_and_are_reported() -> None:
     armature = rig("right")
     bone = armature.pose.bones[MOVING[4]]
     bone["curl"] = 0.5

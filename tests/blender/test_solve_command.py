@@ -163,12 +163,12 @@ def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_pat
 
     monkeypatch.chdir(tmp_path)
     assert main(["solve", str(DEMO_CAPTURE), "--out", "take.blend", *arguments]) == 1
-    told = capfd.readouterr().err
-    assert told.count("\n") == 1 and sentence in told
+    reported = capfd.readouterr().err
+    assert reported.count("\n") == 1 and sentence in reported
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_rigs_own_scene_is_kept_and_a_hand_that_it_lacks_is_told(shared, tmp_path, capsys):
+def test_a_rigs_own_scene_is_kept_and_a_hand_that_it_lacks_is_reported(shared, tmp_path, capsys):
     bpy.ops.wm.open_mainfile(filepath=str(shared / "data/rigs/makehuman_default.blend"))
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 25, 3, 77
@@ -227,8 +227,8 @@ def test_a_take_that_meets_a_condition_is_saved_and_fails(tmp_path, capsys):
     command = ["solve", str(DEMO_CAPTURE), "--out", str(out), "--evidence", str(evidence), "--force"]
     assert main([*command, "--fail-on", "tip_error_mm.p99>3, leaps>0"]) == 0
     assert main([*command, "--fail-on", "tip_error_mm.max>=0"]) == 3
-    told = capsys.readouterr().err
-    assert told.startswith("knuckle: the take was saved, and fails: tip_error_mm.max>=0 (it is ")
+    reported = capsys.readouterr().err
+    assert reported.startswith("knuckle: the take was saved, and fails: tip_error_mm.max>=0 (it is ")
     assert main([*command, "--fail-on", "tips>0"]) == 1
     assert main([*command, "--joints", str(evidence)]) == 1
     arrays = np.load(evidence, allow_pickle=False)

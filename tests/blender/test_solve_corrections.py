@@ -72,7 +72,7 @@ def test_another_solver_in_a_range_is_keyed_there_and_undone_when_it_is_muted(ar
         np.testing.assert_allclose(of_curve, plain[place], atol=1e-6)
 
 
-def test_markers_are_hidden_and_swapped_and_mistakes_are_told(armature):
+def test_markers_are_hidden_and_swapped_and_mistakes_are_reported(armature):
     labels = list(report_of(armature)["hands"][SIDE]["markers"])
     tips = [next(label for label in labels if part in label and "tip" in label) for part in ("index", "middle")]
     before = values(armature)
@@ -154,8 +154,8 @@ def test_recipe_shell_and_panel_give_the_same_keys(armature, tmp_path):
     assert ours.keys() == panel.keys()
     for place, of_curve in panel.items():
         np.testing.assert_allclose(ours[place], of_curve, atol=1e-6)
-    told = json.loads((tmp_path / "report.json").read_text())["corrections"]
-    assert [(one["name"], one["kind"], one["state"]) for one in told] == [
+    reported = json.loads((tmp_path / "report.json").read_text())["corrections"]
+    assert [(one["name"], one["kind"], one["state"]) for one in reported] == [
         ("Fist", "pose", "on"),
         ("Other", "solve", "on"),
     ]
@@ -175,7 +175,7 @@ def test_a_new_solve_by_another_solver_in_a_shell_keeps_those_of_the_rig_and_red
     assert np.abs(reduced[:3, :3] - np.eye(3)).max() > 0.5, "it is bent"
 
 
-def test_a_damaged_recipe_is_told(tmp_path, capsys):
+def test_a_damaged_recipe_is_reported(tmp_path, capsys):
     path = tmp_path / "c.json"
     path.write_text('[{"kind": "wish"}]')
     assert main(["solve", str(DEMO_CAPTURE), "--out", str(tmp_path / "o.blend"), "--corrections", str(path)]) == 1
@@ -191,14 +191,14 @@ def edit(armature, frame, joint="ring-finger-phalanx-proximal"):
     return curve.data_path, curve.array_index, key.co[1]
 
 
-def test_keys_that_were_edited_by_hand_are_told_before_they_are_replaced_and_stay(armature):
+def test_keys_that_were_edited_by_hand_are_reported_before_they_are_replaced_and_stay(armature):
     base = base_of(armature)
     assert len(edited_frames(base)) == 0
     kept = [edit(armature, frame) for frame in (33, 35, 70)]
     np.testing.assert_allclose(edited_frames(base), [33, 35, 70], atol=0.5)
-    told = TakeEdits.of(expected_take(bpy.context))
-    assert told.in_words(30, 50).startswith("2 frames from 33 to 3"), "what the dialogue says"
-    assert (told.in_words(40, 50), told.in_words()) == ("", "")
+    reported = TakeEdits.of(expected_take(bpy.context))
+    assert reported.in_words(30, 50).startswith("2 frames from 33 to 3"), "what the dialogue says"
+    assert (reported.in_words(40, 50), reported.in_words()) == ("", "")
     assert bpy.ops.knuckle.solve_range(solver="whole-hand", first=30, last=50, blend=2) == {"FINISHED"}
     np.testing.assert_allclose(edited_frames(base), [70], atol=0.5, err_msg="what is replaced is as it was solved")
     edited = bpy.data.actions[f"{base.name} Edited"]

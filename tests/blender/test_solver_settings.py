@@ -143,7 +143,7 @@ def test_each_kind_of_setting_is_given_and_read_and_stays_within_its_range(group
     assert changed(group, known) == {}
 
 
-def test_a_solver_that_only_a_later_version_has_is_told_of_and_can_be_replaced() -> None:
+def test_a_solver_that_only_a_later_version_has_is_reported_and_can_be_replaced() -> None:
     chosen = bpy.context.scene.knuckle
     chosen.capture = "/a.c3d"
     kept = chosen.bl_system_properties_get() if hasattr(chosen, "bl_system_properties_get") else chosen

@@ -205,7 +205,7 @@ def test_bones_that_the_take_did_not_key_are_added() -> None:
     assert added and min(added) == FIRST and max(added) <= LAST
 
 
-def test_an_armature_without_a_take_is_told_and_stays() -> None:
+def test_an_armature_without_a_take_is_reported_and_stays() -> None:
     armature, _ = RIGS["MakeHuman"]()
     with pytest.raises(RigError, match="plays no action, which is no take: solve into a new take first"):
         part(armature)

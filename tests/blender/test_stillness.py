@@ -1,4 +1,4 @@
-"""What else moves an object would move it in the hand that holds it, or out of that: each is told in a sentence, and
+"""What else moves an object would move it in the hand that holds it, or out of it: each has its sentence, and
 nothing is changed."""
 
 from collections.abc import Callable

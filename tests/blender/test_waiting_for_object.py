@@ -165,13 +165,13 @@ def test_a_name_of_an_object_may_be_as_long_as_in_blender() -> None:
     point = ObjectPoint("thumb", np.zeros(3), np.array([0.0, 0.0, 1.0]))
     for length, allowed in ((255, True), (256, False)):
         change = HeldOnObject(length * "n", (point,))
-        told = to_list((Correction("c1", "Held", "right", TimeRange(0.0, 1.0, 0.0, 0.0), change),))
+        reported = to_list((Correction("c1", "Held", "right", TimeRange(0.0, 1.0, 0.0, 0.0), change),))
         if allowed:
-            (read,) = from_list(told, "here")
+            (read,) = from_list(reported, "here")
             assert isinstance(read.change, HeldOnObject) and read.change.object == change.object
         else:
             with pytest.raises(RecipeError, match=r"object is .*, expected a text of 1 to 255 characters"):
-                from_list(told, "here")
+                from_list(reported, "here")
 
 
 def test_an_object_that_the_wrist_carries_is_touched_where_it_is_once_the_wrist_is_corrected(

@@ -1,4 +1,4 @@
-"""What a capture that does not stand at its character asks of wrist and arm is told; what a person can do is not."""
+"""What a capture that does not stand at its character asks of wrist and arm is noted; what a person can do is not."""
 
 from dataclasses import replace
 
@@ -112,8 +112,8 @@ def test_an_arm_that_does_not_reach_is_told_by_how_much(name: str) -> None:
     assert short.min() > 0.1
 
 
-def told(armature: Object, made: Take) -> list[str]:
-    """What is told of a take's wrist and arm."""
+def reported(armature: Object, made: Take) -> list[str]:
+    """The notes about a take's wrist and arm."""
     scene = bpy.context.scene
     scene.render.fps = 24
     write_take(made, armature, scene, scene.collection, TakeTiming())
@@ -124,14 +124,14 @@ def told(armature: Object, made: Take) -> list[str]:
 
 def test_one_sentence_says_what_and_the_remedy() -> None:
     armature = rig_with_arms("MakeHuman")
-    (note,) = told(armature, placed(armature, "wrist"))
+    (note,) = reported(armature, placed(armature, "wrist"))
     assert note.startswith("the left hand bends up to 162° at the wrist")
     assert (
         "more than a person's does, in 4 of 7 frames: align the capture to the character, or drive the fingers only"
         in note
     )
-    assert told(armature, placed(armature, "fingers")) == []
-    _, short = told(armature, placed(armature, "arm", away=np.array([0.5, 0.0, 0.0])))
+    assert reported(armature, placed(armature, "fingers")) == []
+    _, short = reported(armature, placed(armature, "arm", away=np.array([0.5, 0.0, 0.0])))
     assert short.startswith("the left arm is up to ") and "cm too short for the captured wrist, in 7 of 7" in short
 
 
@@ -146,7 +146,7 @@ def test_one_sentence_says_what_and_the_remedy() -> None:
         ),
     ],
 )
-def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned: float, sentence: str) -> None:
+def test_what_is_reported_about_a_bend_and_a_turn_and_both(beyond: float, turned: float, sentence: str) -> None:
     bend, excess_bend, excess_twist = np.deg2rad([[95.0], [beyond], [turned]])
     strain = WristStrain(bend, excess_bend, excess_twist, np.zeros(1))
     assert strain_notes("left", [strain], "stop") == (sentence,)
@@ -155,15 +155,15 @@ def test_what_is_told_of_a_bend_and_of_a_turn_and_of_both(beyond: float, turned:
 def test_live_has_the_strain_of_the_frame_that_is_shown() -> None:
     armature = rig_with_arms("MakeHuman")
     hand = proportions.build(proportions.adult("left"))
-    begun = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
+    rig_hand = apply_pose.begin(armature, find_hand(armature, "left"), hand, drive="wrist")
     roots = placed(armature, "wrist").hands[0].pose.root
     for root, beyond in zip(roots, BEYOND, strict=True):
-        apply_pose.pose([apply_pose.ShownHand(begun, Pose(hand, root[None], hand.neutral[None]))])
-        assert begun.mover is not None and begun.mover.strain is not None
-        assert bool(begun.mover.strain.excess_bend[0] > 0) == beyond
+        apply_pose.pose([apply_pose.ShownHand(rig_hand, Pose(hand, root[None], hand.neutral[None]))])
+        assert rig_hand.mover is not None and rig_hand.mover.strain is not None
+        assert bool(rig_hand.mover.strain.excess_bend[0] > 0) == beyond
 
 
-def test_the_bend_that_is_told_is_of_a_frame_in_which_the_wrist_bends_too_far() -> None:
+def test_the_bend_that_is_reported_is_of_a_frame_in_which_the_wrist_bends_too_far() -> None:
     """In the first frame the hand only turns too far, and bends more, in a direction in which a person's may."""
     bend, beyond, turned = np.deg2rad([[85.0, 78.0], [0.0, 3.0], [10.0, 0.0]])
     (note,) = strain_notes("left", [WristStrain(bend, beyond, turned, np.zeros(2))], "stop")

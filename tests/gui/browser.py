@@ -73,12 +73,12 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression, awaited. Raises RuntimeError for an exception in it."""
-        told = self.call(
+        reported = self.call(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
         )
-        if "exceptionDetails" in told:
-            raise RuntimeError(told["exceptionDetails"].get("exception", {}).get("description", told))
-        return told["result"].get("value")
+        if "exceptionDetails" in reported:
+            raise RuntimeError(reported["exceptionDetails"].get("exception", {}).get("description", reported))
+        return reported["result"].get("value")
 
     def text(self, part: str) -> str:
         """What an element says."""

@@ -51,14 +51,16 @@ def play_scenario(name: str, *arguments: str, seconds: int = SECONDS, kind: str 
     answer, log = OUT / f"{name}.json", OUT / f"{name}.log"
     answer.unlink(missing_ok=True)
     ran = real_blender(kind, name, *arguments, log=log, seconds=seconds)
-    told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
-    if "failure" in told or ran.returncode != 0:
+    reported: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
+    if "failure" in reported or ran.returncode != 0:
         end_of_log = "\n".join([*ran.stdout.splitlines()[-30:], *log.read_text().splitlines()[-30:]])
-        raise RuntimeError(f"{name}: exit {ran.returncode}, {told.get('failure', 'after the answer')}\n{end_of_log}")
+        raise RuntimeError(
+            f"{name}: exit {ran.returncode}, {reported.get('failure', 'after the answer')}\n{end_of_log}"
+        )
     console = ran.stdout + log.read_text()
     if any(word in console for word in ("Traceback", "Error:", "not freed")):
         raise RuntimeError(console)
-    return {"blender": told["blender"], **told["result"]}
+    return {"blender": reported["blender"], **reported["result"]}
 
 
 @pytest.fixture

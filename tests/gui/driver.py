@@ -247,7 +247,7 @@ class Screen:
         yield from self.show_sidebar("Knuckle")
 
     def reports(self) -> Generator[float, None, list[str]]:
-        """What Blender told the person so far, line by line: `lines = yield from screen.reports()`."""
+        """Blender's reports so far, line by line: `lines = yield from screen.reports()`."""
         area = min(self.window.screen.areas, key=lambda area: (area.type == "VIEW_3D", -area.width * area.height))
         kind, area.type = area.type, "INFO"
         yield 0.5
@@ -259,7 +259,7 @@ class Screen:
         yield 0.5
         return bpy.context.window_manager.clipboard.splitlines()
 
-    def told(self, then: Callable[[str], None] | None = None) -> list[str]:
+    def reported(self, then: Callable[[str], None] | None = None) -> list[str]:
         """From now on, the texts given to the status bar, None as an empty one: the list grows as they come.
 
         `then` is called with each of them, inside of what gives it.

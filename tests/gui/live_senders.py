@@ -202,9 +202,9 @@ def ours(device: str, port: int) -> Iterator[Send]:
         yield lambda count, step: sender.send(replace(taken()[step], number=count, time=count / RATE))
 
 
-def of_taken(told: tuple[str, ...], step: int) -> Hands:
+def of_taken(reported: tuple[str, ...], step: int) -> Hands:
     return {
-        side: {joint: joints[JOINT_INDEX[joint], :3, 3] for joint in told}
+        side: {joint: joints[JOINT_INDEX[joint], :3, 3] for joint in reported}
         for side, joints in taken()[step].hands.items()
     }
 
@@ -291,7 +291,7 @@ PLAYED: dict[str, Played] = {
     # The service lets a hand grow by a fortieth in its first second. Measured meanwhile, fingers that are nearly
     # straight are up to 19 degrees off: which second it is, is a matter of how busy the machine is.
     "leap": Played(partial(recorded, LeapRecording), of_leap, anew=True),
-    **{device: Played(partial(ours, device), partial(of_taken, told)) for device, told in TOLD.items()},
+    **{device: Played(partial(ours, device), partial(of_taken, reported)) for device, reported in TOLD.items()},
 }
 if VIDEO.exists():
     # A camera's bones have another length in every frame, by a half: those that were measured on others say little.

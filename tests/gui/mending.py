@@ -121,8 +121,8 @@ def kept(screen: "Screen") -> Any:
 def states(screen: "Screen") -> dict[str, str]:
     """Of each correction, by its id, what it waits for or why it is held shorter; "on" where neither is."""
     action = walking.armature(screen).animation_data.action
-    told = module("rig.keys.corrections.waiting")
-    hindered = {**told.shortened_of(action), **told.waiting_of(action)}
+    reported = module("rig.keys.corrections.waiting")
+    hindered = {**reported.shortened_of(action), **reported.waiting_of(action)}
     return {one.id: hindered.get(one.id, "on") for one in kept(screen)}
 
 

@@ -13,6 +13,6 @@ def test_markers_are_assigned_by_clicks_in_the_order_of_the_picture(play: Callab
     assert seen["assigned"] == {
         "right": {label: step.spot.joint for label, step in zip(ORDER, STEPS[: len(ORDER)], strict=True)}
     }
-    assert any("Markers assigned: right: 10 markers" in line for line in seen["told"])
+    assert any("Markers assigned: right: 10 markers" in line for line in seen["reported"])
     assert seen["after_escape"]
     assert max(seen["tip_errors_mm"]) < 3

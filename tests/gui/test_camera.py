@@ -67,7 +67,7 @@ def page(page_and_receiver: tuple[Page, Receiver]) -> Page:
     return page_and_receiver[0]
 
 
-def test_a_computer_without_a_camera_is_told_in_the_panel(page_and_receiver: tuple[Page, Receiver]) -> None:
+def test_a_computer_without_a_camera_is_reported_in_the_panel(page_and_receiver: tuple[Page, Receiver]) -> None:
     wait_for(lambda: page_and_receiver[1].state().startswith("No camera was found"))
 
 
@@ -103,7 +103,7 @@ def test_without_webcodecs_every_frame_is_sought_once(without_webcodecs: Page, t
     assert [time_s for _, time_s in read["seen"]] == pytest.approx(times, abs=6e-4)
 
 
-def test_without_webcodecs_turned_and_bad_videos_are_told_too(without_webcodecs: Page) -> None:
+def test_without_webcodecs_turned_and_bad_videos_are_reported_too(without_webcodecs: Page) -> None:
     page = without_webcodecs
     read = page.evaluate("made.numbered([0, 0.04, 0.08], {rotation: 90}).then(file => made.read(file, true))")
     assert read["sought"] and [number for number, _ in read["seen"]] == [0, 1, 2]
@@ -174,7 +174,7 @@ def test_a_camera_that_was_opened_again_gives_each_picture_once(page: Page) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "told"),
+    ("file", "reported"),
     [
         (
             f"made.numbered({STEADY}).then(file => new File([file.slice(0, file.size / 2)], 'cut.mp4'))",
@@ -184,9 +184,9 @@ def test_a_camera_that_was_opened_again_gives_each_picture_once(page: Page) -> N
         ("made.numbered([0]).then(file => new File([file], 'one.mp4'))", ""),
     ],
 )
-def test_bad_videos_are_told_in_a_sentence(page: Page, file: str, told: str) -> None:
+def test_bad_videos_are_reported_in_a_sentence(page: Page, file: str, reported: str) -> None:
     said = page.evaluate(f"{file}.then(file => made.read(file)).then(() => '', error => error.message)")
-    assert said.startswith(told) and bool(said) == bool(told)
+    assert said.startswith(reported) and bool(said) == bool(reported)
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +258,7 @@ def test_a_video_is_paused_and_cancelled(page_and_receiver: tuple[Page, Receiver
     assert page.evaluate("document.getElementById('download').hidden") and receiver.take_captures() == []
 
 
-def test_of_two_browsers_one_is_followed_and_the_other_told(
+def test_of_two_browsers_one_is_followed_and_the_other_reported(
     page_and_receiver: tuple[Page, Receiver], film: str, rendered: tuple[Path, Any]
 ) -> None:
     page, receiver = page_and_receiver
@@ -377,7 +377,7 @@ def test_a_camera_is_followed_and_the_page_asks_nobody_else(film: str) -> None:
 TRACK = "document.getElementById('preview').srcObject.getVideoTracks()[0]"
 
 
-def test_whatever_interrupts_a_camera_is_told_in_the_panel_and_it_goes_on_by_itself(film: str) -> None:
+def test_whatever_interrupts_a_camera_is_reported_in_the_panel_and_it_goes_on_by_itself(film: str) -> None:
     address = free_address()
     with page_of(address, *FAKE_CAMERA, film) as (live, receiver):
         wait_for(lambda: "press Start camera there" in receiver.state())
@@ -386,7 +386,7 @@ def test_whatever_interrupts_a_camera_is_told_in_the_panel_and_it_goes_on_by_its
         live.evaluate(f"{TRACK}.dispatchEvent(new Event('ended'))")
         wait_for(lambda: "was taken away" in receiver.state())
         time.sleep(3.5)
-        assert "was taken away" in receiver.state(), "it is told for as long as it is so"
+        assert "was taken away" in receiver.state(), "it is reported for as long as it is so"
         live.evaluate("navigator.mediaDevices.dispatchEvent(new Event('devicechange'))")
         goes_on(receiver)
         permit(live, "denied")

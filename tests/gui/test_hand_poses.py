@@ -13,9 +13,9 @@ from knuckle.tests.gui.conftest import DIGIT_BONES
 def test_the_shelf_shows_the_poses_and_a_click_a_drag_and_the_panel_pose_the_hands_of_three_rigs(
     play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    told = play("hand_poses")
+    reported = play("hand_poses")
     for rig, bones in DIGIT_BONES.items():
-        seen = told[rig]
+        seen = reported[rig]
         first = seen["at first"]
         assert seen["assets"] == len(POSES) * (1 if rig == "own" else 2), rig
         for name in ("after adding", "clicked undone", "blended undone", "half undone", "whole undone"):

@@ -15,4 +15,4 @@ def test_a_chosen_recording_is_read_as_a_job_and_escape_ends_one(play: Callable[
     assert distance < 0.3 and imported["view_distance"] < 2
     assert imported["range"] == [11, 131] and imported["fps"] == 60
     assert imported["path"] == "//first.csv"
-    assert any("121 frames at 60 Hz, 2.00 s, in mm" in line for line in imported["told"])
+    assert any("121 frames at 60 Hz, 2.00 s, in mm" in line for line in imported["reported"])

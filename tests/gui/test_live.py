@@ -42,10 +42,10 @@ def test_a_makehuman_rig_follows_and_is_put_back(
     assert_whole("Opened 001.rawtake", seen["loaded"]["packets"])
 
 
-def assert_follows(told: dict[str, Any]) -> None:
+def assert_follows(reported: dict[str, Any]) -> None:
     for side in SIDES:
-        assert told["open"][side] < 2.0, f"{side}: {told}"
-        assert told["closed"][side] == pytest.approx(BENT[side], abs=2.0), f"{side}: {told}"
+        assert reported["open"][side] < 2.0, f"{side}: {reported}"
+        assert reported["closed"][side] == pytest.approx(BENT[side], abs=2.0), f"{side}: {reported}"
 
 
 def assert_whole(take: str, packets: int) -> None:

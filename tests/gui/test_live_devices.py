@@ -81,7 +81,7 @@ def test_makehumans_fingers_point_where_every_device_says(follow: Follow, shared
 
 
 def turned(bones: Bones, letter: str, joints: Place, body: bool) -> dict[str, float]:
-    """Degrees between MakeHuman's phalanges and those that were sent, of which both ends are told.
+    """Degrees between MakeHuman's phalanges and those that were sent, of which both ends are known.
 
     body: whether the hand points where its forearm has it, so that the phalanges are alike after a rotation.
     """

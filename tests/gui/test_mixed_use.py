@@ -8,7 +8,7 @@ COUNTED = ("threads", "handlers", "draw callbacks", "live runs")
 
 
 def test_rounds_of_mixed_use_leave_nothing_behind(play: Callable[..., dict[str, Any]], vmc: None, rigs: Path) -> None:
-    told = play("mixed_use", "0")
-    first, *_, last = told["rounds"]
-    assert told["faults"] == []
-    assert [last[name] for name in COUNTED] == [first[name] for name in COUNTED], told["rounds"]
+    reported = play("mixed_use", "0")
+    first, *_, last = reported["rounds"]
+    assert reported["faults"] == []
+    assert [last[name] for name in COUNTED] == [first[name] for name in COUNTED], reported["rounds"]

@@ -32,9 +32,9 @@ def blue(path: Path) -> int:
 
 
 def test_a_finger_touches_the_cursor_and_goes_around_a_ball_by_buttons_on_three_rigs(play: Play, rigs: Path) -> None:
-    told = play("touch_and_follow")
+    reported = play("touch_and_follow")
     for rig in ("own", "makehuman", "rigify"):
-        seen = told[rig]
+        seen = reported[rig]
         for name in ("off", "off the ball"):
             assert seen[name] < 5e-4, f"{rig}, {name}: {1000 * seen[name]:.3f} mm > 0.5 mm"
         for name in ("further out of limits", "out of limits on the way"):

@@ -11,9 +11,9 @@ TOLERANCE = {"own": 0.1, "makehuman": 3.0}
 def test_what_blenders_pose_tools_make_of_two_hand_poses_is_between_them_and_inside_the_limits(
     play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    told = play("posing_between")
+    reported = play("posing_between")
     for name in ("own", "makehuman"):
-        rig = told[name]
+        rig = reported[name]
         first, last = rig["spread"]["angles"], rig["fist"]["angles"]
         bends = [dof for dof in first if abs(first[dof] - last[dof]) > 10 and "flexion" in dof]
         assert len(bends) > 8, bends

@@ -7,9 +7,9 @@ from typing import Any
 
 
 def test_a_fingertip_dragged_at_the_palm_curls_in_all_joints(play: Callable[..., dict[str, Any]], rigs: Path) -> None:
-    told = play("posing_curl", *(() if "CI" in os.environ else ("all",)))
-    told.pop("blender")
-    for name, drag in told.items():
+    reported = play("posing_curl", *(() if "CI" in os.environ else ("all",)))
+    reported.pop("blender")
+    for name, drag in reported.items():
         before, after = drag["before"], drag["after"]
         assert drag["pixels off"] <= 1.5, f"{name}: {drag['pixels off']}"
         changes = {angle: after[angle] - before[angle] for angle in after}

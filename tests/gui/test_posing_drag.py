@@ -10,9 +10,9 @@ KNUCKLE, JOINT = "middle-finger-phalanx-proximal", "middle-finger-phalanx-interm
 def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
     play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    told = play("posing_drag")
+    reported = play("posing_drag")
     for name in ("own", "makehuman", "rigify"):
-        rig = told[name]
+        rig = reported[name]
         one_hand(rig, name)
         keyed(rig, name)
         pins_held(rig["palm"], "right", rig["built"], name)
@@ -22,7 +22,7 @@ def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
         within(left["limits"], rig["built left"], f"{name}, left")
         pins_held(left["palm"], "left", rig["built left"], f"{name}, left")
         assert rig["all undone"], name
-    surface = told["surface"]
+    surface = reported["surface"]
     assert abs(surface["gap"]) < 0.5, f"{surface['gap']} mm between skin and ball"
     assert surface["pins"] == [["right", "index-finger", "OBJECT"]]
     assert surface["went along"] < 0.5
@@ -31,26 +31,26 @@ def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
 def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
     play: Callable[[str], dict[str, Any]],
 ) -> None:
-    told = play("posing_drag_more")
+    reported = play("posing_drag_more")
     words = {"index-finger-tip": "Index Finger Tip", JOINT: "Middle Finger Middle Joint"}
     words |= {KNUCKLE: "Middle Finger Knuckle", "wrist": "Palm"}
-    for joint, texts in told["header"].items():
+    for joint, texts in reported["header"].items():
         *meanwhile, after = texts
         assert after is None and len(meanwhile) >= 2
         assert all(text.startswith(f"{words[joint]}   Dx: ") for text in meanwhile), texts
         assert all(text.endswith("Solver: Nearest") for text in meanwhile), texts
-    escape = told["escape"]
+    escape = reported["escape"]
     assert escape["exact"] == [True, True], "Esc gives back the channels to the last bit"
     assert escape["keys"] == [[], escape["keyed"]] and escape["keyed"], "and leaves the keys"
-    other = told["other"]
+    other = reported["other"]
     assert other["tip"]["pixels off"] < 3
     assert other["moved"] == other["keyed"] == [other["own"]] and other["undone"]
-    algebra = told["algebra"]
+    algebra = reported["algebra"]
     assert algebra["pixels off"] < 3 and algebra["undone"] and algebra["left as before"]
     assert algebra["asked"].keys() == {"index-finger"} and algebra["asked"]["index-finger"] < 0.5
     assert algebra["drawn"] > 3 and algebra["after"] is None
     assert algebra["header"].endswith("Solver: CGA")
-    surface = told["surface"]
+    surface = reported["surface"]
     assert abs(surface["gap"]) < 0.5, f"{surface['gap']} mm between skin and ball"
     assert surface["held"] < 0.5 and surface["pin stays"]
     assert surface["pins"] == [["right", "thumb", "WORLD"]]

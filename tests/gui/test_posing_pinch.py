@@ -8,9 +8,9 @@ from typing import Any
 def test_a_fingertip_dragged_to_the_thumbs_touches_it_and_p_goes_from_one_to_the_other(
     play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    told = play("posing_pinch")
+    reported = play("posing_pinch")
     for name in ("own", "makehuman", "rigify"):
-        rig = told[name]
+        rig = reported[name]
         # Skins touch where tips are a thickness apart; how well is tested in tests/blender/test_pinching.py.
         assert 5.0 < rig["pinched"]["apart"] < 22.0, f"{name}: {rig['pinched']}"
         assert abs(rig["apart"] - rig["pinched"]["apart"]) > 0.2, f"{name}: with Alt {rig['apart']:.1f} mm apart"

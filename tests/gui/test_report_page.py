@@ -73,10 +73,10 @@ def test_the_cursor_tells_the_frame_and_each_value_there(page: Page) -> None:
     })()""")
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
     page.wait_for("document.querySelector('#time span').textContent.startsWith('Frame 150')")
-    told = page.evaluate("""[...document.querySelectorAll(".plot")].find(
+    reported = page.evaluate("""[...document.querySelectorAll(".plot")].find(
       plot => plot.textContent.startsWith("Ring fingertip")).querySelector("output").textContent""")
     column = TAKES[0].evidence.hands[0].values[1500:1505, PARTS.index("ring-finger"), MEASURE_INDEX["tip_error"]]
-    assert told.startswith(f"A {column.min():.1f} to {column.max():.1f} mm, B ")
+    assert reported.startswith(f"A {column.min():.1f} to {column.max():.1f} mm, B ")
     assert page.evaluate("document.querySelectorAll('.problems li.here').length") == 4, "both hands of both takes"
 
 

@@ -95,16 +95,16 @@ class Walk:
         self.screen.picture(f"{self.page}_{self.number:02}")
         self.box = box
 
-    def done(self, **told: Any) -> dict[str, Any]:
-        return {"words": self.words, "keys": self.keys, "marks": self.marks, "box": self.box, **told}
+    def done(self, **reported: Any) -> dict[str, Any]:
+        return {"words": self.words, "keys": self.keys, "marks": self.marks, "box": self.box, **reported}
 
 
 def play_steps(screen: "Screen", page: str, steps: tuple[Any, ...]) -> "Steps":
     """Walk the steps of a page: generators of the screen and a Walk."""
-    told = {}
+    reported = {}
     for number, step in enumerate(steps, 1):
-        told[str(number)] = yield from step(screen, Walk(screen, page, number))
-    return told
+        reported[str(number)] = yield from step(screen, Walk(screen, page, number))
+    return reported
 
 
 def install(screen: "Screen", walk: Walk) -> "Steps":

@@ -62,13 +62,13 @@ def test_the_architecture_drawing_is_up_to_date():
     assert architecture.PICTURE.read_text(encoding="utf-8") == drawn, "run make docs and commit the drawing"
 
 
-def test_imports_in_a_circle_are_told_with_their_files(tmp_path):
+def test_imports_in_a_circle_are_reported_with_their_files(tmp_path):
     for room, imported in (("first", "second"), ("second", "third"), ("third", "first"), ("alone", "first")):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text(f'"""A room."""\n\nfrom ..{imported} import thing\n')
-    with pytest.raises(SystemExit, match=r"first imports second in first/__init__\.py:3") as told:
+    with pytest.raises(SystemExit, match=r"first imports second in first/__init__\.py:3") as reported:
         architecture.rows_of(architecture.read_rooms(tmp_path))
-    assert "alone" not in str(told.value)
+    assert "alone" not in str(reported.value)
 
 
 def test_the_nav_names_every_page():

@@ -46,9 +46,9 @@ def streamed(document: dict[str, Any], recipe: Recipe) -> Streamed:
     hands = CameraHands(recipe, no_rig, _at_once)
     joints, angles, spent = [], [], []
     for at, picture in pictures(document):
-        begun, measuring = time.thread_time(), _Spent.seconds
+        started, measuring = time.thread_time(), _Spent.seconds
         hands.feed(picture, at, at)
-        spent.append(1000 * (time.thread_time() - begun - _Spent.seconds + measuring))
+        spent.append(1000 * (time.thread_time() - started - _Spent.seconds + measuring))
         shown = hands.displayed(at)
         pose = shown[0].pose if shown else None
         joints.append(np.full((21, 3), np.nan) if pose is None else in_camera(pose))
@@ -94,7 +94,7 @@ class _Spent:
 
 
 def _at_once(work: Any) -> Any:
-    begun, done = time.thread_time(), Future[Any]()
+    started, done = time.thread_time(), Future[Any]()
     done.set_result(work())
-    _Spent.seconds += time.thread_time() - begun
+    _Spent.seconds += time.thread_time() - started
     return done

@@ -63,9 +63,9 @@ def row(name: str, method: str, *, alone: bool) -> list[str]:
         settings = TreeSettings(
             method=method, follow=False, near=0.0, stall=0.001, passes=ITERATIONS, steps=0, restarts=0, tolerance=1e-4
         )
-    begun = time.process_time()
+    started = time.process_time()
     pose, _ = solve(skeleton, goals, settings=settings)
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     off = np.linalg.norm(pose.positions[:, -1] - goals.positions[:, 0], axis=-1)
     iterations = np.zeros(1) if pose.iterations is None else pose.iterations
     return [

@@ -53,9 +53,9 @@ def row(what: str, case: Experiment, off: Experiment) -> list[str]:
     """A row under HEAD. A frame's time is that of many at once, or of one after another where frames are followed."""
     name, settings = METHODS[what]
     tips = [case.hand.joints.index(tip) for tip in TIPS]
-    begun = time.process_time()
+    started = time.process_time()
     pose, state = SOLVERS[name](**settings).solve(case.hand, case.targets)
-    seconds = time.process_time() - begun
+    seconds = time.process_time() - started
     true, solved = (kinematics.joint_frames(case.hand, each)[:, :, :3, 3] for each in (case.truth, pose))
     apart = 1000 * np.linalg.norm(solved - true, axis=-1)
     ends, others = apart[:, tips], np.delete(apart, tips, axis=1)

@@ -152,10 +152,10 @@ def wander(minutes: float) -> str:
     armature = opened("default hand")
     rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes
     drags = steps = 0
-    begun = 0.0
+    start = 0.0
     while time.monotonic() < end:
         if drags == 50:
-            begun = resident()
+            start = resident()
         if drags % 7 == 0:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
@@ -172,7 +172,7 @@ def wander(minutes: float) -> str:
         drags += 1
     return (
         f"{minutes:g} minutes of random drags, {drags} of them with {steps} steps, without an error: "
-        f"{begun:.0f} MB after the first fifty, {resident():.0f} MB at the end."
+        f"{start:.0f} MB after the first fifty, {resident():.0f} MB at the end."
     )
 
 

@@ -49,19 +49,19 @@ def measured(name: str, drags: int) -> list[str]:
     parts = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
     for seed in range(drags):
         hand, digit, rng = HANDS[("left", "right")[seed % 2]], DIGITS[seed % 5], np.random.default_rng(seed)
-        begun, solver = some_pose(hand, seed), DRAG_SOLVERS[name](hand)
-        goal = joint_position(as_bent(begun, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
-        of = drag(begun, TIPS[digit], solver=solver)
+        start, solver = some_pose(hand, seed), DRAG_SOLVERS[name](hand)
+        goal = joint_position(as_bent(start, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
+        of = drag(start, TIPS[digit], solver=solver)
         poses = led(of, parts * (goal - of.position), times)
         off.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
         turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
         pace += (turned / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
         out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
         last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
-        back.append(float(np.rad2deg(np.abs(last.angles - begun.angles).max())))
-        begun = some_pose(hand, seed, 0.5)
-        pins = [Pin(held, joint_position(begun, TIPS[held])[0]) for held in DIGITS[: 1 + seed % 3]]
-        of = drag(begun, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
+        back.append(float(np.rad2deg(np.abs(last.angles - start.angles).max())))
+        start = some_pose(hand, seed, 0.5)
+        pins = [Pin(held, joint_position(start, TIPS[held])[0]) for held in DIGITS[: 1 + seed % 3]]
+        of = drag(start, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
         way = rng.normal(size=3)
         for pose in led(of, 0.03 * way / np.linalg.norm(way) * parts, pinned_times):
             pinned += [

@@ -1,4 +1,4 @@
-"""One correction that is changed, as a slider does with each step: its frames alone are composed anew."""
+"""One correction that is changed, as a slider does with each step: only its frames are composed again."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

@@ -70,7 +70,7 @@ class Composed:
     waiting: Mapping[str, str]
     """Id -> why a correction has no effect, of contacts that the hand cannot hold."""
     shortened: Mapping[str, str]
-    """Id -> that it is held shorter than asked, of contacts."""
+    """Id -> that it is held shorter than its range, of contacts."""
     laid: Mapping[str, LaidWrist]
     """Id -> where the wrist is, of palms on objects that count fully."""
 
@@ -184,6 +184,7 @@ def _held(
 def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> dict[str, str]:
     """Return id -> why a contact does not hold, of those that a later one of the same digit moves on.
 
+    A palm takes all digits along.
     waiting: ids of those that cannot hold anyway, and move nothing.
     """
     contacts = [
@@ -195,7 +196,7 @@ def _hindered(corrections: Sequence[Correction], waiting: Mapping[str, str]) -> 
         first.id: f"'{later.name}' moves the {'palm' if shared == {PALM} else 'same digit'} in its frames"
         for number, first in enumerate(contacts)
         for later in contacts[number + 1 :]
-        if (shared := _held_parts(first) & _moved_parts(later))
+        if (shared := _held_parts(first) & {*later.digits, *_held_parts(later)})
         and first.range.full_start <= later.range.full_end
         and later.range.full_start <= first.range.full_end
     }
@@ -211,11 +212,6 @@ def _held_parts(contact: Correction) -> set[str]:
     change = contact.change
     assert isinstance(change, ContactChange)
     return {*change.digits} | ({PALM} if isinstance(change, HeldOnObject) and change.palm is not None else set())
-
-
-def _moved_parts(contact: Correction) -> set[str]:
-    """Return the parts of the hand that a contact may move: a palm takes all digits along."""
-    return {*contact.digits} | _held_parts(contact)
 
 
 def corrected_keys(

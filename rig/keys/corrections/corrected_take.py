@@ -1,6 +1,6 @@
 """A take with corrections: an armature plays a copy of it that is composed of the take and of what they change.
 
-The take itself, the base, stays as it was solved and keeps the corrections, as JSON. Composing anew begins with its
+The take itself, the base, stays as it was solved and keeps the corrections, as JSON. Composing again starts from its
 keys, so that a correction that is muted, changed or deleted leaves nothing behind.
 """
 
@@ -87,7 +87,7 @@ def corrections_on(action: "Action | None") -> tuple[Correction, ...]:
     return corrections_in(composed if has_own else base_in(action))
 
 
-@lru_cache(maxsize=8)  # panels ask whenever they are drawn
+@lru_cache(maxsize=8)  # panels call it whenever they are drawn
 def decoded(text: str, where: str) -> tuple[Correction, ...]:
     """Return `decode` of a text, once for each."""
     return decode(text, where)
@@ -105,7 +105,7 @@ def check_correctable(armature: "Object") -> "Action":
         )
     if is_alone(base):
         raise RigError(
-            f"the take that '{base.name}' was composed from is gone: solve the capture again, "
+            f"the take that '{base.name}' was composed from no longer exists: solve the capture again, "
             "which keeps the corrections"
         )
     if not base.is_editable:
@@ -130,7 +130,7 @@ def correct_take(
     each. Raises RigError; then nothing has changed.
     """
     base, notes, kept = check_correctable(armature), list[str](), encode(corrections)
-    # As they are read back: composed anew they give the same keys.
+    # As they are read back: composed again they give the same keys.
     corrections = decoded(kept, f"corrections of the take '{base.name}'")
     every, clock = hands_of_take(armature, base), clock_of(base, scene)
     hands = [of.moved_by((*corrections_of(armature), *corrections)) for of in every]

@@ -58,7 +58,7 @@ class HandByObject:
 
     @property
     def digest(self) -> bytes:
-        """What tells the surface that it is beside, and the digits whose skin is, from others."""
+        """Identifies the surface that it is beside, and the digits whose skin is."""
         return digest(self.motion.solid.vertices, self.motion.solid.triangles, self.outside, self.beside.skin.points)
 
 
@@ -67,7 +67,7 @@ def hand_by_object(
 ) -> HandByObject:
     """Return a hand as it is keyed beside an object, over F frames, and the skin of some digits.
 
-    palm: whether its back tells on which side of an open surface it is, rather than the backs of these digits.
+    palm: whether its back decides on which side of an open surface it is, rather than the backs of these digits.
     """
     pose, beyond = of.hand.posed(keyed.rotations)
     motion = motion.followed_about(_about(motion, pose, digits, palm=palm))
@@ -91,7 +91,7 @@ def hand_by_object(
 
 
 def _about(motion: ObjectMotion, pose: Pose, digits: tuple[str, ...], *, palm: bool) -> Floats:
-    """Return points (N, 3), m in the world on the middle frame, about the tips of digits, and about the palm if asked
+    """Return points (N, 3), m in the world on the middle frame, about the tips of digits, and about the palm if wanted
     for."""
     posed = joint_frames(pose.hand, pose)[motion.middle]
     at = [f"{digit}-tip" for digit in digits] + (["wrist", *KNUCKLES] if palm else [])

@@ -202,7 +202,7 @@ _hands = LastUsed[HandToCorrect](8)
 def hands_to_correct(armature: "Object", paths: Iterable[str]) -> list[HandToCorrect]:
     """Return the hands of an armature with a bone that curves with these data paths key.
 
-    Raises RigError if it has none, and for one whose bones do not hang on each other: to turn one would not move those
+    Raises RigError if it has none, and for one whose bones are not parented: rotating one would not move those
     further out.
     """
     keyed = {f"{path.rpartition('.')[0]}." for path in paths}

@@ -1,4 +1,4 @@
-"""The note about a contact that is held in fewer frames than a correction asks for."""
+"""The note about a contact that is held in fewer frames than its correction covers."""
 
 from math import ceil, floor
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRows, clock: TakeClock) -> str:
     """Return a clause that says in which frames a contact is held, why so few, and which range holds it in all.
 
-    Empty if it is held in all frames asked for.
+    Empty if it is held in all frames of the range.
 
     Args:
         span: the range of its correction.
@@ -27,17 +27,17 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
     """
     ends = bool(of_take[0] < frames[0]), bool(frames[-1] < of_take[-1])
     begin, end = clock.frames([span.full_start, span.full_end]).tolist()
-    asked = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
+    wanted = ceil(begin - SAME_FRAME), floor(end + SAME_FRAME)
     first, last = float(frames[held.first]), float(frames[held.last])
-    late, early = first - asked[0], asked[1] - last
-    if asked[1] < asked[0]:
+    late, early = first - wanted[0], wanted[1] - last
+    if wanted[1] < wanted[0]:
         blends = [round(blend * clock.rate, 2) for blend in (span.blend_in, span.blend_out)]
         where = f"on frame {first:g} alone" if first == last else f"from frame {first:g} to {last:g}"
         return (
             f"its blends of {blends[0]:g} and {blends[1]:g} frames leave no frame between them, so that it is held "
             f"{where}: give it {_enough((floor(first), ceil(last)), of_take, frames, held, ends)}"
         )
-    enough = _enough(asked, of_take, frames, held, ends)
+    enough = _enough(wanted, of_take, frames, held, ends)
     if held.lacks_frames:
         own = f"{_frames(len(frames))} {'is' if len(frames) == 1 else 'are'}"
         return f"its {own} too few to get there and back: give it {enough}"
@@ -49,13 +49,13 @@ def held_shorter(span: TimeRange, of_take: Floats, frames: Floats, held: HeldRow
         if short >= 1 - SAME_FRAME
     ]
     sentence = (
-        f"it is held from frame {first:g} to {last:g}, not {asked[0]} to {asked[1]}, because {' and '.join(reasons)}"
+        f"it is held from frame {first:g} to {last:g}, not {wanted[0]} to {wanted[1]}, because {' and '.join(reasons)}"
     )
     by_blends = any(beyond and short >= 1 - SAME_FRAME for short, beyond in zip((late, early), ends, strict=True))
     return f"{sentence}: for all of them give it {enough}" if by_blends else sentence
 
 
-def _enough(asked: tuple[int, int], of_take: Floats, frames: Floats, held: HeldRows, ends: tuple[bool, bool]) -> str:
+def _enough(wanted: tuple[int, int], of_take: Floats, frames: Floats, held: HeldRows, ends: tuple[bool, bool]) -> str:
     """Return the range, within the take, and the blends that hold a contact from a first to a last scene frame.
 
     The poses at these two decide how long the motions there and back take, whatever range is around them.
@@ -63,10 +63,10 @@ def _enough(asked: tuple[int, int], of_take: Floats, frames: Floats, held: HeldR
     step = float(np.median(np.diff(of_take))) if len(of_take) > 1 else 1.0
     blend = ceil(max(held.blends) * step - SAME_FRAME)
     begins, stops = ceil(of_take[0]), floor(of_take[-1])
-    first = max(asked[0] - blend, begins) if ends[0] else begins
-    last = min(asked[1] + blend, stops) if ends[1] else stops
-    # At an end of the take the hand need not come from anywhere: what is asked for stays as it is.
-    there, back = max(asked[0] - first, 0), max(last - asked[1], 0)
+    first = max(wanted[0] - blend, begins) if ends[0] else begins
+    last = min(wanted[1] + blend, stops) if ends[1] else stops
+    # At an end of the take the hand need not come from anywhere: the range stays as it is.
+    there, back = max(wanted[0] - first, 0), max(last - wanted[1], 0)
     blends = _frames(there) if there == back else f"{there} and {_frames(back)}"
     return f"frames {first} to {last} and blends of {blends}"
 

@@ -87,11 +87,11 @@ class ArmChain:
 
     names: tuple[str, ...] = ()
     parents: tuple[int, ...] = ()
-    """Which of them each hangs on; -1 for none."""
+    """Which of them is the parent of each; -1 for none."""
     shares: tuple[float, ...] = ()
     """The part of the hand's twist about the forearm that each has against the upper arm."""
     last: int = -1
-    """Which of them the wrist's bone hangs on; -1 for none."""
+    """Which of them is the parent of the wrist's bone; -1 for none."""
 
 
 NO_ARM = ArmChain()

@@ -30,13 +30,13 @@ class LastUsed(Generic[Value]):
         return self._values[key]
 
     def steps(self, key: Hashable, make: Callable[[], Steps[Value]]) -> Steps[Value]:
-        """Return the same step by step; one that is left before its end is made anew."""
+        """Return the same step by step; one that is left before its end is made again."""
         found = self._values[key] if key in self._values else (yield from make())
         return self.get(key, lambda: found)
 
 
 def digest(*arrays: NDArray[Any]) -> bytes:
-    """Return what tells arrays from others, by their shapes and values."""
+    """Return a digest of arrays, of their shapes and values."""
     found = blake2b()
     for array in arrays:
         found.update(f"{array.shape} {array.dtype} ".encode())

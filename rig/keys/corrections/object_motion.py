@@ -118,7 +118,7 @@ class ReadFrame:
     transforms: Floats
     """(2 + 2 N, 4, 4) of the object and the wrist, of N bones in the world, and of these relative to their rest."""
     solid: Solid | None
-    """The object's surface, in the world, if that was asked for."""
+    """The object's surface, in the world, if it was requested."""
     shape: DeformedShape | None = None
     """Its mesh, if that may deform."""
 

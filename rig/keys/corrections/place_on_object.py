@@ -37,7 +37,7 @@ def chosen_on_object(
     palm: bool = False,
     played: PlayedFrames | None = None,
 ) -> Steps[HeldOnObject]:
-    """Return what holds the tips of digits on an object, and the palm if asked for, of a hand as it is keyed.
+    """Return what holds the tips of digits on an object, and the palm if it is to, of a hand as it is keyed.
 
     frames: (F,) scene frames; played: what was evaluated of them, and is now. Each tip is held at a point of the
     surface that its pad, where that is nearest on the middle frame, reaches on all frames; with a palm, from where that

@@ -11,7 +11,7 @@ from .keyed_wrist import NO_ARM, ArmChain, WristPlace
 Floats = NDArray[np.float64]
 
 STRAIGHT = np.deg2rad(2.0)
-"""rad, the bend below which an elbow does not tell about which axis it bends."""
+"""rad, the bend below which an elbow does not show about which axis it bends."""
 LEAST_BEND, MOST_BEND = 0.0, np.deg2rad(150.0)
 """rad, how far an elbow bends."""
 
@@ -101,7 +101,7 @@ class PlayedWrist:
     def _twists(self, angles: Floats) -> tuple[list[Floats], list[Floats]]:
         """Return how the arm's bones turn, in the world, where the hand turns by angles (F,) about the forearm.
 
-        Turns (F, 4) of each against the one that it hangs on, about the line from where it begins to the wrist, and
+        Turns (F, 4) of each against its parent, about the line from where it begins to the wrist, and
         against the upper arm.
         """
         wrist, shares = self.bones[:, -1, :3, 3], (*self.arm.shares, 0.0)

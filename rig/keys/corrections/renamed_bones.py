@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 def renamed_bones(armature: "Object", curves: "Iterable[FCurve]", played: "Iterable[FCurve]") -> dict[str, str]:
     """Return what bones of curves are called now, by the curves that the armature plays: old name -> new.
 
-    Only bones that are gone were renamed, and only to those that no curve had before. None is named unless there are as
-    many of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.
+    Only missing bones were renamed, and only to those that no curve had before. None is named unless there are as many
+    of both, and each has at least the channels that it had: curves may have been deleted or added meanwhile.
     """
     before, now, bones = _channels(curves), _channels(played), armature.pose.bones
-    gone = {bone: channels for bone, channels in before.items() if bone not in bones}
+    missing = {bone: channels for bone, channels in before.items() if bone not in bones}
     new = {bone: channels for bone, channels in now.items() if bone not in before and bone in bones}
-    if len(gone) != len(new) or not all(old <= new[bone] for old, bone in zip(gone.values(), new, strict=True)):
+    if len(missing) != len(new) or not all(old <= new[bone] for old, bone in zip(missing.values(), new, strict=True)):
         return {}
-    return dict(zip(gone, new, strict=True))
+    return dict(zip(missing, new, strict=True))
 
 
 def with_new_names(curves: "Iterable[FCurve]", renamed: Mapping[str, str]) -> "Iterator[tuple[str, FCurve]]":

@@ -21,7 +21,7 @@ FRAMES_PROPERTY = "knuckle_solved_frames"
 NUMBERS_PROPERTY = "knuckle_solved_numbers"
 """Custom property of a take's action: for each of these frames a number that differs where its keys do."""
 PATHS_PROPERTY = "knuckle_solved_paths"
-"""Custom property of a take's action: the data paths that were solved, as JSON; others are a person's own."""
+"""Custom property of a take's action: the data paths that were solved, as JSON; others are the user's."""
 EDITED = " Edited"
 """What the name of an action with edited keys that were replaced ends with."""
 NEVER = -1
@@ -44,7 +44,7 @@ def remember_keys(action: "Action", part: tuple[float, float] | None = None) -> 
 
 
 def edited_frames(action: "Action") -> Floats:
-    """Return the frames (F,) on which keys of a take are not as they were solved; none if it does not tell."""
+    """Return the frames (F,) on which keys of a take are not as they were solved; none if it does not say."""
     paths = _solved_paths(action)
     if paths is None:
         return np.empty(0)
@@ -90,7 +90,7 @@ def _curves(action: "Action") -> "list[FCurve]":
 
 
 def _solved_paths(action: "Action") -> set[str] | None:
-    """Return the data paths that were solved, None if the action does not tell."""
+    """Return the data paths that were solved, None if the action does not say."""
     text = action.get(PATHS_PROPERTY)
     try:
         parsed = json.loads(text) if isinstance(text, str) else None

@@ -27,7 +27,7 @@ def remember_rest(action: "Action", armature: "Object") -> None:
 def has_other_rest(action: "Action", armature: "Object") -> bool:
     """Whether bones of an armature that a take keys lie otherwise at rest than as it was solved.
 
-    Not if the take does not tell, or one of its bones is gone.
+    Not if the take does not say, or one of its bones is missing.
     """
     known, now = action.get(REST_PROPERTY), _rest_id(action, armature)
     return isinstance(known, str) and now is not None and known != now

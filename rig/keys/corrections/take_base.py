@@ -85,7 +85,7 @@ def playing_base(armature: "Object") -> Iterator[None]:
 def placed_as_solved(armature: "Object", hands: Sequence[HandOfTake]) -> Iterator[None]:
     """Let an armature play its take as it was solved in the body, if what puts its hands in their places is composed.
 
-    Composed anew, they are then the same to the bit.
+    Composed again, they are then the same to the bit.
     """
     composed = composed_of(armature)
     if composed is None or not any(of.wrist.keyed for of in hands):

@@ -1,4 +1,4 @@
-"""Notes about the corrections of a take: which wait, and why, and which are held shorter than asked."""
+"""Notes about the corrections of a take: which wait, and why, and which are held shorter than its range."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WAITING_PROPERTY = "knuckle_waiting"
 """Custom property of a take's action, the base: id -> why a correction has no effect, as JSON."""
 SHORTENED_PROPERTY = "knuckle_hurried"
-"""Custom property of a take's action: id -> how a contact is held shorter than asked, or elsewhere, as JSON."""
+"""Custom property of a take's action: id -> how a contact is held shorter than its range, or elsewhere, as JSON."""
 MAX_NAMED = 3
 """Corrections that wait, each with its reason, in a message."""
 
@@ -48,7 +48,7 @@ def waiting_of(base: "Action | None") -> dict[str, str]:
 
 
 def shortened_of(base: "Action | None") -> dict[str, str]:
-    """Return id -> sentence of the contacts of a take that are held shorter than asked, or elsewhere."""
+    """Return id -> sentence of the contacts of a take that are held shorter than its range, or elsewhere."""
     return _parsed(_text(base, SHORTENED_PROPERTY))
 
 
@@ -66,7 +66,7 @@ def waiting_reasons(
 def unsolved_reasons(corrections: Sequence[Correction], known: Mapping[str, str]) -> dict[str, str]:
     """Return id -> reason of the corrections that could not take effect in the solve.
 
-    known: the reasons of now, or of the last solve.
+    known: the present reasons, or those of the last solve.
     """
     return {one.id: known[one.id] for one in corrections if one.is_before_solving and one.id in known}
 
@@ -99,7 +99,7 @@ def _parsed(text: str) -> dict[str, str]:
 
 
 def shortened_changes(base: "Action", corrections: Sequence[Correction]) -> dict[str, dict[str, Any]]:
-    """Return id -> effect of the corrections of a take that are held shorter than asked."""
+    """Return id -> effect of the corrections of a take that are held shorter than its range."""
     shortened = shortened_of(base)
     return {one.id: effect_of(one) for one in corrections if one.id in shortened}
 
@@ -107,7 +107,7 @@ def shortened_changes(base: "Action", corrections: Sequence[Correction]) -> dict
 def waiting_notes(
     base: "Action", corrections: Sequence[Correction], before: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """Return sentences about the corrections of a take that have no effect, or are held shorter than asked.
+    """Return sentences about the corrections of a take that have no effect, or are held shorter than its range.
 
     before: the `shortened_changes` of the take before. These have no sentence here; the panel's list still shows them.
     """

@@ -1,4 +1,4 @@
-"""Corrections on a take that was written just now, and what a report tells of them."""
+"""Corrections on a take that was written just now, and what a report says of them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

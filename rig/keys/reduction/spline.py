@@ -67,17 +67,13 @@ def fit(frames: Floats, samples: Floats, weights: Floats, keys: Ints, pinned: Bo
     length = np.diff(at)
     segment = np.clip(np.searchsorted(keys, np.arange(len(frames)), side="right") - 1, 0, len(keys) - 2)
     basis = _basis((frames - at[segment]) / length[segment], length[segment])
-    weighted = basis * (weights + PINNED * _is_among(keys, pinned))[:, None]
+    kept = np.zeros(len(frames), bool)
+    kept[keys] = pinned[keys]
+    weighted = basis * (weights + PINNED * kept)[:, None]
     products = np.add.reduceat(weighted[:, :, None] * basis[:, None, :], keys[:-1]) + _bending(length)
     sides = np.add.reduceat(weighted[:, :, None] * samples[:, None, :], keys[:-1])
     solution = _solved(products, sides)
     return Spline(at, solution[:, 0], solution[:, 1])
-
-
-def _is_among(keys: Ints, pinned: Bools) -> Bools:
-    keyed = np.zeros(len(pinned), bool)
-    keyed[keys] = True
-    return keyed & pinned
 
 
 def _bending(length: Floats) -> Floats:

@@ -35,28 +35,28 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     before, region = screen.dump(), screen.region(screen.area())
     top = screen.window.height - region.y - region.height
-    told: dict[str, Any] = {"view": [region.x, top, region.width, region.height]}
+    reported: dict[str, Any] = {"view": [region.x, top, region.width, region.height]}
     shown = bpy.context.window_manager.knuckle_algebra
     screen.picture("algebra_off")
-    told["handlers at first"] = drawn()
+    reported["handlers at first"] = drawn()
     shown.show = True
     # Its hands are looked for once it is drawn.
     yield from screen.wait_until(lambda: session().algebra_names)
-    for step in told.setdefault("steps", [0, 1, 2, 3, 5]):
+    for step in reported.setdefault("steps", [0, 1, 2, 3, 5]):
         shown.step = step
         yield 0.6
         screen.picture(f"algebra_{step}")
-    told["handlers on"] = drawn()
+    reported["handlers on"] = drawn()
     # Sliders show how the hand stands once it was looked for.
     after = {key: value for key, value in screen.dump().items() if ".knuckle_posing." not in key}
-    told["changed"] = sorted(key for key, value in after.items() if before.get(key) != value)
+    reported["changed"] = sorted(key for key, value in after.items() if before.get(key) != value)
     for rig in BODIES:
         yield from body(screen, rig)
-    told["handlers after a file"] = drawn()
+    reported["handlers after a file"] = drawn()
     bpy.context.window_manager.knuckle_algebra.show = False
     yield 0.3
-    told["handlers off"] = drawn()
-    return told
+    reported["handlers off"] = drawn()
+    return reported
 
 
 def body(screen: "Screen", rig: str) -> "Steps":

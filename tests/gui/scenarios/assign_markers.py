@@ -95,5 +95,5 @@ def play(screen: "Screen") -> "Steps":
         "assigned": assigned,
         "after_escape": json.loads(screen.scene.knuckle.marker_map or "{}") == assigned,
         "tip_errors_mm": [finger["tip_error_mm"]["mean"] for finger in errors.values()],
-        "told": (yield from screen.reports()),
+        "reported": (yield from screen.reports()),
     }

@@ -1,4 +1,4 @@
-"""Without a capture the Solve button is grey and says why; a broken file is told once, and changes nothing."""
+"""Without a capture the Solve button is grey and says why; a broken file is reported once, and changes nothing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,10 +30,10 @@ def play(screen: "Screen") -> "Steps":
     screen.move(20, screen.window.height - 20)  # away from what popped up
     yield 1.0
     after = screen.dump()
-    told = yield from screen.reports()
+    reported = yield from screen.reports()
     return {
         "solve_ready": ready,
-        "told": told[len(told_before) :],
+        "reported": reported[len(told_before) :],
         "before": before,
         "after": after,
     }

@@ -37,7 +37,7 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.show_sidebar("Knuckle")
     yield from screen.drop(LONG, *screen.view_middle())
     yield from screen.wait_until(lambda: screen.scene.knuckle.markers, 120)
-    texts = screen.told(press_half_way)  # an import has progress, too
+    texts = screen.reported(press_half_way)  # an import has progress, too
     screen.frame_selected()
     yield 1.0
     place = yield from screen.button("knuckle.solve")
@@ -48,7 +48,7 @@ def play(screen: "Screen") -> "Steps":
 
     screen.click(*place)
     yield from screen.wait_until(lambda: pressed and not status.running, 60)
-    told = list(texts)
+    reported = list(texts)
     yield 1.0
     screen.picture("escape_cancelled")
     after = screen.dump()
@@ -60,9 +60,9 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     screen.picture("escape_solved_again")
     return {
-        "seen": seen[: len(told)],
+        "seen": seen[: len(reported)],
         "pressed_at": pressed,
-        "status_texts": told,
+        "status_texts": reported,
         "before": before,
         "after": after,
         "timer_events": {"of_a_timer": of_a_timer, "after": after_escape},

@@ -81,9 +81,9 @@ def take_tool(screen: "Screen", walk: "walking.Walk") -> "Steps":
 
 def drag_tip(screen: "Screen", walk: "walking.Walk") -> "Steps":
     """The index finger is bent by its tip."""
-    told = yield from drag(screen, "index-finger-tip", (40, 90))
+    reported = yield from drag(screen, "index-finger-tip", (40, 90))
     walk.picture(*walking.area_box(screen))
-    return walk.done(**told)
+    return walk.done(**reported)
 
 
 def pin_tips(screen: "Screen", walk: "walking.Walk") -> "Steps":

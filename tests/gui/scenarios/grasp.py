@@ -37,9 +37,9 @@ def play(screen: "Screen") -> "Steps":
     look(screen, before_body(screen))
     yield 1.0
     screen.picture("grasp_nothing_chosen")
-    told = yield from each_held(screen, made)
-    told["keyed"] = yield from keyed(screen, made)
-    return told | {"rigify": (yield from rigify(screen, made))}
+    reported = yield from each_held(screen, made)
+    reported["keyed"] = yield from keyed(screen, made)
+    return reported | {"rigify": (yield from rigify(screen, made))}
 
 
 def rigify(screen: "Screen", made: dict[str, Any]) -> "Steps":
@@ -51,14 +51,14 @@ def rigify(screen: "Screen", made: dict[str, Any]) -> "Steps":
     screen.area().spaces.active.overlay.show_bones = False
     look(screen, screen.scene.objects["Ball"].location)
     yield 1.0
-    told = yield from each_held(screen, made, "rigify_")
-    return told | {"attached": (yield from attached(screen))}
+    reported = yield from each_held(screen, made, "rigify_")
+    return reported | {"attached": (yield from attached(screen))}
 
 
 def each_held(screen: "Screen", made: dict[str, Any], kind: str = "") -> "Steps":
     """Thing -> how it was held; each is undone."""
     before = channels(screen)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for name in THINGS:
         show_only(screen, name)
         screen.scene.knuckle_grasp.target = screen.scene.objects[name]
@@ -69,14 +69,14 @@ def each_held(screen: "Screen", made: dict[str, Any], kind: str = "") -> "Steps"
         yield from screen.wait_until(lambda: channels(screen) != before, 120.0)
         yield 0.7
         screen.picture(f"grasp_{kind}{name.lower()}")
-        told[name] = {"deep": deepest(screen, name, made), "near": nearest(screen, name, made)}
+        reported[name] = {"deep": deepest(screen, name, made), "near": nearest(screen, name, made)}
         screen.move(*screen.view_middle())
         yield 0.5
         screen.key("ctrl+z")
         yield from screen.wait_until(lambda: channels(screen) == before)
         moves = rig(screen).animation_data  # Rigify's has drivers from the beginning
-        told[name]["action"] = moves is not None and moves.action is not None
-    return told
+        reported[name]["action"] = moves is not None and moves.action is not None
+    return reported
 
 
 def attached(screen: "Screen") -> "Steps":

@@ -16,10 +16,10 @@ hands = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "hands.
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 800)
     screen.open_panels("KNUCKLE_PT_posing", "KNUCKLE_PT_hand_poses")
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for rig in ("own", "makehuman", "rigify"):
-        told[rig] = yield from posed(screen, rig)
-    return told
+        reported[rig] = yield from posed(screen, rig)
+    return reported
 
 
 def posed(screen: "Screen", rig: str) -> "Steps":
@@ -35,7 +35,7 @@ def posed(screen: "Screen", rig: str) -> "Steps":
     screen.picture(f"hand_poses_panel_{rig}")
     screen.click(*place)
     yield from screen.wait_until(lambda: len(bpy.data.actions) >= 20, 60)
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "at first": at_first,
         "assets": len([action for action in bpy.data.actions if action.asset_data]),
         "after adding": channels(screen),
@@ -44,11 +44,11 @@ def posed(screen: "Screen", rig: str) -> "Steps":
     yield 4.0  # the shelf looks for assets by itself
     screen.picture(f"hand_poses_shelf_{rig}")
     yield from search(screen, "fist r")
-    told |= yield from clicked(screen, rig)
-    told |= yield from blended(screen, rig)
+    reported |= yield from clicked(screen, rig)
+    reported |= yield from blended(screen, rig)
     for name, factor in (("half", 0.5), ("whole", 1.0)):
-        told |= yield from by_operator(screen, rig, name, factor)
-    return told
+        reported |= yield from by_operator(screen, rig, name, factor)
+    return reported
 
 
 def shelf(screen: "Screen", *, shown: bool) -> None:

@@ -64,7 +64,7 @@ def import_hand(screen: "Screen") -> "Steps":
         "range": [scene.frame_start, scene.frame_end],
         "fps": scene.render.fps,
         "path": scene.knuckle.capture,
-        "told": [line for line in (yield from screen.reports()) if "first.csv" in line],
+        "reported": [line for line in (yield from screen.reports()) if "first.csv" in line],
     }
 
 

@@ -25,18 +25,18 @@ CLOSED = 59
 def play(screen: "Screen") -> "Steps":
     ports = json.loads((OUT / "live_ports.json").read_text())
     vmc = f"vmc {ports['vmc']}"
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     yield from prepare(screen)
-    yield from complaints(screen, ports, told)
+    yield from complaints(screen, ports, reported)
     ask(vmc)
-    told["new"] = yield from new_hands(screen, vmc)
-    yield from recorded(screen, told)
-    told["after"] = {}
-    yield from undone(screen, told["after"])
-    yield from modes(screen, told["after"])
-    told["deleted"] = yield from deleted(screen)
-    told["last take"] = yield from recorded_to_the_end(screen)
-    return told
+    reported["new"] = yield from new_hands(screen, vmc)
+    yield from recorded(screen, reported)
+    reported["after"] = {}
+    yield from undone(screen, reported["after"])
+    yield from modes(screen, reported["after"])
+    reported["deleted"] = yield from deleted(screen)
+    reported["last take"] = yield from recorded_to_the_end(screen)
+    return reported
 
 
 def prepare(screen: "Screen") -> "Steps":
@@ -48,7 +48,7 @@ def prepare(screen: "Screen") -> "Steps":
     return {}
 
 
-def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) -> "Steps":
+def complaints(screen: "Screen", ports: dict[str, int], reported: dict[str, Any]) -> "Steps":
     """A port that another program has; then a sender that does not send."""
     chosen = screen.scene.knuckle_live
     chosen.folder = str(OUT / "live takes")
@@ -58,7 +58,7 @@ def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) ->
     yield from screen.wait_until(lambda: run() and run().receiver.failed)
     yield 0.5
     screen.picture("live_port_in_use")
-    told["port in use"] = run().receiver.state()
+    reported["port in use"] = run().receiver.state()
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     chosen.port = ports["vmc"]
@@ -66,7 +66,7 @@ def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) ->
     yield from screen.wait_until(lambda: run() and "nothing received" in run().receiver.state(), 30)
     yield 0.5
     screen.picture("live_nobody_sends")
-    told["nobody sends"] = run().receiver.state()
+    reported["nobody sends"] = run().receiver.state()
     return {}
 
 
@@ -74,12 +74,12 @@ def new_hands(screen: "Screen", vmc: str) -> "Steps":
     yield from screen.wait_until(lambda: len(run().shown) == 2, 40)
     wrists = [bpy.data.objects[f"{side} Hand"].pose.bones["wrist"].head for side in ("Left", "Right")]
     look(screen, (wrists[0] + wrists[1]) / 2, 2.2 * (wrists[0] - wrists[1]).length)
-    told = yield from open_and_closed(screen, "new", vmc, hands_of("new"))
+    reported = yield from open_and_closed(screen, "new", vmc, hands_of("new"))
     ask(vmc)
-    return told
+    return reported
 
 
-def recorded(screen: "Screen", told: dict[str, Any]) -> "Steps":
+def recorded(screen: "Screen", reported: dict[str, Any]) -> "Steps":
     with screen.in_view():
         bpy.ops.knuckle.live_record()
     yield from screen.wait_until(lambda: run().receiver.recording)
@@ -91,10 +91,10 @@ def recorded(screen: "Screen", told: dict[str, Any]) -> "Steps":
         bpy.ops.ed.undo_push(message="Record")  # as a click on the button does
     yield 1.0
     screen.picture("live_recorded")
-    told["takes"] = [take.name for take in screen.scene.knuckle_live.takes]
+    reported["takes"] = [take.name for take in screen.scene.knuckle_live.takes]
     action = bpy.data.objects["Left Hand"].animation_data.action
     curves = action.layers[0].strips[0].channelbags[0].fcurves
-    told["keyed"] = max(len(curve.keyframe_points) for curve in curves)
+    reported["keyed"] = max(len(curve.keyframe_points) for curve in curves)
     return {}
 
 
@@ -212,15 +212,15 @@ def curls(hands: Hands) -> dict[str, float]:
 
 def open_and_closed(screen: "Screen", name: str, sender: str, hands: Hands) -> "Steps":
     """The hands are held open, then closed, and pictures taken; their curls, and how it ran."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for state, step in (("open", 0), ("closed", CLOSED)):
         yield from held(screen, f"{sender} hold {step}")
         screen.picture(f"live_{name}_{state}")
-        told[state] = curls(hands)
+        reported[state] = curls(hands)
     stats = run().receiver.stats
-    told["latency ms"] = [round(1000 * value, 1) for value in stats.latency()]
-    told["frames"], told["rate"], told["overrun"] = stats.frames, run().receiver.state(), stats.overrun
-    return told
+    reported["latency ms"] = [round(1000 * value, 1) for value in stats.latency()]
+    reported["frames"], reported["rate"], reported["overrun"] = stats.frames, run().receiver.state(), stats.overrun
+    return reported
 
 
 def goes_on(moves: bool = True) -> Generator[float, None, bool]:

@@ -26,7 +26,7 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(lambda: live.run() and live.run().receiver.is_open, 30)
     yield 0.5
     screen.picture("live_camera_waiting")
-    told: dict[str, Any] = {"waiting": live.run().receiver.state()}
+    reported: dict[str, Any] = {"waiting": live.run().receiver.state()}
     yield from screen.wait_until(
         lambda: live.run().receiver.stats.frames > 12 and live.run().shown and not live.run().session.unmeasured(), 180
     )
@@ -36,12 +36,12 @@ def play(screen: "Screen") -> "Steps":
     live.look(screen, palm, 0.5)
     yield 1.0
     screen.picture("live_camera")
-    told |= {"hand": hand.name, "directions": directions(hand), "state": live.run().receiver.state()}
-    told |= {"palm": palm_per_finger(hand), "away": hand.pose.bones["wrist"].head.y}
-    told["malformed"] = live.run().receiver.stats.malformed
+    reported |= {"hand": hand.name, "directions": directions(hand), "state": live.run().receiver.state()}
+    reported |= {"palm": palm_per_finger(hand), "away": hand.pose.bones["wrist"].head.y}
+    reported["malformed"] = live.run().receiver.stats.malformed
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
-    return told
+    return reported
 
 
 def palm_per_finger(hand: "bpy.types.Object") -> float:

@@ -27,10 +27,10 @@ def play(screen: "Screen") -> "Steps":
         bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
         yield 1.5
         raise_arms(live.choose_makehuman(screen))
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for device in asked["devices"]:
-        told[device["name"]] = yield from followed(screen, asked["rig"], device)
-    return told
+        reported[device["name"]] = yield from followed(screen, asked["rig"], device)
+    return reported
 
 
 def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
@@ -47,15 +47,15 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
     if device["anew"]:
         yield from measured_anew(screen)
     screen.picture(f"live_{rig}_{name}")
-    told = {"bones": bones(screen), "problems": list(live.run().rigs.problems.values())}
+    reported = {"bones": bones(screen), "problems": list(live.run().rigs.problems.values())}
     stats = live.run().receiver.stats
-    told |= {count: getattr(stats, count) for count in ("frames", "malformed", "lost")}
+    reported |= {count: getattr(stats, count) for count in ("frames", "malformed", "lost")}
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     if rig == "new":
         for obj in list(bpy.data.objects):
             bpy.data.objects.remove(obj)
-    return told
+    return reported
 
 
 def measured_anew(screen: "Screen") -> "Steps":

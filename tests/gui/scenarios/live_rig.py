@@ -27,19 +27,19 @@ def play(screen: "Screen") -> "Steps":
     live.look_at_wrists(screen, armature)
     start(screen, port)
     yield from screen.wait_until(lambda: len(live.run().shown) == 2, 40)
-    told: dict[str, Any] = yield from live.open_and_closed(
+    reported: dict[str, Any] = yield from live.open_and_closed(
         screen, "makehuman", f"vmc {port}", live.hands_of("makehuman")
     )
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     yield 0.5
     screen.picture("live_makehuman_after")
-    told["put back"] = live.basis(armature) == before
+    reported["put back"] = live.basis(armature) == before
     live.ask(f"vmc {port}")
     start(screen, port)
     yield from screen.wait_until(lambda: live.run().shown, 40)
-    told["loaded"] = yield from opened_while_recording()
-    return told
+    reported["loaded"] = yield from opened_while_recording()
+    return reported
 
 
 def opened_while_recording() -> "Steps":

@@ -95,13 +95,13 @@ def hide(screen: "Screen", walk: "walking.Walk") -> "Steps":
     yield from walk.press("Hide Marker")
     yield from agreed(screen, walk, 4)
     walk.picture(*walking.area_box(screen))
-    told = mends(screen)
+    reported = mends(screen)
     yield from walk.key("Ctrl Z", "ctrl+z")
     yield from screen.wait_until(lambda: len(kept(screen)) == 3)
     yield from walk.key("Ctrl Shift Z", "ctrl+shift+z")
     yield from screen.wait_until(lambda: len(kept(screen)) == 4)
     yield 0.5
-    return walk.done(**found, **told)
+    return walk.done(**found, **reported)
 
 
 def again(screen: "Screen", walk: "walking.Walk") -> "Steps":

@@ -51,7 +51,7 @@ def play(screen: "Screen") -> "Steps":
         rounds.append({"minutes": round((time.monotonic() - began) / 60, 1), **held()})
         (OUT / "mixed_use_rounds.json").write_text(json.dumps(rounds))
     screen.picture("mixed_use")
-    return {"rounds": rounds, "done": person.done, "faults": person.told["faults"]}
+    return {"rounds": rounds, "done": person.done, "faults": person.reported["faults"]}
 
 
 def posed(screen: "Screen", person: Any, rig: str) -> "Steps":

@@ -19,29 +19,29 @@ TOOLS = {"breakdown": ("shift+e", 120), "blend to neighbor": ("shift+alt+e", -12
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1000, 720)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for name in ("own", "makehuman"):
         yield from hands.opened(screen, name)
-        told[name] = yield from between(screen, name)
-    return told
+        reported[name] = yield from between(screen, name)
+    return reported
 
 
 def between(screen: "Screen", name: str) -> "Steps":
     built = hands.outside(screen)
     screen.scene.tool_settings.use_keyframe_insert_auto = True
-    told: dict[str, Any] = {"built": built}
+    reported: dict[str, Any] = {"built": built}
     for frame, pose in POSES.items():
         screen.scene.frame_set(frame)
         with screen.in_view():
             bpy.ops.knuckle.apply_hand_pose(pose=pose, side="right")
         yield from hands.look(screen, "front")
-        told[pose] = angles(screen)
+        reported[pose] = angles(screen)
         screen.picture(f"between_{name}_{pose}")
     screen.scene.frame_set(11)
     with screen.in_view():
         bpy.ops.knuckle.pose_select(side="right")
         bpy.ops.ed.undo_push(message="Selected")
-    told["played"] = angles(screen)
+    reported["played"] = angles(screen)
     for tool, (keys, way) in TOOLS.items():
         before = hands.channels(screen)
         x, y = screen.view_middle()
@@ -55,11 +55,14 @@ def between(screen: "Screen", name: str) -> "Steps":
         screen.click(round(x + way), y)
         yield from screen.wait_until(lambda: not screen.window.modal_operators)
         yield 0.2
-        told[tool] = angles(screen) | {"changed": hands.channels(screen) != before, "outside": hands.outside(screen)}
+        reported[tool] = angles(screen) | {
+            "changed": hands.channels(screen) != before,
+            "outside": hands.outside(screen),
+        }
         screen.picture(f"between_{name}_{tool.split()[0]}")
-        if told[tool]["changed"]:
+        if reported[tool]["changed"]:
             yield from hands.undone(screen)
-    return told
+    return reported
 
 
 def angles(screen: "Screen") -> dict[str, Any]:

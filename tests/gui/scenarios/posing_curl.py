@@ -16,15 +16,15 @@ DIGITS = ("index-finger", "middle-finger", "ring-finger", "pinky-finger")
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1000, 720)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for name in ("own", "makehuman", "rigify"):
         yield from hands.opened(screen, name)
         for eye, one in zip(EYES, DIGITS, strict=True):
             yield from hands.look(screen, eye)
             # Each finger and each view on every rig; all of both, which takes minutes, on Knuckle's own hand if asked.
             for digit in DIGITS if (name, *screen.arguments) == ("own", "all") else (one,):
-                told[f"{name} {eye} {digit}"] = yield from at_the_palm(screen, f"{name}_{eye}", digit)
-    return told
+                reported[f"{name} {eye} {digit}"] = yield from at_the_palm(screen, f"{name}_{eye}", digit)
+    return reported
 
 
 def at_the_palm(screen: "Screen", picture: str, digit: str) -> "Steps":
@@ -37,12 +37,12 @@ def at_the_palm(screen: "Screen", picture: str, digit: str) -> "Steps":
         screen, axes[:3, 3] + 0.7 * (knuckle - axes[:3, 3]) - 0.22 * (out @ out) ** 0.5 * axes[:3, 2]
     )
     before = bends(screen, digit)
-    told: dict[str, Any] = yield from hands.drag(screen, f"{digit}-tip", (palm[0] - tip[0], palm[1] - tip[1]))
-    told |= {"before": before, "after": bends(screen, digit), "limits": hands.outside(screen)}
+    reported: dict[str, Any] = yield from hands.drag(screen, f"{digit}-tip", (palm[0] - tip[0], palm[1] - tip[1]))
+    reported |= {"before": before, "after": bends(screen, digit), "limits": hands.outside(screen)}
     if digit in ("index-finger", "pinky-finger"):
         screen.picture(f"curl_{picture}_{digit.partition('-')[0]}")
     yield from hands.undone(screen)
-    return told
+    return reported
 
 
 def bends(screen: "Screen", digit: str) -> dict[str, float]:

@@ -21,11 +21,11 @@ KNUCKLE, JOINT = "middle-finger-phalanx-proximal", "middle-finger-phalanx-interm
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1000, 720)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for name in ("own", "makehuman", "rigify"):
         yield from hands.opened(screen, name, sides=("left", "right"))
         yield from hands.look(screen)
-        rig = told[name] = {"built": hands.outside(screen), "built left": hands.outside(screen, "left")}
+        rig = reported[name] = {"built": hands.outside(screen), "built left": hands.outside(screen, "left")}
         before = hands.channels(screen)
         screen.picture(f"drag_{name}_before")
         rig |= yield from fingertip(screen, name)
@@ -39,30 +39,30 @@ def play(screen: "Screen") -> "Steps":
         rig["all undone"] = hands.channels(screen) == before
     yield from hands.opened(screen, "own")
     yield from hands.look(screen)
-    told["surface"] = yield from on_surface(screen)
-    return told
+    reported["surface"] = yield from on_surface(screen)
+    return reported
 
 
 def fingertip(screen: "Screen", name: str) -> "Steps":
     """Dragged, finely by Shift, and left by Esc."""
     before = hands.channels(screen)
-    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (32, 48)))}
+    reported: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (32, 48)))}
     screen.picture(f"drag_{name}_tip")
-    told["limits"] = hands.outside(screen)
+    reported["limits"] = hands.outside(screen)
     yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before
-    told["unkeyed"] = hands.keyed(screen)
-    told["fine"] = yield from hands.drag(screen, INDEX, (150, 200), held="shift")
+    reported["undone"] = hands.channels(screen) == before
+    reported["unkeyed"] = hands.keyed(screen)
+    reported["fine"] = yield from hands.drag(screen, INDEX, (150, 200), held="shift")
     yield from hands.undone(screen)
     yield from hands.drag(screen, INDEX, (40, 48), left=True)
-    told["left as before"] = hands.channels(screen) == before
-    return told
+    reported["left as before"] = hands.channels(screen) == before
+    return reported
 
 
 def keyed(screen: "Screen") -> "Steps":
     """With auto-keying, and with a keying set; what moved and what was keyed."""
     before, scene = hands.channels(screen), screen.scene
-    told: dict[str, Any] = {"undone with keys": True}
+    reported: dict[str, Any] = {"undone with keys": True}
     scene.tool_settings.use_keyframe_insert_auto = True
     for name in ("", "Location"):
         tools = screen.scene.tool_settings
@@ -71,13 +71,13 @@ def keyed(screen: "Screen") -> "Steps":
             screen.scene.keying_sets_all.active = screen.scene.keying_sets_all[name]
         yield from hands.drag(screen, INDEX, (30, 50))
         after = hands.channels(screen)
-        told[f"moved {name}".strip()] = sorted(bone for _, bone in moved(before, after))
-        told[f"keyed {name}".strip()] = hands.keyed(screen)
+        reported[f"moved {name}".strip()] = sorted(bone for _, bone in moved(before, after))
+        reported[f"keyed {name}".strip()] = hands.keyed(screen)
         yield from hands.undone(screen)
-        told["undone with keys"] &= hands.channels(screen) == before and not hands.keyed(screen)
+        reported["undone with keys"] &= hands.channels(screen) == before and not hands.keyed(screen)
     tools = screen.scene.tool_settings
     tools.use_keyframe_insert_auto = tools.use_keyframe_insert_keyingset = False
-    return told
+    return reported
 
 
 def moved(before: dict[Any, Any], after: dict[Any, Any]) -> list[Any]:
@@ -92,20 +92,20 @@ def palm_under_pins(screen: "Screen", name: str, side: str = "right") -> "Steps"
         yield from hands.pinned(screen, joint, side)
     there = [hands.place(screen, joint, side) for joint in tips]
     wrist = hands.place(screen, "wrist", side)
-    told: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)]}
+    reported: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)]}
     yield from hands.drag(screen, "wrist", (-14, -22) if side == "right" else (14, -22), side=side)
-    told["went"] = hands.apart(hands.place(screen, "wrist", side), wrist)
-    told["held"] = max(
+    reported["went"] = hands.apart(hands.place(screen, "wrist", side), wrist)
+    reported["held"] = max(
         hands.apart(hands.place(screen, *where), at) for *where, at in zip(tips, [side] * 2, there, strict=True)
     )
-    told["limits"] = hands.outside(screen, side)
+    reported["limits"] = hands.outside(screen, side)
     yield from hands.look(screen, "front", side)
     screen.picture(f"drag_{name}_{side}_palm")
     yield from hands.look(screen, "thumb", side)
     for _ in range(3):
         yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before and hands.pins(screen) == []
-    return told
+    reported["undone"] = hands.channels(screen) == before and hands.pins(screen) == []
+    return reported
 
 
 def pinned_to_each_other(screen: "Screen", name: str) -> "Steps":
@@ -117,18 +117,18 @@ def pinned_to_each_other(screen: "Screen", name: str) -> "Steps":
     with screen.in_view():
         bpy.ops.knuckle.pin_fingertip(**side, digit="ring-finger", to="middle-finger")
         bpy.ops.ed.undo_push(message="Pin Fingertip")  # which Blender does for what a person starts
-    told: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)], "held": [], "went": [], "limits": []}
+    reported: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)], "held": [], "went": [], "limits": []}
     for joint, way in ((MIDDLE, (25, 35)), (RING, (-15, -20)), ("wrist", (-14, -22))):
         at, between = hands.place(screen, joint), from_wrist(screen)
         yield from hands.drag(screen, joint, way)
-        told["went"].append(hands.apart(hands.place(screen, joint), at))
-        told["held"].append(hands.apart(from_wrist(screen), between))
-        told["limits"].append(hands.outside(screen))
+        reported["went"].append(hands.apart(hands.place(screen, joint), at))
+        reported["held"].append(hands.apart(from_wrist(screen), between))
+        reported["limits"].append(hands.outside(screen))
         screen.picture(f"drag_{name}_pinch_{joint.split('-')[0]}")
     for _ in range(5):
         yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before and hands.pins(screen) == []
-    return told
+    reported["undone"] = hands.channels(screen) == before and hands.pins(screen) == []
+    return reported
 
 
 def from_wrist(screen: "Screen") -> Any:
@@ -141,30 +141,30 @@ def left_hand(screen: "Screen", name: str) -> "Steps":
     """The other hand: a fingertip, and the palm under pins."""
     yield from hands.look(screen, "thumb", "left")
     before = hands.channels(screen)
-    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-32, 48), side="left"))}
+    reported: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-32, 48), side="left"))}
     screen.picture(f"drag_{name}_left")
-    told["limits"] = hands.outside(screen, "left")
+    reported["limits"] = hands.outside(screen, "left")
     yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before
-    told["palm"] = yield from palm_under_pins(screen, name, "left")
+    reported["undone"] = hands.channels(screen) == before
+    reported["palm"] = yield from palm_under_pins(screen, name, "left")
     yield from hands.look(screen)
-    return told
+    return reported
 
 
 def on_surface(screen: "Screen") -> "Steps":
     """A ball under the index finger: the tip is dragged onto it with Ctrl, pinned to it by P, and goes along."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     made = yield from hands.ball_under(screen, INDEX)
     ball = made["ball"]
     yield from hands.drag(screen, INDEX, made["onto"], held="ctrl")
     tip = hands.place(screen, INDEX)
-    told["gap"] = hands.gap(screen, ball)
+    reported["gap"] = hands.gap(screen, ball)
     yield from hands.pinned(screen, INDEX)
-    told["pins"] = [pin[:3] for pin in hands.pins(screen)]
+    reported["pins"] = [pin[:3] for pin in hands.pins(screen)]
     screen.picture("drag_own_surface")
     ball.location += Vector((0.0, -0.004, 0.003))
     bpy.context.view_layer.update()
     with screen.in_view():
         bpy.ops.knuckle.reach_pins("INVOKE_DEFAULT")
-    told["went along"] = hands.apart(hands.place(screen, INDEX), tip + [0.0, -0.004, 0.003])
-    return told
+    reported["went along"] = hands.apart(hands.place(screen, INDEX), tip + [0.0, -0.004, 0.003])
+    return reported

@@ -20,16 +20,16 @@ INDEX, THUMB = "index-finger-tip", "thumb-tip"
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 800)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     yield from hands.opened(screen, "own", sides=("left", "right"))
     screen.window.view_layer.objects.active = hands.armature_of(screen, "right")
     yield from hands.look(screen)
-    told["header"] = yield from header(screen)
-    told["escape"] = yield from escaped(screen)
-    told["other"] = yield from other_armature(screen)
-    told["algebra"] = yield from by_algebra(screen)
-    told["surface"] = yield from to_a_surface(screen)
-    return told
+    reported["header"] = yield from header(screen)
+    reported["escape"] = yield from escaped(screen)
+    reported["other"] = yield from other_armature(screen)
+    reported["algebra"] = yield from by_algebra(screen)
+    reported["surface"] = yield from to_a_surface(screen)
+    return reported
 
 
 class Noting:
@@ -58,14 +58,14 @@ def header_texts() -> Iterator[list[str | None]]:
 
 def header(screen: "Screen") -> "Steps":
     """Of a tip, a joint, a knuckle and the palm; all are left by Esc."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for joint in (INDEX, "middle-finger-phalanx-intermediate", "middle-finger-phalanx-proximal", "wrist"):
         with header_texts() as texts:
             yield from hands.drag(
                 screen, joint, (20, 30), left=True, meanwhile=lambda: screen.picture("drag_more_header")
             )
-        told[joint] = texts
-    return told
+        reported[joint] = texts
+    return reported
 
 
 def curves(screen: "Screen") -> list[tuple[str, str, int, list[list[float]]]]:
@@ -82,35 +82,37 @@ def escaped(screen: "Screen") -> "Steps":
     screen.scene.tool_settings.use_keyframe_insert_auto = True
     before = hands.channels(screen)
     yield from hands.drag(screen, INDEX, (28, 36), left=True)
-    told: dict[str, Any] = {"exact": [hands.channels(screen) == before], "keys": [curves(screen)]}
+    reported: dict[str, Any] = {"exact": [hands.channels(screen) == before], "keys": [curves(screen)]}
     yield from hands.drag(screen, INDEX, (20, 30))
-    told["keyed"] = curves(screen)
+    reported["keyed"] = curves(screen)
     screen.scene.frame_set(11)
     before = hands.channels(screen)
     yield from hands.drag(screen, INDEX, (30, 40), left=True)
-    told["exact"].append(hands.channels(screen) == before)
-    told["keys"].append(curves(screen))
+    reported["exact"].append(hands.channels(screen) == before)
+    reported["keys"].append(curves(screen))
     screen.scene.frame_set(1)
     yield from hands.undone(screen)  # else the index fingertip would lie over a joint of the ring finger
-    return told
+    return reported
 
 
 def other_armature(screen: "Screen") -> "Steps":
     """The hand of the armature that is not the active one; auto-keying is still on."""
     yield from hands.look(screen, "thumb", "left")
     before, keys = hands.channels(screen), curves(screen)
-    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-25, 40), side="left"))}
+    reported: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-25, 40), side="left"))}
     screen.picture("drag_more_other")
     after = hands.channels(screen)
-    told["own"] = hands.armature_of(screen, "left").name
-    told["active"] = screen.window.view_layer.objects.active.name
-    told["moved"] = sorted({armature for armature, bone in after if after[armature, bone] != before[armature, bone]})
-    told["keyed"] = sorted({key[0] for key in curves(screen) if key not in keys})
+    reported["own"] = hands.armature_of(screen, "left").name
+    reported["active"] = screen.window.view_layer.objects.active.name
+    reported["moved"] = sorted(
+        {armature for armature, bone in after if after[armature, bone] != before[armature, bone]}
+    )
+    reported["keyed"] = sorted({key[0] for key in curves(screen) if key not in keys})
     yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before and curves(screen) == keys
+    reported["undone"] = hands.channels(screen) == before and curves(screen) == keys
     screen.scene.tool_settings.use_keyframe_insert_auto = False
     yield from hands.look(screen)
-    return told
+    return reported
 
 
 def by_algebra(screen: "Screen") -> "Steps":
@@ -119,24 +121,24 @@ def by_algebra(screen: "Screen") -> "Steps":
     screen.scene.knuckle_posing.solver = "cga"
     shown.parts, shown.step, shown.show = {"index-finger"}, 0, True
     session = hands.ours("operators.session").SESSION
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
 
     def meanwhile() -> None:
         tip = hands.place(screen, INDEX)
-        told["asked"] = {digit: hands.apart(goal, tip) for digit, goal in session.drag_targets.tips.items()}
-        told["drawn"] = len(session.algebra_names)
+        reported["asked"] = {digit: hands.apart(goal, tip) for digit, goal in session.drag_targets.tips.items()}
+        reported["drawn"] = len(session.algebra_names)
         screen.picture("drag_more_algebra")
 
     with header_texts() as texts:
-        told |= yield from hands.drag(screen, INDEX, (25, 40), meanwhile=meanwhile)
-    told |= {"header": texts[-2], "after": session.drag_targets}
+        reported |= yield from hands.drag(screen, INDEX, (25, 40), meanwhile=meanwhile)
+    reported |= {"header": texts[-2], "after": session.drag_targets}
     yield from hands.undone(screen)
-    told["undone"] = hands.channels(screen) == before
+    reported["undone"] = hands.channels(screen) == before
     yield from hands.drag(screen, INDEX, (25, 40), left=True)
-    told["left as before"] = hands.channels(screen) == before
+    reported["left as before"] = hands.channels(screen) == before
     shown.show = False
     screen.scene.knuckle_posing.solver = "nearest"
-    return told
+    return reported
 
 
 def to_a_surface(screen: "Screen") -> "Steps":

@@ -18,13 +18,13 @@ INDEX, THUMB = "index-finger-tip", "thumb-tip"
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1000, 720)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for name in ("own", "makehuman", "rigify"):
         yield from hands.opened(screen, name)
         opposed(screen)
         yield from hands.look(screen, "thumb")
         before = hands.channels(screen)
-        rig = told[name] = {"apart": (yield from pinched(screen, name, during="alt"))["apart"]}
+        rig = reported[name] = {"apart": (yield from pinched(screen, name, during="alt"))["apart"]}
         yield from hands.undone(screen)
         rig["pinched"] = yield from pinched(screen, name)
         screen.picture(f"pinch_{name}")
@@ -34,19 +34,19 @@ def play(screen: "Screen") -> "Steps":
         rig["pins"] = yield from pinned_in_turn(screen)
         yield from hands.undone(screen)
         rig["undone"] = hands.channels(screen) == before
-    return told
+    return reported
 
 
 def pinched(screen: "Screen", name: str, during: str = "") -> "Steps":
     """The index fingertip dragged to the thumb's; mm between the tips."""
     index, thumb = hands.spot(screen, INDEX), hands.spot(screen, THUMB)
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     way = thumb[0] - index[0] + 3, thumb[1] - index[1] - 2
-    told |= yield from hands.drag(
+    reported |= yield from hands.drag(
         screen, INDEX, way, during=during, meanwhile=lambda: screen.picture(f"pinch_{name}_meanwhile{during}")
     )
-    told["apart"] = apart(screen)
-    return told
+    reported["apart"] = apart(screen)
+    return reported
 
 
 def apart(screen: "Screen") -> float:
@@ -68,14 +68,14 @@ def opposed(screen: "Screen") -> None:
 
 def pinned_in_turn(screen: "Screen") -> Generator[float, None, list[list[str]]]:
     """P four times over the tips that pinch; the pinned digits after each."""
-    told = []
+    reported = []
     screen.move(*hands.spot(screen, INDEX))
     yield 0.2
     for _ in range(4):
         before = hands.pins(screen)
         screen.key("p")
         yield from screen.wait_until(lambda before=before: hands.pins(screen) != before)
-        told.append(sorted(pin[1] for pin in hands.pins(screen)))
+        reported.append(sorted(pin[1] for pin in hands.pins(screen)))
     for _ in range(4):
         yield from hands.undone(screen)
-    return told
+    return reported

@@ -17,7 +17,7 @@ ROW = 20
 
 
 def play(screen: "Screen") -> "Steps":
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     yield from screen.resize(1200, 800)
     yield from hands.opened(screen, "own")
     screen.open_panels("KNUCKLE_PT_pins")
@@ -36,9 +36,9 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("pins_menu")
     screen.key("i")  # Index Finger, by its letter
     yield from screen.wait_until(lambda: there(screen))
-    yield 0.5  # the mouse does not move meanwhile: what is to be drawn anew is told by the operator
+    yield 0.5  # the mouse does not move meanwhile: the operator says what is to be drawn again
     screen.picture("pins_chosen")
-    told["pins"] = there(screen)
+    reported["pins"] = there(screen)
     cross = region.x + region.width - 50, thumb[1]
     screen.move(*cross)
     yield 0.3
@@ -47,8 +47,8 @@ def play(screen: "Screen") -> "Steps":
     yield 0.5
     screen.picture("pins_let_go")
     yield from hands.undone(screen)
-    told["undone"] = there(screen)
-    return told
+    reported["undone"] = there(screen)
+    return reported
 
 
 def there(screen: "Screen") -> list[tuple[str, str, str]]:

@@ -34,21 +34,21 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.show_sidebar("Knuckle Pose")
     yield from screen.widen_sidebar(130)
     places = yield from sliders(screen)
-    told: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
-    told["own"]["at once"] = yield from at_once(screen, places, "own")
-    told["escaped"] = yield from escaped(screen, places["curl"])
-    told["keyed"] = yield from keyed(screen, places)
-    told["escaped with keys"] = yield from escaped_with_keys(screen, places["curl"])
+    reported: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
+    reported["own"]["at once"] = yield from at_once(screen, places, "own")
+    reported["escaped"] = yield from escaped(screen, places["curl"])
+    reported["keyed"] = yield from keyed(screen, places)
+    reported["escaped with keys"] = yield from escaped_with_keys(screen, places["curl"])
     for rig in ("makehuman", "rigify"):
         yield from body(screen, rig)
-        told[rig] = yield from dragged(screen, places, rig)
-        told[rig]["at once"] = yield from at_once(screen, places, rig)
+        reported[rig] = yield from dragged(screen, places, rig)
+        reported[rig]["at once"] = yield from at_once(screen, places, rig)
         if rig == "makehuman":
-            told["mirrored"] = yield from mirrored(screen, places)
+            reported["mirrored"] = yield from mirrored(screen, places)
     region = screen.region(screen.area(), "UI")
-    told["sidebar"] = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
-    told["blender's own"] = yield from blenders_own(screen)
-    return told
+    reported["sidebar"] = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
+    reported["blender's own"] = yield from blenders_own(screen)
+    return reported
 
 
 def own_hand(screen: "Screen") -> "Steps":
@@ -80,7 +80,7 @@ def body(screen: "Screen", rig: str) -> "Steps":
 def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
     """Each slider from its middle to the right, undone and brought back by one step each: what its hand was like."""
     bpy.ops.ed.undo_push()
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     screen.move(20, screen.window.height - 20)
     yield 0.4
     screen.picture(f"posing_sliders_{rig}_before")
@@ -94,44 +94,44 @@ def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
         screen.picture(f"posing_sliders_{rig}_{name}")
         further = max(degrees - limits[joint] for joint, degrees in hands.outside(screen).items())
         yield from hands.undone(screen)
-        told[name] = {
+        reported[name] = {
             "from": stood,
             "to": shows,
             "moved": [bone for armature, bone in sorted(after) if after[armature, bone] != before[armature, bone]],
             "further out of limits": further,
             "undone": hands.channels(screen) == before,
         }
-    return told
+    return reported
 
 
 def at_once(screen: "Screen", places: Places, rig: str) -> "Steps":
     """Relax and Reset are clicked, and undone one after the other; then Select."""
     (x, y), across = places["bottom"], 120
     before = hands.channels(screen)
-    told: dict[str, Any] = {"at ease before": from_ease(screen)}
+    reported: dict[str, Any] = {"at ease before": from_ease(screen)}
     yield from clicked(screen, x, y - ROW)
     yield from screen.wait_until(lambda: hands.channels(screen) != before)
     relaxed = hands.channels(screen)
-    told["at ease"] = from_ease(screen)
+    reported["at ease"] = from_ease(screen)
     yield from clicked(screen, x + across, y - ROW)
     yield from screen.wait_until(lambda: hands.channels(screen) != relaxed)
     bones = hands.known(hands.armature_of(screen)).hands["right"].bones
     posed = hands.armature_of(screen).pose.bones
-    told["turned after reset"] = [
+    reported["turned after reset"] = [
         bone
         for joint, bone in bones.items()
         if joint != "wrist" and abs(np.array(posed[bone].matrix_basis) - np.eye(4)).max() > 1e-6
     ]
     screen.picture(f"posing_sliders_{rig}_reset")
     yield from hands.undone(screen)
-    told["reset undone"] = hands.channels(screen) == relaxed
+    reported["reset undone"] = hands.channels(screen) == relaxed
     yield from hands.undone(screen)
-    told["relax undone"] = hands.channels(screen) == before
+    reported["relax undone"] = hands.channels(screen) == before
     yield from clicked(screen, x, y)
     yield from screen.wait_until(lambda: selected(screen))
-    told["selected"] = selected(screen)
+    reported["selected"] = selected(screen)
     screen.picture(f"posing_sliders_{rig}_selected")
-    return told
+    return reported
 
 
 def clicked(screen: "Screen", x: int, y: int) -> "Steps":
@@ -169,7 +169,7 @@ def escaped_with_keys(screen: "Screen", place: tuple[int, int]) -> "Steps":
     """A drag that is left by Escape with auto-keying on: what is keyed then, where nothing was and where something was
     on another frame and on this one.
     """
-    told: dict[str, Any] = {"before": animation(screen)}
+    reported: dict[str, Any] = {"before": animation(screen)}
     screen.scene.tool_settings.use_keyframe_insert_auto = True
     for name, frame in (("nothing keyed", None), ("keyed elsewhere", 5), ("keyed here", 1)):
         if frame is not None:
@@ -179,9 +179,9 @@ def escaped_with_keys(screen: "Screen", place: tuple[int, int]) -> "Steps":
             screen.scene.frame_set(1)
         before = animation(screen)
         there = yield from escaped(screen, place)
-        told[name] = {**there, "as before": animation(screen) == before, "left over": len(animation(screen))}
+        reported[name] = {**there, "as before": animation(screen) == before, "left over": len(animation(screen))}
     screen.scene.tool_settings.use_keyframe_insert_auto = False
-    return told
+    return reported
 
 
 def blenders_own(screen: "Screen") -> "Steps":
@@ -200,12 +200,12 @@ def blenders_own(screen: "Screen") -> "Steps":
     found = yield from field(screen, ".rotation_")
     screen.scene.tool_settings.use_keyframe_insert_auto = True
     before = animation(screen)
-    told: dict[str, Any] = {"left": (yield from escaped(screen, found)), "as before": animation(screen) == before}
+    reported: dict[str, Any] = {"left": (yield from escaped(screen, found)), "as before": animation(screen) == before}
     yield from slid(screen, found)
     yield 0.5
-    told["let go as before"] = animation(screen) == before
+    reported["let go as before"] = animation(screen) == before
     screen.picture("posing_sliders_blenders_own")
-    return told
+    return reported
 
 
 def animation(screen: "Screen") -> list[Any]:
@@ -239,10 +239,10 @@ def keyed(screen: "Screen", places: Places) -> "Steps":
     bpy.ops.ed.undo_push()
     before = hands.channels(screen)
     yield from slid(screen, places["curl_index"])
-    told: dict[str, Any] = {"keyed": sorted(hands.keyed(screen))}
+    reported: dict[str, Any] = {"keyed": sorted(hands.keyed(screen))}
     yield from hands.undone(screen)
     screen.scene.tool_settings.use_keyframe_insert_auto = False
-    return told | {"undone": hands.channels(screen) == before, "left": sorted(hands.keyed(screen))}
+    return reported | {"undone": hands.channels(screen) == before, "left": sorted(hands.keyed(screen))}
 
 
 def mirrored(screen: "Screen", places: Places) -> "Steps":

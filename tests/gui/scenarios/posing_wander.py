@@ -70,7 +70,7 @@ def play(screen: "Screen") -> "Steps":
         wander.ended(rig, time.monotonic() - began)
         screen.picture(f"wander_{rig}")
         number += 1
-    return wander.told
+    return wander.reported
 
 
 class Wander:
@@ -80,7 +80,7 @@ class Wander:
         self.screen, self.places = screen, places
         self.random = random.Random(0)
         self.done: Counter[str] = Counter()
-        self.told: dict[str, Any] = {
+        self.reported: dict[str, Any] = {
             "done": self.done,
             "minutes": [],
             "files": [],
@@ -110,13 +110,13 @@ class Wander:
         """No bone has left its limits further than it had."""
         for name, degrees in outside(self.screen).items():
             further = degrees - before.get(name, 0.0)
-            self.told["further"] = max(self.told["further"], further)
+            self.reported["further"] = max(self.reported["further"], further)
             if not further < FURTHER:
                 self.fault(f"{what} {self.last}: {name} is {degrees:.2f} degrees outside, before {before.get(name)}")
 
     def fault(self, sentence: str) -> None:
-        self.told["faults"].append(f"{self.done.total()}: {sentence}")
-        self.screen.picture(f"wander_fault_{len(self.told['faults'])}")
+        self.reported["faults"].append(f"{self.done.total()}: {sentence}")
+        self.screen.picture(f"wander_fault_{len(self.reported['faults'])}")
 
     def drag(self) -> "Steps":
         """A point under the mouse goes some way, with or without keys held; let go, or left."""
@@ -253,17 +253,17 @@ class Wander:
 
     def remember(self, rig: str, seconds: float) -> None:
         """Resident memory at each minute."""
-        if seconds >= 60 * len(self.told["minutes"]):
-            self.told["minutes"].append([round(seconds), rig, resident()])
+        if seconds >= 60 * len(self.reported["minutes"]):
+            self.reported["minutes"].append([round(seconds), rig, resident()])
 
     def ended(self, rig: str, seconds: float) -> None:
         """Memory as a rig is left, and how many gizmos there are."""
         gc.collect()
-        self.told["files"].append([round(seconds), rig, resident()])
+        self.reported["files"].append([round(seconds), rig, resident()])
         groups = [thing for thing in gc.get_objects() if type(thing).__name__ == "KNUCKLE_GGT_hand"]
-        self.told["rings"] = max(self.told["rings"], sum(len(group.made) for group in groups))
+        self.reported["rings"] = max(self.reported["rings"], sum(len(group.made) for group in groups))
         names = {armature.name for armature in hands.posed(self.screen)}
-        self.told["rings of what is gone"] += sum(key[0] not in names for group in groups for key in group.made)
+        self.reported["rings of what is gone"] += sum(key[0] not in names for group in groups for key in group.made)
 
 
 def opened(screen: "Screen", rig: str) -> "Steps":

@@ -27,21 +27,23 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("rig_hands_makehuman")
     region = screen.region(screen.area(), "UI")
     top = screen.window.height - region.y - region.height
-    told: dict[str, Any] = {"sidebar": [region.x, top, region.width, region.height]}
-    told["kept first"] = kept()
-    told |= yield from picked(screen)
-    told["flipped"] = yield from clicked(screen, "knuckle.flip_digit", 0.83, "flipped", "side='left', digit='thumb'")
-    told["mirrored"] = yield from clicked(screen, "knuckle.mirror_hand", 0.65, "mirrored")
-    told["turned"] = yield from turned(screen)
-    told["loaded"] = yield from saved_and_loaded()
-    told["filled"] = yield from rigify(screen)
+    reported: dict[str, Any] = {"sidebar": [region.x, top, region.width, region.height]}
+    reported["kept first"] = kept()
+    reported |= yield from picked(screen)
+    reported["flipped"] = yield from clicked(
+        screen, "knuckle.flip_digit", 0.83, "flipped", "side='left', digit='thumb'"
+    )
+    reported["mirrored"] = yield from clicked(screen, "knuckle.mirror_hand", 0.65, "mirrored")
+    reported["turned"] = yield from turned(screen)
+    reported["loaded"] = yield from saved_and_loaded()
+    reported["filled"] = yield from rigify(screen)
     yield from nothing(screen)
-    return told
+    return reported
 
 
 def picked(screen: "Screen") -> "Steps":
     """A bone is picked for a joint, after the eyedropper was left by Escape; the pick is undone."""
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     _, y = yield from screen.button("knuckle.flip_digit", across=0.83, holding="side='left', digit='index-finger'")
     screen.click(screen.region(screen.area(), "UI").x + 60, y)  # the title of the digit, which opens
     yield 1.0
@@ -55,17 +57,17 @@ def picked(screen: "Screen") -> "Steps":
     screen.picture("rig_hands_eyedropper")
     screen.key("Escape")
     yield 0.5
-    told["after escape"] = kept()
+    reported["after escape"] = kept()
     screen.click(*place)
     yield 0.5
     screen.move(wrong[0] + 3, wrong[1])
     yield 0.3
     screen.click(*wrong)
     yield from screen.wait_until(kept)
-    told["picked"] = kept()
+    reported["picked"] = kept()
     yield from undone(screen)
-    told["undone"] = kept()
-    return told
+    reported["undone"] = kept()
+    return reported
 
 
 def clicked(screen: "Screen", operator: str, across: float, name: str, holding: str = "") -> "Steps":
@@ -73,12 +75,12 @@ def clicked(screen: "Screen", operator: str, across: float, name: str, holding: 
     place = yield from screen.button(operator, across=across, holding=holding)
     screen.click(*place)
     yield from screen.wait_until(kept)
-    told = {side: kept(side) for side in ("left", "right")}
+    reported = {side: kept(side) for side in ("left", "right")}
     screen.move(20, 20)
     yield 1.0
     screen.picture(f"rig_hands_{name}")
     yield from undone(screen)
-    return told
+    return reported
 
 
 def turned(screen: "Screen") -> "Steps":
@@ -92,10 +94,10 @@ def turned(screen: "Screen") -> "Steps":
     yield from screen.drag(start, (start[0] + 80, y))
     yield from screen.wait_until(kept)
     yield 0.5
-    told = kept()
+    reported = kept()
     screen.picture("rig_hands_turned")
     yield from undone(screen)
-    return {"turns": told["turns"]}
+    return {"turns": reported["turns"]}
 
 
 def undone(screen: "Screen") -> "Steps":
@@ -142,10 +144,10 @@ def rigify(screen: "Screen") -> "Steps":
     yield 0.3
     screen.click(*spot)
     yield from screen.wait_until(kept)
-    told = kept()
+    reported = kept()
     yield 1.0
     screen.picture("rig_hands_rigify_picked")
-    return {"bones": told["bones"], "carrier": told.get("carrier")}
+    return {"bones": reported["bones"], "carrier": reported.get("carrier")}
 
 
 def nothing(screen: "Screen") -> "Steps":

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def play(screen: "Screen") -> "Steps":
     bpy.data.objects.remove(bpy.data.objects["Cube"])  # it stands in front of the hand in all pictures
     bpy.ops.ed.undo_push()
-    status, texts = bpy.context.window_manager.knuckle, screen.told()
+    status, texts = bpy.context.window_manager.knuckle, screen.reported()
     yield from screen.show_sidebar("Knuckle")
     yield from screen.widen_sidebar(50)
     yield from screen.drop(screen.repository / "data" / "leap_finger_tap.json", *screen.view_middle())
@@ -26,7 +26,7 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(lambda: screen.scene.knuckle.result and not status.running, 60)
     yield 1.0
     dumps["solved"] = screen.dump()
-    told = list(texts)
+    reported = list(texts)
     hand = screen.scene.knuckle.result
     action = hand.animation_data.action
     bags = [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
@@ -50,7 +50,7 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     dumps["redone"] = screen.dump()
     screen.picture("solve_redone")
-    return {"status_texts": told, **found, "dumps": dumps}
+    return {"status_texts": reported, **found, "dumps": dumps}
 
 
 def pictures(screen: "Screen") -> "Steps":

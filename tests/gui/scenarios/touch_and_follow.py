@@ -20,15 +20,15 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1300, 900)
     screen.open_panels("KNUCKLE_PT_posing", "KNUCKLE_PT_follow")
     yield from screen.fill_window()
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for rig in LAST_BONE:
         yield from hands.opened(screen, rig)
         yield from screen.show_sidebar("Knuckle Pose")
         look(screen, rig)
-        told[rig] = {**(yield from touched(screen, rig)), **(yield from followed(screen, rig))}
+        reported[rig] = {**(yield from touched(screen, rig)), **(yield from followed(screen, rig))}
     region = screen.region(screen.area())
     top = screen.window.height - region.y - region.height
-    return told | {"view": [region.x, top, region.width - 300, region.height]}
+    return reported | {"view": [region.x, top, region.width - 300, region.height]}
 
 
 def touched(screen: "Screen", rig: str) -> "Steps":
@@ -43,9 +43,9 @@ def touched(screen: "Screen", rig: str) -> "Steps":
     yield 0.5
     off = (tip(screen, rig) - screen.scene.cursor.location).length
     screen.picture(f"touch_{rig}")
-    told = {"off": off, "further out of limits": further(screen, limits)}
+    reported = {"off": off, "further out of limits": further(screen, limits)}
     yield from hands.undone(screen)
-    return told | {"undone": hands.channels(screen) == before}
+    return reported | {"undone": hands.channels(screen) == before}
 
 
 def followed(screen: "Screen", rig: str) -> "Steps":
@@ -66,13 +66,13 @@ def followed(screen: "Screen", rig: str) -> "Steps":
         middle = screen.scene.objects["Ball"].matrix_world.translation
         offs.append(abs((tip(screen, rig) - middle).length - RADIUS))
         outs.append(further(screen, limits))
-    told = {"off the ball": max(offs), "out of limits on the way": max(outs), "action": action(screen)}
+    reported = {"off the ball": max(offs), "out of limits on the way": max(outs), "action": action(screen)}
     screen.scene.frame_set(9)
     yield 0.7
     screen.picture(f"follow_{rig}")
     screen.scene.frame_set(1)
     yield from hands.undone(screen)
-    return told | {"action undone": action(screen), "undone after": hands.channels(screen) == before}
+    return reported | {"action undone": action(screen), "undone after": hands.channels(screen) == before}
 
 
 def pressed(screen: "Screen", operator: str) -> "Steps":

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 1000)
-    bpy.context.preferences.view.ui_scale = 0.85  # for Solve to be in the sidebar below what is told of two hands
+    bpy.context.preferences.view.ui_scale = 0.85  # for Solve to be in the sidebar below the facts about two hands
     status = bpy.context.window_manager.knuckle
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     bpy.ops.ed.undo_push()

@@ -44,21 +44,21 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.wait_until(lambda: screen.scene.knuckle.markers and not running(), 150)
     yield 0.5
     screen.picture("video_drop")
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "new": sorted(obj.type for obj in set(bpy.data.objects) - before),
         "scene": facts(screen.scene),
     }
     yield from solve(screen, body)
-    told["body_keys"] = keys(body)
+    reported["body_keys"] = keys(body)
     yield from pictures_of_body(screen, body)
     yield from solve(screen, None)
     hand = screen.scene.knuckle.result
-    told |= {"keys": keys(hand), "off": off_the_landmarks(screen.scene, hand), "directions": []}
+    reported |= {"keys": keys(hand), "off": off_the_landmarks(screen.scene, hand), "directions": []}
     for frame in range(screen.scene.frame_start, screen.scene.frame_end + 1):
         screen.scene.frame_set(frame)
-        told["directions"].append(live.directions(hand))
+        reported["directions"].append(live.directions(hand))
     yield from pictures_of_hand(screen, hand)
-    return told
+    return reported
 
 
 def running() -> bool:

@@ -1,4 +1,4 @@
-"""Hands are followed through a take's pictures, and what is left out is told."""
+"""Hands are followed through a take's pictures, and what is left out is reported."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ SIZE = PictureSize(640, 480)
 ONCE = [PictureFrame(SIZE, (HAND,))] * 4 + [PictureFrame(SIZE, ())] * 16
 
 
-def test_hands_in_pictures_of_another_size_are_left_out_and_told() -> None:
+def test_hands_in_pictures_of_another_size_are_left_out_and_reported() -> None:
     other = PictureSize(1280, 720)
     frames = [PictureFrame(size, (HAND,)) for size in [SIZE] * 45 + [other] * 35]
     followed = follow_pictures([*frames, None, PictureFrame(other, ())])
@@ -24,13 +24,13 @@ def test_hands_in_pictures_of_another_size_are_left_out_and_told() -> None:
     assert follow_pictures(frames[:45]).warnings == ()
 
 
-def test_a_hand_that_is_lost_too_often_is_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_that_is_lost_too_often_is_left_out_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(followed_pictures, "MAX_STRETCHES", 5)
     assert follow_pictures(ONCE * 5).warnings == ()
     followed = follow_pictures(ONCE * 8)
     assert sum(int(stretch.seen.sum()) for stretch in followed.stretches) == 20
-    (told,) = followed.warnings
-    assert told.startswith("hands in 12 frames were left out")
+    (reported,) = followed.warnings
+    assert reported.startswith("hands in 12 frames were left out")
 
 
 def test_a_hand_that_comes_and_goes_all_the_time_takes_the_memory_of_its_own_frames() -> None:

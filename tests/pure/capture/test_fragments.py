@@ -153,7 +153,7 @@ def test_a_tip_that_is_lost_in_a_fist_keeps_what_is_seen_of_it(seed: int, tip: s
     assert drop(markers, [Body(np.arange(len(SPOTS)), np.array([15, 16, 17]))])[1] == {}
 
 
-def test_what_cannot_be_told_is_kept() -> None:
+def test_what_cannot_be_decided_is_kept() -> None:
     """Of a take of a few frames, and of one in which a marker is never seen for longer."""
     short = with_fragment(waving(40), 20, 0.05)
     assert drop(short, [BODY])[0].seen.sum() == short.seen.sum()

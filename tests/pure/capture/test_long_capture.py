@@ -81,14 +81,14 @@ def test_a_damaged_row_is_named_by_its_line_in_the_file(tmp_path: Path) -> None:
     row = next(number for number, line in enumerate(lines) if line.startswith(b"50\t"))
     lines[row] = lines[row].replace(b"\t", b"\tx", 3)
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(CaptureError, match=f"line {row + 1}, column") as told:
+    with pytest.raises(CaptureError, match=f"line {row + 1}, column") as reported:
         capture.open_long(path)
     with pytest.raises(CaptureError) as told_of_the_whole:
         capture.read(path)
-    assert str(told.value) == str(told_of_the_whole.value)
+    assert str(reported.value) == str(told_of_the_whole.value)
 
 
-def test_a_file_that_becomes_shorter_is_told(tmp_path: Path) -> None:
+def test_a_file_that_becomes_shorter_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "take.c3d"
     path.write_bytes(c3d())
     long = capture.open_long(path)

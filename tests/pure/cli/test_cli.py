@@ -42,10 +42,10 @@ def test_info_counts_no_hand_that_solve_refuses(tmp_path, capsys):
 
 def test_info_tells_of_a_size_that_no_person_has(capsys):
     assert main(["info", str(DEMO_CAPTURE), "--unit", "dm"]) == 0
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     assert (
-        "no hand: right hand: 18.6 m long" in told
-        and "say in which unit the capture's lengths are (Unit, --unit)" in told
+        "no hand: right hand: 18.6 m long" in reported
+        and "say in which unit the capture's lengths are (Unit, --unit)" in reported
     )
 
 
@@ -55,10 +55,10 @@ def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
     saved = json.loads(out.read_text())
     assert saved["format"] == "knuckle performer 4"
     assert 150 < saved["hands"]["right"]["size_mm"] < 210
-    told = capsys.readouterr().out
-    assert "right hand:" in told
-    assert "middle-finger   48" in told, "a line for each digit, its bones first"
-    assert "note: the right hand is never still" in told
+    reported = capsys.readouterr().out
+    assert "right hand:" in reported
+    assert "middle-finger   48" in reported, "a line for each digit, its bones first"
+    assert "note: the right hand is never still" in reported
     assert [path.name for path in tmp_path.iterdir()] == ["me.json"]
 
 
@@ -124,21 +124,21 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
 def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("knuckle: ") and sentence in told.err
+    reported = capsys.readouterr()
+    assert reported.out == ""
+    assert reported.err.count("\n") == 1
+    assert reported.err.startswith("knuckle: ") and sentence in reported.err
     assert list(tmp_path.iterdir()) == [], "nothing is half written"
 
 
-def test_all_solvers_and_smoothings_and_their_settings_are_told(capsys):
+def test_all_solvers_and_smoothings_and_their_settings_are_reported(capsys):
     assert main(["solvers"]) == 0
-    told = capsys.readouterr().out
+    reported = capsys.readouterr().out
     for registry in (SOLVER, SMOOTHING):
         for name in registry.kinds:
-            assert f"{registry.what} {name}: " in told
+            assert f"{registry.what} {name}: " in reported
             for setting, (_, may_be) in registry.settings(name).items():
-                assert f"    {setting}=" in told and may_be.about in told
+                assert f"    {setting}=" in reported and may_be.about in reported
 
 
 def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path):

@@ -1,4 +1,4 @@
-"""Devices in the shell: what is told of a take that holds nothing, and who is waited for."""
+"""Devices in the shell: what is reported about a take that holds nothing, and who is waited for."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_a_take_of_nothing_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["--record", "nowhere/take.rawtake"], "there is no folder nowhere"),
         (["--record", "take.csv"], "expected a name that ends in .rawtake"),
@@ -32,10 +32,10 @@ def test_a_take_of_nothing_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
         (["--page-name", "hands.example.net"], "opens no page"),
     ],
 )
-def test_what_cannot_be_listened_to_is_told(arguments, told, tmp_path, monkeypatch, capsys) -> None:
+def test_what_cannot_be_listened_to_is_reported(arguments, reported, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert listen(*arguments) == 1
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

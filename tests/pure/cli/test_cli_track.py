@@ -83,22 +83,22 @@ def test_the_landmarks_are_written_and_read_as_a_capture(video, plays, tmp_path,
         ([{"kind": "dance"}, END], "the end of no video"),
     ],
 )
-def test_what_goes_wrong_on_the_page_is_told_and_nothing_written(video, plays, tmp_path, capsys, case):
-    messages, told = case
+def test_what_goes_wrong_on_the_page_is_reported_and_nothing_written(video, plays, tmp_path, capsys, case):
+    messages, reported = case
     out = tmp_path / "take.json"
     assert main(["track", str(video), "--out", str(out), "--browser", plays(messages)]) == 1
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
     assert not out.exists() and not list(tmp_path.glob(".knuckle*"))
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [("gone.mp4", "no such file"), (".", "a folder or a device"), ("empty.mp4", "the file is empty, expected a video")],
 )
-def test_what_is_no_video_is_told_before_a_browser_starts(video, tmp_path, capsys, name, told):
+def test_what_is_no_video_is_reported_before_a_browser_starts(video, tmp_path, capsys, name, reported):
     (tmp_path / "empty.mp4").write_bytes(b"")
     assert main(["track", str(tmp_path / name), "--out", str(tmp_path / "take.json"), "--browser", "nothing"]) == 1
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_without_a_browser_one_sentence_says_what_to_install(video, tmp_path, monkeypatch, capsys):

@@ -69,9 +69,9 @@ def test_killed_workers_and_a_killed_command_lose_and_double_nothing(tmp_path):
     half.write_bytes(b"half")
 
     again = started(*arguments)
-    told, problem = again.communicate(timeout=SECONDS)
+    reported, problem = again.communicate(timeout=SECONDS)
     assert again.returncode == 3 and problem.endswith(f"1 of 9 takes failed: {out / 'summary.html'} says why\n")
-    assert f"{TAKES - len(kept)} solved, {len(kept)} unchanged, 1 failed" in told
+    assert f"{TAKES - len(kept)} solved, {len(kept)} unchanged, 1 failed" in reported
     assert "bad: bad.json" in problem and "Traceback" not in problem and "distributed" not in problem
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     expected = api.joints(api.solve(CAPTURE, end=FRAMES))
@@ -110,8 +110,9 @@ def test_a_run_that_is_lost_keeps_what_the_summary_knew(tmp_path, monkeypatch, c
     assert first.count(",solved,") == 3 and "3 solved" in capsys.readouterr().out
     executor.tasks = 1
     assert main(arguments) == 1
-    told = capsys.readouterr().err
-    assert "the scheduler is gone; 1 of 3 takes came back, what is finished is kept" in told and told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert "the connection to the scheduler is lost; 1 of 3 takes came back, what is finished is kept" in reported
+    assert reported.count("\n") == 1
     assert (tmp_path / "out" / "takes.csv").read_text() == first.replace(",solved,", ",unchanged,")
     assert "3 takes: 3 unchanged" in (tmp_path / "out" / "summary.html").read_text()
 
@@ -135,8 +136,11 @@ def test_without_dask_one_sentence_says_what_to_install(tmp_path, monkeypatch, c
 def test_a_scheduler_that_is_not_there_is_one_sentence(address, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     assert main(["farm", str(CAPTURE), "--out", str(tmp_path / "out"), "--scheduler", address]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"knuckle: {address}: no scheduler answers there, expected one") and told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert (
+        reported.startswith(f"knuckle: {address}: no scheduler answers there, expected one")
+        and reported.count("\n") == 1
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -144,7 +148,7 @@ def versions(python="3.13.1.final.0", **packages):
     return {"packages": {"python": python, "dask": "1", "distributed": "1", "knuckle": "3", **packages}}
 
 
-def test_another_version_of_dask_python_or_knuckle_is_told_with_where_it_is():
+def test_another_version_of_dask_python_or_knuckle_is_reported_with_where_it_is():
     here, without = versions(), versions(knuckle=None)
     found = {"client": here, "scheduler": versions("3.13.9"), "workers": {"tcp://a": here}}
     cluster.check_versions(found, "tcp://s")
@@ -168,7 +172,7 @@ def test_another_version_of_dask_python_or_knuckle_is_told_with_where_it_is():
         (["--recipe", "none.json"], "none.json: cannot be read"),
     ],
 )
-def test_wrong_options_are_told_before_anything_starts(arguments, sentence, tmp_path, capsys):
+def test_wrong_options_are_reported_before_anything_starts(arguments, sentence, tmp_path, capsys):
     assert main(["farm", str(CAPTURE), "--out", str(tmp_path / "out"), *arguments]) == 1
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

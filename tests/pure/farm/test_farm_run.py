@@ -109,7 +109,7 @@ def test_no_more_than_a_few_bundles_wait_at_the_scheduler():
 
 
 def test_a_lost_scheduler_and_wrong_workers_end_the_run_in_one_sentence():
-    with pytest.raises(SchedulerLostError, match="the scheduler is gone"):
+    with pytest.raises(SchedulerLostError, match="the connection to the scheduler is lost"):
         run(orders_of(*([10**6] * 40)), MadeWorkers(lost_after=3))
     with pytest.raises(WorkerError, match="has Knuckle 1"):
         run(orders_of(1), MadeWorkers(error=WorkerError("a worker has Knuckle 1")))

@@ -139,9 +139,9 @@ def test_what_cannot_be_read_is_one_row_and_stops_nobody(tmp_path):
     (tmp_path / "captures" / "a01.json").write_text("{")
     (tmp_path / "captures" / "a02.json").unlink()
     gone = replace(good, name="gone", capture=str(tmp_path / "gone.c3d"))
-    told = replace(good, name="told", problem="no such recipe")
+    reported = replace(good, name="reported", problem="no such recipe")
     nobody = replace(good, name="nobody", performer_file=str(tmp_path / "nobody.json"))
-    rows = solve_bundle((orders_of(tmp_path)[1], gone, told, nobody, good), settings(tmp_path))
+    rows = solve_bundle((orders_of(tmp_path)[1], gone, reported, nobody, good), settings(tmp_path))
     assert states(rows) == ["failed", "failed", "failed", "failed", "solved"]
     for row, sentence in zip(
         rows, ("a01.json", "gone.c3d: no such file", "no such recipe", "nobody.json"), strict=False
@@ -182,12 +182,12 @@ def test_a_performer_is_measured_once_and_their_change_solves_their_takes_again(
     assert states(solve_bundle((measured,), settings(tmp_path))) == ["solved"]
 
 
-def test_a_performer_who_cannot_be_measured_is_told(tmp_path):
+def test_a_performer_who_cannot_be_measured_is_reported(tmp_path):
     order = replace(orders_of(tmp_path)[0], performer="Ada", capture=os.devnull + "x")
     assert "no such file" in measure_performer(order, settings(tmp_path))
 
 
-def test_a_worker_of_another_version_is_told(tmp_path):
+def test_a_worker_of_another_version_is_reported(tmp_path):
     other = replace(settings(tmp_path), version="9.9.9")
     with pytest.raises(WorkerError, match=r"a worker has Knuckle .*, expected 9\.9\.9"):
         solve_bundle(orders_of(tmp_path), other)

@@ -54,7 +54,7 @@ def test_relative_folders_other_runs_hidden_files_and_named_ones_are_left_out(fo
     assert all(Path(order.capture).is_absolute() for order in orders)
 
 
-def test_performers_that_differ_in_case_alone_are_told(tmp_path):
+def test_performers_that_differ_in_case_alone_are_reported(tmp_path):
     (tmp_path / "list.csv").write_text("capture,performer\na.c3d,Ada\nb.c3d,ada\n")
     with pytest.raises(RecipeError, match="performers 'Ada' and 'ada': expected names"):
         read(tmp_path, "list.csv")
@@ -117,35 +117,35 @@ def test_a_capture_as_json_or_csv_is_no_list(tmp_path):
         ("capture,name\na.c3d,COM1.x\n", "'COM1.x' is no name"),
     ],
 )
-def test_a_list_that_is_wrong_is_told_in_one_sentence(tmp_path, content, sentence):
+def test_a_list_that_is_wrong_is_reported_in_one_sentence(tmp_path, content, sentence):
     (tmp_path / "list.csv").write_text(content)
-    with pytest.raises(RecipeError) as told:
+    with pytest.raises(RecipeError) as reported:
         read(tmp_path, "list.csv")
-    assert sentence in str(told.value) and "\n" not in str(told.value)
+    assert sentence in str(reported.value) and "\n" not in str(reported.value)
 
 
 @pytest.mark.parametrize("content", ['[{"capture": 1}]', '["capture"]', '[{"capture": "a"}, 3]', '[{"capture": "a"'])
-def test_a_list_as_json_that_is_wrong_is_told_in_one_sentence(tmp_path, content):
+def test_a_list_as_json_that_is_wrong_is_reported_in_one_sentence(tmp_path, content):
     (tmp_path / "list.json").write_text(content)
     with pytest.raises(RecipeError, match=r"list\.json"):
         read(tmp_path, "list.json")
 
 
-def test_folders_and_globs_without_captures_are_told(tmp_path):
+def test_folders_and_globs_without_captures_are_reported(tmp_path):
     for source in (".", "*.c3d"):
         with pytest.raises(RecipeError, match="no captures there, expected files that end in"):
             read(tmp_path, source)
 
 
 @pytest.mark.parametrize("other", ["a.trc", "A.c3d"])
-def test_two_takes_of_one_name_are_told_before_anything_is_written(folder, other):
+def test_two_takes_of_one_name_are_reported_before_anything_is_written(folder, other):
     (folder / "day1" / other).write_bytes(b"x")
     with pytest.raises(RecipeError, match=r"both would be written as '.*a', expected names that differ"):
         read(folder, ".")
     assert not (folder / "out" / "takes.csv").exists()
 
 
-def test_a_recipe_of_a_newer_version_is_told_and_in_a_list_it_is_one_row(folder):
+def test_a_recipe_of_a_newer_version_is_reported_and_in_a_list_it_is_one_row(folder):
     newer = folder / "newer.json"
     newer.write_text('{"teleport": true}')
     with pytest.raises(RecipeError, match="'teleport' is not known"):

@@ -123,7 +123,7 @@ def test_less_is_less_sure():
     assert suggest(labels).confidence == 0.5
 
 
-def test_labels_that_name_nothing_are_told():
+def test_labels_that_name_nothing_are_reported():
     with pytest.raises(MarkerMapError, match=r"none of the 3 labels \(a, b, c\) is known as a point of a hand"):
         suggest(["a", "b", "c"])
 
@@ -151,7 +151,7 @@ def test_a_map_comes_back_as_it_was():
         ({"left": {"A": {"joint": ["wrist"]}}}, "map, left, A: .* is no joint"),
     ],
 )
-def test_a_map_that_is_not_one_is_told(data, sentence):
+def test_a_map_that_is_not_one_is_reported(data, sentence):
     with pytest.raises(MarkerMapError, match=sentence):
         from_json(data, "map")
 

@@ -62,7 +62,7 @@ def test_limits_of_its_own_are_the_models():
         ),
     ],
 )
-def test_limits_that_contradict_are_told(limits, sentence):
+def test_limits_that_contradict_are_reported(limits, sentence):
     with pytest.raises(HandError, match=re.escape(sentence)):
         MeasuredHand(adult("right"), {}, limits=limits)
 

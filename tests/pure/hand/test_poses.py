@@ -117,6 +117,6 @@ def test_the_open_hand_is_at_zero() -> None:
     assert not angles(build(adult("right")), "open").any()
 
 
-def test_an_unknown_pose_is_told_with_those_there_are() -> None:
+def test_an_unknown_pose_is_reported_with_those_there_are() -> None:
     with pytest.raises(HandError, match="no pose 'wave', only open, relaxed"):
         angles(build(adult("right")), "wave")

@@ -41,7 +41,7 @@ def test_who_is_left_aside_can_be_chosen():
     assert len(found.warnings) == 2 and all("choose the subject 'Ben'" in warning for warning in found.warnings)
 
 
-def test_a_subject_that_is_not_there_is_told():
+def test_a_subject_that_is_not_there_is_reported():
     with pytest.raises(MarkerMapError, match="no hand of 'Carl', expected one of: 'Anna', 'Ben'"):
         assign_hands(Recipe("two.rawtake", subject="Carl"), of_people("Anna", "Ben"))
     with pytest.raises(MarkerMapError, match="expected one of: hands without a name"):
@@ -58,7 +58,7 @@ def named(source: str, labels_say: str | None, shape: str) -> Markers:
 
 
 @pytest.mark.parametrize(
-    ("source", "labels_say", "told"),
+    ("source", "labels_say", "reported"),
     [
         ("grasp_left.bvh", "left", ""),
         ("grasp.bvh", "right", "it has the shape of a left hand, its labels say right"),
@@ -66,12 +66,12 @@ def named(source: str, labels_say: str | None, shape: str) -> Markers:
         ("left_to_right.bvh", "left", ""),
     ],
 )
-def test_what_disagrees_about_the_side_is_told(source, labels_say, told):
+def test_what_disagrees_about_the_side_is_reported(source, labels_say, reported):
     found = assign_hands(Recipe(source), named(source, labels_say, "left"))
     assert list(found.hands) == ["left"]
-    assert [told in warning and "was taken as a left hand" in warning for warning in found.warnings] == [True] * bool(
-        told
-    )
+    assert [reported in warning and "was taken as a left hand" in warning for warning in found.warnings] == [
+        True
+    ] * bool(reported)
 
 
 def test_two_hands_of_a_person_are_a_left_and_a_right_one_whatever_shape_one_has():
@@ -83,8 +83,8 @@ def test_two_hands_of_a_person_are_a_left_and_a_right_one_whatever_shape_one_has
     bent = Markers(both.names, both.times, positions, source="clap.fbx", rate=60, unit="m")
     found = assign_hands(Recipe("clap.fbx"), bent)
     assert set(found.hands) == set(SIDES)
-    (told,) = found.warnings
-    assert told.endswith("it has the shape of a left one, but that is the other hand")
+    (reported,) = found.warnings
+    assert reported.endswith("it has the shape of a left one, but that is the other hand")
     assert all(label.startswith("right") for label in found.hands["right"])
 
 

@@ -173,10 +173,10 @@ def test_typed_radii_and_limits_are_kept(tmp_path):
         (CalibrationChoices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
     ],
 )
-def test_clips_that_will_not_do_are_told_in_one_sentence(choices, sentence):
-    with pytest.raises(KnuckleError, match=re.escape(sentence)) as told:
+def test_clips_that_will_not_do_are_reported_in_one_sentence(choices, sentence):
+    with pytest.raises(KnuckleError, match=re.escape(sentence)) as reported:
         calibrate.run(Recipe(str(DEMO_CAPTURE), hand="right"), choices)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 def test_a_hand_that_is_never_still_is_measured_over_all_frames():
@@ -190,7 +190,7 @@ def test_a_hand_that_is_never_still_is_measured_over_all_frames():
     assert np.abs(mine - theirs).max() < 1e-4
 
 
-def test_a_clip_without_the_hand_of_the_other_is_told(tmp_path):
+def test_a_clip_without_the_hand_of_the_other_is_reported(tmp_path):
     right, left = someone("right"), someone("left")
     calm = saved(tmp_path / "still.json", still(right))
     moved = saved(tmp_path / "rom.json", moving(left), side="left")
@@ -220,9 +220,9 @@ def test_a_fitted_thumb_points_where_its_markers_do(shared):
     """The glove's markers are in the thumb's joints, which turn about other axes than the model's."""
     recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right", markers_on="joints")
     person = calibrate.run(recipe, CalibrationChoices())
-    told = [note for note in person.notes if "thumb stays as measured" in note]
-    assert len(told) == 1
-    assert "degrees from the line of its markers" in told[0]
+    reported = [note for note in person.notes if "thumb stays as measured" in note]
+    assert len(reported) == 1
+    assert "degrees from the line of its markers" in reported[0]
     assert not {one.of for one in person.hands["right"].measurements if one.how.startswith("fitted")} & {
         *CHAIN_JOINTS["thumb"],
         *(label for label in person.hands["right"].spots if "RT" in label),
@@ -255,12 +255,12 @@ def test_the_motion_is_frames_or_a_capture_or_frames_of_one(text, expected):
 
 
 @pytest.mark.parametrize("text", ["30-1", "0-30", "x", "1-2-3", ""])
-def test_frames_that_are_none_are_told(text):
+def test_frames_that_are_none_are_reported(text):
     with pytest.raises(RecipeError, match="expected such as 1-30"):
         FrameRange.parse(text)
 
 
 @pytest.mark.parametrize("text", ["11,8", "a,b,c", "ring=1,2,3", "1,2,-3", "nan,1,1", "thumb=", "400,1,1"])
-def test_radii_that_are_none_are_told(text):
+def test_radii_that_are_none_are_reported(text):
     with pytest.raises(RecipeError, match="expected three numbers of mm such as 11,8,7"):
         parse_radii([text])

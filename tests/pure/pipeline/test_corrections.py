@@ -78,7 +78,7 @@ def test_a_correction_comes_back_from_json_as_it_was(kind):
         ({"kind": "hide"}, "'pose' is not known"),
     ],
 )
-def test_what_is_not_understood_is_told(wrong, sentence):
+def test_what_is_not_understood_is_reported(wrong, sentence):
     with pytest.raises(RecipeError, match=f"c.json, correction 1: .*{sentence}"):
         from_list([PLAIN | wrong], "c.json")
 
@@ -109,7 +109,7 @@ def test_what_is_not_understood_is_told(wrong, sentence):
         ("solve", {"solver": "cga", "settings": []}, "settings must be objects"),
     ],
 )
-def test_what_is_not_understood_of_a_kind_is_told(kind, own, sentence):
+def test_what_is_not_understood_of_a_kind_is_reported(kind, own, sentence):
     data = {name: value for name, value in PLAIN.items() if name != "pose"} | {"kind": kind} | own
     with pytest.raises(RecipeError, match=sentence):
         from_list([data], "c.json")
@@ -133,12 +133,12 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(CHANGES)), st.data())
-def test_any_json_in_any_field_is_read_or_told(kind, data):
+def test_any_json_in_any_field_is_read_or_reported(kind, data):
     """Reading what was read and written again gives the same."""
-    (told,) = to_list((Correction("a", "A", "right", TimeRange(1.0, 2.0), CHANGES[kind]),))
-    told[data.draw(st.sampled_from(sorted(told)))] = data.draw(JSON)
+    (reported,) = to_list((Correction("a", "A", "right", TimeRange(1.0, 2.0), CHANGES[kind]),))
+    reported[data.draw(st.sampled_from(sorted(reported)))] = data.draw(JSON)
     try:
-        read = from_list([told], "c.json")
+        read = from_list([reported], "c.json")
     except RecipeError as error:
         assert str(error).startswith("c.json, correction 1")
     else:
@@ -163,7 +163,7 @@ def test_it_counts_in_its_range_alone_and_begins_and_ends_without_a_step(blend_i
 
 
 @pytest.mark.parametrize("data", ["x", ["bones"], 7, None])
-def test_a_contact_that_is_no_object_is_told(data):
+def test_a_contact_that_is_no_object_is_reported(data):
     with pytest.raises(RecipeError, match=r"contact: found .*, expected an object"):
         touch_from_dict(data, "contact")
 
@@ -184,7 +184,7 @@ def test_a_contact_that_is_no_object_is_told(data):
         ({"points": [POINT, POINT]}, "points are of thumb, thumb, expected each digit once"),
     ],
 )
-def test_what_holds_on_no_object_is_told(wrong, sentence):
+def test_what_holds_on_no_object_is_reported(wrong, sentence):
     plain = {name: PLAIN[name] for name in ("id", "name", "hand")} | RANGE
     with pytest.raises(RecipeError, match=f"c.json, correction 1.*{sentence}"):
         from_list([plain | {"kind": "object", "object": "Table", "points": [POINT]} | wrong], "c.json")

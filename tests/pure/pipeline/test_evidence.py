@@ -87,9 +87,9 @@ def test_a_problem_names_its_part_its_frames_and_why() -> None:
     assert len(problems) == 1
     assert problems[0].parts == ("ring-finger",)
     assert (problems[0].first, problems[0].last) == (79, 94)
-    told = as_report(problems)[0]
-    assert told["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
-    assert (told["hand"], told["first"], told["last"]) == ("right", 80, 95)
+    reported = as_report(problems)[0]
+    assert reported["reason"] == "ring fingertip 18 mm off, 16 frames: marker leapt"
+    assert (reported["hand"], reported["first"], reported["last"]) == ("right", 80, 95)
 
 
 def test_a_marker_that_a_person_hid_is_no_problem_and_one_that_is_missing_is() -> None:
@@ -139,7 +139,7 @@ def test_a_slight_problem_comes_before_an_error_that_lasts_though_both_round_to_
     slight, lasting = ranked(together)
     assert slight.severity == lasting.severity == 1.0 and slight.first > lasting.first
     assert slight.parts == ("thumb",) and not slight.lasts and lasting.lasts
-    assert [told["lasts"] for told in as_report((slight, lasting))] == [False, True]
+    assert [reported["lasts"] for reported in as_report((slight, lasting))] == [False, True]
 
 
 def test_a_short_error_below_the_takes_own_threshold_does_not_last() -> None:
@@ -160,9 +160,11 @@ def test_an_error_at_a_joint_limit_comes_with_what_a_person_does_about_it() -> N
     values[..., MEASURE_INDEX["marker_leap"]] = 0.0
     values[79:95, PARTS.index("ring-finger"), MEASURE_INDEX["at_limit"]] = 0.2
     problems = rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),)))
-    (told,) = limit_notes(problems, {"right": {}})
-    assert told.startswith("the right hand's ring finger is off where a joint is at its limit: look where its markers")
-    assert "limits_deg in a performer's file" in told and "--no-rig-limits" not in told
+    (reported,) = limit_notes(problems, {"right": {}})
+    assert reported.startswith(
+        "the right hand's ring finger is off where a joint is at its limit: look where its markers"
+    )
+    assert "limits_deg in a performer's file" in reported and "--no-rig-limits" not in reported
     assert "--no-rig-limits" in limit_notes(problems, {"right": {"limited_bones": 3}})[0]
     assert limit_notes(rank(Evidence(solved.targets.times, (hand,))), {"right": {}}) == []
 
@@ -180,8 +182,8 @@ def test_all_parts_that_are_at_a_limit_are_named_where_they_are_one_problem() ->
     assert set(problem.parts) == {"thumb", "index-finger", "ring-finger"}
     assert limit_notes(problems, {"right": {}})[0].startswith("the right hand's thumb and ring finger are off")
     values[85, PARTS.index("thumb"), MEASURE_INDEX["marker_leap"]] = 30.0
-    (told,) = limit_notes(rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),))), {"right": {}})
-    assert told.startswith("the right hand's ring finger is off"), "a leap explains the thumb"
+    (reported,) = limit_notes(rank(Evidence(solved.targets.times, (HandEvidence(hand.side, values),))), {"right": {}})
+    assert reported.startswith("the right hand's ring finger is off"), "a leap explains the thumb"
 
 
 def test_the_worse_of_two_problems_comes_first() -> None:
@@ -198,7 +200,7 @@ def test_a_noisy_device_is_not_all_problems() -> None:
     assert rank(Evidence(solved.targets.times, (measure_hand(noisy),))) == ()
 
 
-def test_a_gap_and_a_swap_that_was_undone_are_told() -> None:
+def test_a_gap_and_a_swap_that_was_undone_are_reported() -> None:
     solved = curling()
     measured, corrected = solved.measured.copy(), solved.corrected.copy()
     measured[20:60, JOINT_INDEX["thumb-tip"]] = False
@@ -305,7 +307,7 @@ def test_a_figure_that_is_not_known_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "'' is no condition"),
         ("tip_error_mm.p99", "'tip_error_mm.p99' is no condition"),
@@ -320,8 +322,8 @@ def test_a_figure_that_is_not_known_fails() -> None:
         ("leaps>0," * 200, "expected at most 1000"),
     ],
 )
-def test_conditions_that_are_not_understood_are_told_in_a_sentence(text: str, told: str) -> None:
+def test_conditions_that_are_not_understood_are_reported_in_a_sentence(text: str, reported: str) -> None:
     with pytest.raises(RecipeError) as caught:
         parse_conditions(text)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "\n" not in str(caught.value)

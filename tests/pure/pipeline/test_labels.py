@@ -50,14 +50,14 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
         assert [truth[each["label"]] for each in entry["from"]] == [name]
         at = labels.markers.names.index(name)
         np.testing.assert_array_equal(labels.markers.positions[:, at], tap.positions[:, tap.names.index(name)])
-    told = assigning.assign_hands(recipe, labels.markers).hands
-    assert told == assigning.assign_hands(recipe, tap).hands
+    reported = assigning.assign_hands(recipe, labels.markers).hands
+    assert reported == assigning.assign_hands(recipe, tap).hands
     assert any("labelled by shape and motion" in warning for warning in labels.markers.warnings)
     assert any("worn on the skin" in warning for warning in labels.markers.warnings)
 
 
 @pytest.mark.parametrize(("chosen", "expected"), [("auto", True), ("joints", False), ("skin", False)])
-def test_where_markers_found_by_shape_are_worn_is_told_if_it_was_not_chosen(tap, monkeypatch, chosen, expected):
+def test_where_markers_found_by_shape_are_worn_is_reported_if_it_was_not_chosen(tap, monkeypatch, chosen, expected):
     def found(*_):
         yield Progress(0.5, "Looking")
         return LabelledMarkers(tap)
@@ -155,7 +155,7 @@ def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp
     assert len(assigning.assign_hands(recipe, labels.markers).hands["right"]) == 25
 
 
-def test_a_hand_in_a_wrong_unit_is_told_and_keeps_its_map(tmp_path, capsys):
+def test_a_hand_in_a_wrong_unit_is_reported_and_keeps_its_map(tmp_path, capsys):
     maps = {}
     for unit in ("mm", "m"):
         saved = tmp_path / f"{unit}.json"
@@ -187,7 +187,7 @@ def test_real_captures_as_they_are_have_no_swaps(shared):
         assert assigning.label_markers(Recipe("x"), markers).markers is markers
 
 
-def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
+def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_reported():
     """Two markers alone that cross: their ways say so, but nothing else does."""
     times = np.arange(80) / 100
     way = np.stack([0.5 * times, 0 * times, 0 * times], axis=1)
@@ -199,7 +199,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
     assert any("left as they are" in warning for warning in labels.markers.warnings)
 
 
-def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap):
+def test_what_was_told_by_shape_is_reported_to_people_with_each_marker_in_doubt(tap):
     facts = run_to_end(label_by_shape(nameless(tap)[0])).facts
     (hand,) = facts["hands_found"]
     first, *doubts = describe_labels(facts)
@@ -220,9 +220,9 @@ def test_info_tells_of_fingertips_alone_and_saves_what_a_map_begins_with(tmp_pat
     rows = np.column_stack([times, places[:, list(order)].reshape(len(times), -1)])
     np.savetxt(file, rows, delimiter=",", header=f"time,{titles}", comments="", fmt="%.9g")
     assert main(["info", str(file), *options, "--save-markers", str(saved)]) == 0
-    told = capsys.readouterr().out
-    assert "5 labels" in told
-    assert "too few markers to solve" in told and "add three markers" in told
+    reported = capsys.readouterr().out
+    assert "5 labels" in reported
+    assert "too few markers to solve" in reported and "add three markers" in reported
     hand = "left" if "left" in options else "hand"
     tips = {f"m{index}": tip for index, tip in zip(range(3, 8), TIPS, strict=True)}
     (own,) = [named for called, named in json.loads(saved.read_text()).items() if called == hand]

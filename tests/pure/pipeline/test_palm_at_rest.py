@@ -146,13 +146,13 @@ def test_a_wrist_comes_to_its_place_and_leaves_it_without_a_leap() -> None:
 def test_the_place_of_a_palm_is_kept_as_json_and_files_without_one_open() -> None:
     place = PalmPlace(np.array([0.1, -0.2, 0.3]), rot.unit_vector(np.array([1.0, 0.2, 0.0, -0.1])))
     one = Correction("c1", "Palm", "right", TimeRange(0.0, 1.0), HeldOnObject("Table", (), place))
-    told = to_list((one,))
-    (read,) = from_list(told, "here")
+    reported = to_list((one,))
+    (read,) = from_list(reported, "here")
     assert isinstance(read.change, HeldOnObject) and read.change.palm is not None
     np.testing.assert_allclose(read.change.palm.place, place.place, atol=1e-6)
     np.testing.assert_allclose(read.change.palm.turn, place.turn, atol=1e-6)
     assert "wrist" in read.change.joints and read.change.digits == ()
-    assert to_list((read,)) == told
+    assert to_list((read,)) == reported
     for palm, sentence in (
         (None, "points is"),
         ({"place": [0, 0, 0]}, "expected an object with place and turn"),
@@ -160,4 +160,4 @@ def test_the_place_of_a_palm_is_kept_as_json_and_files_without_one_open() -> Non
         ({"place": [0, 0, 1e10], "turn": [1, 0, 0, 0]}, "place is"),
     ):
         with pytest.raises(RecipeError, match=sentence):
-            from_list([told[0] | {"palm": palm}], "here")
+            from_list([reported[0] | {"palm": palm}], "here")

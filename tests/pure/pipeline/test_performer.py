@@ -114,8 +114,8 @@ def changed(change):
         (lambda data, _: data["hands"].update(left=3), "directions_wxyz of thumb is None"),
     ],
 )
-def test_a_file_that_is_broken_is_told_in_one_sentence(change, sentence):
+def test_a_file_that_is_broken_is_reported_in_one_sentence(change, sentence):
     data = {"hands": {"left": {}}} | changed(change)
-    with pytest.raises(KnuckleError, match=re.escape(sentence)) as told:
+    with pytest.raises(KnuckleError, match=re.escape(sentence)) as reported:
         from_dict(data, "me.json")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)

@@ -100,8 +100,8 @@ def assert_same(found: dict[str, Any], take: Take, tolerance: float = 1e-9) -> N
         for index, measure in enumerate(MEASURES):
             ours_of, theirs_of = ours.values[..., index], theirs.values[..., index]
             np.testing.assert_allclose(ours_of, theirs_of, atol=1e-4, err_msg=measure.name)
-    told = {key: value for key, value in found["report"].items() if key not in ("seconds", "pieces")}
-    assert told == {key: value for key, value in take.report.items() if key != "seconds"}
+    reported = {key: value for key, value in found["report"].items() if key not in ("seconds", "pieces")}
+    assert reported == {key: value for key, value in take.report.items() if key != "seconds"}
 
 
 def test_in_pieces_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

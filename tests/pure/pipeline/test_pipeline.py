@@ -217,7 +217,7 @@ def test_a_steady_recording_is_left_as_it_is_by_smoothing():
 
 
 def test_noise_is_told_from_the_captures_own_frames_also_where_keys_are_closer(tap, shaken):
-    """Between two samples there is no new noise: told from keys at 200 Hz there would be none to smooth."""
+    """Between two samples there is no new noise: estimated from keys at 200 Hz there would be none to smooth."""
     recipe = replace(shaken, fps=200)
     labels = [label for label in tap.names if label.endswith("-tip")]
     shakes = [
@@ -291,7 +291,7 @@ def test_a_label_that_is_called_as_a_joint_keeps_its_offset():
     assert hand.sites[targets.sites[0]].offset == (0, 0, 0.02)
 
 
-def test_a_hand_as_large_as_a_house_is_told(tmp_path):
+def test_a_hand_as_large_as_a_house_is_reported(tmp_path):
     with pytest.raises(KnuckleError, match="say in which unit"):
         pipeline.run(replace(TAP, unit="m"))
 
@@ -314,20 +314,20 @@ def test_a_hand_as_large_as_a_house_is_told(tmp_path):
         ({"smoothing": "whole", "smoothing_settings": {"calm": float("nan")}}, "smoothing whole: calm is nan"),
     ],
 )
-def test_what_cannot_be_done_is_told(changes, sentence):
+def test_what_cannot_be_done_is_reported(changes, sentence):
     recipe = replace(TAP, **changes)
     with pytest.raises(KnuckleError, match=sentence):
         pipeline.run(recipe)
 
 
-def test_a_capture_without_a_hand_is_told(tmp_path):
+def test_a_capture_without_a_hand_is_reported(tmp_path):
     path = tmp_path / "legs.csv"
     path.write_text("time,knee.x,knee.y,knee.z\n0,0,0,0.5\n0.01,0,0,0.5\n")
     with pytest.raises(MarkerMapError, match=r"none of the 1 labels \(knee\)"):
         pipeline.run(Recipe(str(path)))
 
 
-def test_frames_that_keys_leave_out_are_told():
+def test_frames_that_keys_leave_out_are_reported():
     slow, own = (pipeline.run(replace(TAP, fps=fps)).report["warnings"] for fps in (24.0, None))
     assert [warning for warning in slow if warning not in own] == [
         warning for warning in slow if "are keyed at 24 fps" in warning

@@ -1,4 +1,4 @@
-"""Hands that no person has are told, those of people are not."""
+"""Hands that no person has are reported, those of people are not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,26 +21,29 @@ def test_children_and_adults_are_plausible(side, length):
     assert not implausible_lengths(adult(side, length), "mm")
 
 
-def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_told_with_the_unit_that_makes_them_a_persons():
-    told = implausible_lengths(adult("right", 0.0183), "mm")
-    assert "the right hand is 18 mm long" in told and "taken as mm, it would be 183 mm in cm (Unit, --unit cm)" in told
+def test_a_tenth_of_a_hand_and_a_hand_in_inches_are_reported_with_the_unit_that_makes_them_a_persons():
+    reported = implausible_lengths(adult("right", 0.0183), "mm")
+    assert (
+        "the right hand is 18 mm long" in reported
+        and "taken as mm, it would be 183 mm in cm (Unit, --unit cm)" in reported
+    )
     assert "it would be 188 mm in inch (Unit, --unit inch)" in implausible_lengths(adult("left", 0.074), "cm")
 
 
-def test_where_no_unit_makes_a_persons_hand_the_size_in_each_is_told():
-    told = implausible_lengths(adult("right", 0.279), "mm")
-    assert "279 m in m, 27.9 m in dm, 2.79 m in cm, 7.09 m in inch): are the labels right?" in told
+def test_where_no_unit_makes_a_persons_hand_the_size_in_each_is_reported():
+    reported = implausible_lengths(adult("right", 0.279), "mm")
+    assert "279 m in m, 27.9 m in dm, 2.79 m in cm, 7.09 m in inch): are the labels right?" in reported
     assert "0.56 mm in cm, 0.056 mm in mm" in implausible_lengths(adult("right", 0.056), "m")
 
 
-def test_a_bone_of_another_finger_is_told():
+def test_a_bone_of_another_finger_is_reported():
     hand = adult("right")
     phalanges = hand.phalanges.copy()
     phalanges[4, 2] = 0.07
     assert "little finger's distal bone is 70 mm long" in implausible_lengths(replace(hand, phalanges=phalanges), "m")
 
 
-def test_knuckles_that_coincide_are_told():
+def test_knuckles_that_coincide_are_reported():
     hand = adult("left")
     palm = hand.palm.copy()
     palm[-1] = palm[2] + 1e-9
@@ -64,7 +67,7 @@ def test_noise_is_not_solved_without_a_word(tmp_path: Path, spread: float, seed:
     assert any(doubt in warning for warning in report["warnings"] for doubt in doubts)
 
 
-def test_unusual_rates_are_told():
+def test_unusual_rates_are_reported():
     assert "0.5 Hz is an unusual rate" in rate_doubt({"rate": 0.5, "frames": 20})
     assert "4000 Hz" in rate_doubt({"rate": 4000.0, "frames": 20})
     assert not rate_doubt({"rate": 1.0, "frames": 1}) and not rate_doubt({"rate": 119.88, "frames": 20})

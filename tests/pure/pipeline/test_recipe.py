@@ -49,7 +49,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         ({"capture": "a", "cleaning": {"spikes": 1}}, "r.json, cleaning: 'spikes' is 1"),
     ],
 )
-def test_what_is_not_understood_is_told(data, sentence):
+def test_what_is_not_understood_is_reported(data, sentence):
     with pytest.raises(RecipeError, match=sentence):
         from_dict(data, "r.json")
 
@@ -66,7 +66,7 @@ def test_what_is_not_understood_is_told(data, sentence):
         ("fabrik", {"tolerance": "small"}, "solver fabrik: tolerance is 'small'"),
     ],
 )
-def test_a_solver_that_cannot_be_made_is_told(name, settings, sentence):
+def test_a_solver_that_cannot_be_made_is_reported(name, settings, sentence):
     with pytest.raises(RecipeError, match=sentence):
         make(name, settings)
 
@@ -81,7 +81,7 @@ def test_a_solver_that_cannot_be_made_is_told(name, settings, sentence):
         ("live", {"lag": 1.0}, "smoothing live: lag is 1.0, expected a whole number from 0 to 1"),
     ],
 )
-def test_a_smoothing_that_cannot_be_made_is_told(name, settings, sentence):
+def test_a_smoothing_that_cannot_be_made_is_reported(name, settings, sentence):
     with pytest.raises(RecipeError, match=sentence):
         make_smoothing(name, settings)
 
@@ -92,7 +92,7 @@ def test_every_smoothing_can_be_made_of_its_own_defaults(name):
     assert make_smoothing(name, defaults) == make_smoothing(name, {})
 
 
-def test_files_that_are_no_settings_are_told(tmp_path):
+def test_files_that_are_no_settings_are_reported(tmp_path):
     with pytest.raises(RecipeError, match="cannot be read"):
         read_json(tmp_path / "missing.json")
     with pytest.raises(RecipeError, match="a folder or a device"):

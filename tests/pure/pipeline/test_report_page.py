@@ -83,8 +83,8 @@ def test_what_is_hostile_in_a_file_stays_text():
     assert [image["src"][:23] for image in parsed.all("img")] == ["data:image/jpeg;base64,"]
     assert not [name for _, attributes in parsed.elements for name in attributes if name.startswith("on")]
     assert not [attributes for _, attributes in parsed.elements if "style" in attributes], "the policy forbids these"
-    told = HOSTILE.replace("\u202e", "\ufffd").replace("\x00", "\ufffd")
-    assert sum(told in text for text in parsed.texts) >= 10
+    reported = HOSTILE.replace("\u202e", "\ufffd").replace("\x00", "\ufffd")
+    assert sum(reported in text for text in parsed.texts) >= 10
     assert "\x00" not in content and "\u202e" not in content
 
 
@@ -179,13 +179,13 @@ def test_takes_of_one_capture_lie_where_they_do_on_its_clock():
     assert other.share(1, 0) == 0.0
 
 
-def test_what_one_take_has_and_the_other_has_not_is_told():
+def test_what_one_take_has_and_the_other_has_not_is_reported():
     content = page([made_take(), made_take(worst=0.5)])
     assert "only in A" in content and "also in" not in content
     assert "also in B" in page([made_take(), made_take()])
 
 
-def test_the_conditions_that_fail_are_told():
+def test_the_conditions_that_fail_are_reported():
     take = made_take()
     asked = outcomes(parse_conditions("tip_error_mm.max>3,leaps>0"), take.evidence, take.problems)
     texts = "".join(Parsed(page([take], outcomes=asked)).texts)

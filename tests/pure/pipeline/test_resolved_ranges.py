@@ -122,8 +122,8 @@ def test_a_marker_that_is_hardly_hidden_is_as_far_off_as_it_was():
     assert not hidden.hands[0].measured[FIRST : LAST + 1, column].any()
     np.testing.assert_array_equal(hardly.hands[0].measured, base.hands[0].measured)
     np.testing.assert_array_equal(hardly.hands[0].targets.weights, base.hands[0].targets.weights)
-    told = [{(one.measure, one.parts) for one in take.problems} for take in (base, hardly)]
-    assert told[0] <= told[1]
+    reported = [{(one.measure, one.parts) for one in take.problems} for take in (base, hardly)]
+    assert reported[0] <= reported[1]
 
 
 def test_hiding_a_marker_that_was_not_seen_leaves_the_problem():
@@ -168,13 +168,13 @@ def test_what_cannot_take_effect_waits_in_words():
     np.testing.assert_array_equal(take.hands[0].pose.angles, PLAIN.hands[0].pose.angles)
 
 
-def test_a_hand_of_which_all_markers_are_hidden_is_told_once_for_each_correction_that_leaves_none():
+def test_a_hand_of_which_all_markers_are_hidden_is_reported_once_for_each_correction_that_leaves_none():
     worn = tuple(PLAIN.report["hands"][SIDE]["markers"])
     rest = replace(correction(HiddenMarkers(worn[1:]), blend=0.05), id="b")
     first = correction(HiddenMarkers(worn[:1]), span=(40, 50))
-    told = [note for note in solved(corrections=[first, rest]).report["warnings"] if note.startswith("correction")]
+    reported = [note for note in solved(corrections=[first, rest]).report["warnings"] if note.startswith("correction")]
     sentence = f"leaves no marker of the {SIDE} hand in 11 frames of the capture from"
-    assert len(told) == 2 and all(sentence in note for note in told)
+    assert len(reported) == 2 and all(sentence in note for note in reported)
     alone = solved(corrections=[rest])
     assert not any(note.startswith("correction") for note in alone.report["warnings"])
     same_outside(alone, PLAIN)

@@ -157,11 +157,11 @@ def test_a_performer_is_known_by_its_markers_whatever_subject_their_labels_name(
 
 
 @needs_takes
-def test_a_marker_that_the_performer_was_measured_without_is_told():
+def test_a_marker_that_the_performer_was_measured_without_is_reported():
     data = json.loads(json.dumps(fitted_performer()))
     del data["hands"]["right"]["skin"]["markers"]["RingPIP"]
-    told = solved_by(another_take(60), data).report["warnings"]
-    assert "the performer was measured without 'RingPIP': left out" in told
+    reported = solved_by(another_take(60), data).report["warnings"]
+    assert "the performer was measured without 'RingPIP': left out" in reported
 
 
 @needs_takes

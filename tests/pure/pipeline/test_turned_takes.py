@@ -81,14 +81,14 @@ def test_turns_tell_what_places_do_not(
 
 @pytest.mark.parametrize("smoothing", ["off", "whole"])
 def test_a_solver_of_places_takes_the_devices_angles_where_asked(recorded: Path, smoothing: str) -> None:
-    solved, told = (
+    solved, reported = (
         last_joints(Recipe(capture=str(recorded), smoothing=smoothing, angles=angles, hand="both")) for angles in ANGLES
     )
-    assert solved > 2.0 and told < 1.0, f"{solved:.1f} degrees solved, {told:.1f} as told"
+    assert solved > 2.0 and reported < 1.0, f"{solved:.1f} degrees solved, {reported:.1f} as told"
 
 
 def turning(frames: int = 40) -> Markers:
-    """Two joints, of which the second is not told for a while."""
+    """Two joints, of which the second is not sent for a while."""
     times = np.arange(frames) / 30
     places = np.cumsum(np.random.default_rng(1).normal(0, 1e-3, (frames, 2, 3)), axis=0)
     turns = Rotation.random(2, random_state=2) * Rotation.from_rotvec([0.0, 0.0, 0.02])

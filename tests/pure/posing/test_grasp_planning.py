@@ -94,7 +94,7 @@ def test_more_axes_to_hold_a_block_by_make_no_worse_hold(
     assert all_of_them.score > held(there, holder)[0].score - 0.2
 
 
-def test_what_is_too_thick_is_told_with_both_sizes() -> None:
+def test_what_is_too_thick_is_reported_with_both_sizes() -> None:
     there, holder = before_hand(solids.block((0.3, 0.25, 0.2)))
     with pytest.raises(HandError, match="200 mm thick and the hand opens to 115 mm"):
         plan(holder, there.thing())

@@ -30,7 +30,7 @@ def test_the_cases_of_the_paper(far: float, case: str) -> None:
 
 
 @pytest.mark.parametrize(("shell", "last"), [(Shell(0.5, 0.55), 0.1), (Shell(0.0, 0.1), 0.4)])
-def test_a_target_too_near_is_told_and_gone_towards(shell: Shell, last: float) -> None:
+def test_a_target_too_near_is_reported_and_gone_towards(shell: Shell, last: float) -> None:
     case, before, end = one(shell, last, [0.05, 0.0, 0.0])
     assert case == "near"
     nearest = max(shell.least - last, last - shell.most)

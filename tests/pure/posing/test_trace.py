@@ -153,14 +153,14 @@ def test_a_plane_that_limits_hold_back_is_shown_beside_the_one_that_was_asked_fo
     assert not [shape for shape in tracer.digit(pose, "middle-finger").shapes if shape.name == "Φ′"]
 
 
-@pytest.mark.parametrize(("far", "told"), [(0.9, "meet"), (0.5, "inside"), (1.5, "out of reach"), (0.0, "near")])
-def test_the_case_is_told(far: float, told: str) -> None:
+@pytest.mark.parametrize(("far", "reported"), [(0.9, "meet"), (0.5, "inside"), (1.5, "out of reach"), (0.0, "near")])
+def test_the_case_is_reported(far: float, reported: str) -> None:
     hand = hand_of("left")
     pose = stands(hand, "open")
     joints = joints_of(pose, "index-finger")
     trace = Tracer(hand).digit(pose, "index-finger", joints[0] + far * (joints[3] - joints[0]))
-    assert told in trace.steps[0]
-    assert ("z" in [shape.name for shape in trace.shapes]) == (told == "meet")
+    assert reported in trace.steps[0]
+    assert ("z" in [shape.name for shape in trace.shapes]) == (reported == "meet")
     for shape in trace.shapes:
         assert np.isfinite(shape.centre).all() and np.isfinite(shape.points).all() and np.isfinite(shape.radius)
 

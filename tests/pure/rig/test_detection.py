@@ -156,7 +156,7 @@ def test_of_a_flat_hand_names_tell_the_side_and_it_says_so() -> None:
         assert seen.side == other(side)
 
 
-def test_names_that_contradict_a_clear_shape_are_told_and_not_believed() -> None:
+def test_names_that_contradict_a_clear_shape_are_reported_and_not_believed() -> None:
     bones, truth = hand("right", Make(arm=False), 1)
     swapped = {bone.name: f"{bone.name}.L" for bone in bones}
     for joint in truth:
@@ -200,7 +200,7 @@ def test_a_rig_whose_bones_are_driven_and_that_has_no_controls_says_what_to_do()
         detect([bone for bone in bones if not bone.name.startswith("c ")])
 
 
-def test_two_hands_of_a_side_are_ambiguous_and_told() -> None:
+def test_two_hands_of_a_side_are_ambiguous_and_reported() -> None:
     one, _ = hand("left", Make(arm=False), 1)
     two = renamed(moved(one, np.eye(3), np.array([1.0, 0.0, 0.0])), {bone.name: f"{bone.name}.001" for bone in one})
     with pytest.raises(RigError, match=r"has 2 left hands, at bones 'wrist' and 'wrist\.001': pick the bones"):
@@ -208,7 +208,7 @@ def test_two_hands_of_a_side_are_ambiguous_and_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bones", "told"),
+    ("bones", "reported"),
     [
         ([], "has no bones"),
         ([Bone("a", None, (0, 0, 0), (0, 0, 1))], "no hand that can be recognised"),
@@ -220,8 +220,8 @@ def test_two_hands_of_a_side_are_ambiguous_and_told() -> None:
         ([Bone("a", None, (0, 0, 0), (0, 0, 1))] * 20_001, "at most 20000"),
     ],
 )
-def test_what_is_no_hand_is_told_in_one_sentence(bones: list[Bone], told: str) -> None:
-    with pytest.raises(RigError, match=told):
+def test_what_is_no_hand_is_reported_in_one_sentence(bones: list[Bone], reported: str) -> None:
+    with pytest.raises(RigError, match=reported):
         detect(bones, "armature 'Rig'")
 
 

@@ -1,4 +1,4 @@
-"""What Blender's importers say of a file that they refuse is told in a few words."""
+"""What Blender's importers say of a file that they refuse is reported in a few words."""
 
 from knuckle.rig.importer_reasons import LONGEST, importer_reason
 
@@ -11,8 +11,8 @@ Location: /ops.py:109
 
 
 def test_a_report_and_the_exception_of_a_traceback_are_reasons():
-    told = importer_reason("Error: Extension EXT_meshopt_compression is not available on this addon version\n")
-    assert told == " (Extension EXT_meshopt_compression is not available on this addon version)"
+    reported = importer_reason("Error: Extension EXT_meshopt_compression is not available on this addon version\n")
+    assert reported == " (Extension EXT_meshopt_compression is not available on this addon version)"
     assert importer_reason(TRACEBACK) == " (OSError: libbf_intern_draco_bridge.so: cannot open shared object file)"
     assert importer_reason("") == importer_reason("Location: /ops.py:109") == ""
     assert len(importer_reason("x" * 5000)) == LONGEST + 3

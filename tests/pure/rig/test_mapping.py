@@ -42,7 +42,7 @@ def test_a_preset_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"version": 3}, "its version is 3, expected 1 or 2"),
         ({"side": "up"}, "its side is 'up', expected 'left' or 'right'"),
@@ -63,18 +63,18 @@ def test_a_preset_is_read_as_it_was_written(tmp_path: Path) -> None:
         ({"turns": {"thumb": float("nan")}}, "the turn of 'thumb' is nan"),
     ],
 )
-def test_a_bad_preset_is_told_in_one_sentence(change: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_bad_preset_is_reported_in_one_sentence(change: dict[str, Any], reported: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(GOOD | change))
     with pytest.raises(RigError) as error:
         read_preset(path)
-    assert told in str(error.value)
+    assert reported in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (b"{", "not JSON"),
         (b"[1, 2]", "it is a list"),
@@ -82,9 +82,9 @@ def test_a_bad_preset_is_told_in_one_sentence(change: dict[str, Any], told: str,
         (b" " * 70_000, "larger"),
     ],
 )
-def test_a_file_that_is_no_preset_is_told(content: bytes, told: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_preset_is_reported(content: bytes, reported: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_bytes(content)
-    with pytest.raises(RigError, match=told):
+    with pytest.raises(RigError, match=reported):
         read_preset(tmp_path / "bad.json")
     with pytest.raises(RigError, match="cannot be read"):
         read_preset(tmp_path / "none.json")
@@ -95,8 +95,8 @@ def test_a_bone_that_is_picked_for_another_joint_leaves_its_own() -> None:
     moved = with_bone(mapping, "thumb-phalanx-proximal", "t1")
     assert moved.bones == {"wrist": "hand", "thumb-phalanx-proximal": "t1"}
     assert with_bone(with_bone(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
-    begun = with_bone(mapping, "wrist", None)
+    start = with_bone(mapping, "wrist", None)
     with pytest.raises(RigError, match="it has 1 bones, expected a wrist and at least one digit"):
-        check_whole(begun)
+        check_whole(start)
     with pytest.raises(RigError, match="no joint 'thumb'"):
         with_bone(mapping, "thumb", "t9")

@@ -73,7 +73,7 @@ def test_in_any_pose_every_digit_and_the_side_are_found(left_out: tuple[str, ...
 
 
 def test_a_flat_hand_that_is_bent_far_is_not_taken_for_another_one(recorded: Recorded) -> None:
-    """Its bones hang on nothing: from some poses no one can tell, but none is told wrongly."""
+    """Its bones have no parents: some poses do not show it, but none shows it wrongly."""
     known = []
     for name, side, places in recorded[::6]:
         bones, truth = rig(places, ("none",), flat=True)

@@ -311,7 +311,7 @@ def test_wings_beside_two_hands_are_left_alone() -> None:
     }
 
 
-def test_of_a_body_with_an_arm_more_its_own_pair_is_taken_and_the_third_hand_told() -> None:
+def test_of_a_body_with_an_arm_more_its_own_pair_is_taken_and_the_third_hand_reported() -> None:
     bones, left, right = both(SIXTEEN)
     third, _ = hand("left", SIXTEEN, 5)
     named = renamed(
@@ -417,7 +417,7 @@ def test_of_a_rig_whose_skin_is_not_marked_the_controls_are_keyed_all_the_same()
     assert found.bones == {joint: f"c {bone}" for joint, bone in truth.items()}
 
 
-def test_digits_that_are_named_and_hang_elsewhere_are_told() -> None:
+def test_digits_that_are_named_and_hang_elsewhere_are_reported() -> None:
     bones, truth = hand("right", SIXTEEN, 7)
     elsewhere = [
         replace(bone, parent="root") if bone.parent == "wrist" and bone.name.startswith("pinky") else bone

@@ -50,4 +50,4 @@ def test_the_visits_that_are_kept_are_bounded() -> None:
     visits = Visits()
     for number in range(MAX_VISITS + 5):
         visits = visits.with_visit(problem("thumb", number, number))
-    assert len(visits.order) == MAX_VISITS and visits.order[0].first == 5.0 and visits.begun == 0
+    assert len(visits.order) == MAX_VISITS and visits.order[0].first == 5.0 and visits.round_start == 0

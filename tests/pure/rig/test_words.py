@@ -45,7 +45,7 @@ def test_a_word_that_is_added_to_the_table_is_known(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("arms", [None, [], {"fore": ["forearm"]}, {"fore": ["forearm"], "upper": []}])
-def test_a_table_without_words_for_arms_is_told(arms: Any, tmp_path: Path) -> None:
+def test_a_table_without_words_for_arms_is_reported(arms: Any, tmp_path: Path) -> None:
     table = json.loads(TABLE.read_text(encoding="utf-8")) | {"arms": arms}
     (tmp_path / "words.json").write_text(json.dumps(table), encoding="utf-8")
     with pytest.raises(RigError, match=r"words\.json: (arms is|\[\] is no list of words)"):

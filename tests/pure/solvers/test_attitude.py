@@ -25,8 +25,8 @@ def products(values, size=1.0):
 
 def found(b):
     """(N, 3, 3) and (N,) of all at once."""
-    rows, told = attitude(ARRAY, [[b[:, i, j] for j in range(3)] for i in range(3)])
-    return np.moveaxis(np.array(rows), -1, 0), told
+    rows, reported = attitude(ARRAY, [[b[:, i, j] for j in range(3)] for i in range(3)])
+    return np.moveaxis(np.array(rows), -1, 0), reported
 
 
 NEAR = [(1.0, 0.3, -0.3 * (1 - apart)) for apart in (0.0, 1e-9, 1e-7, 1e-5, 1e-3, 0.1)]
@@ -47,21 +47,21 @@ def test_it_is_a_rotation_and_none_has_a_greater_trace(values, size):
 def test_where_a_turn_is_open_it_says_so_and_gives_a_rotation(values):
     b = products(values)
     with np.errstate(all="raise"):
-        turns, told = found(b)
-    assert not told.any()
+        turns, reported = found(b)
+    assert not reported.any()
     assert np.abs(turns @ np.swapaxes(turns, 1, 2) - np.eye(3)).max() < 1e-9
 
 
 @pytest.mark.parametrize("values", [(1.0, 0.5, 0.2), (1.0, 0.5, 0.0), (1.0, 0.3, -0.299)])
-def test_where_the_turn_is_told_it_says_so(values):
+def test_where_the_turn_is_known_it_says_so(values):
     assert found(products(values))[1].all()
 
 
 @pytest.mark.parametrize("values", [(1.0, 0.5, 0.2), (1.0, 0.3, -0.3 * (1 - 1e-5)), (1.0, 0.0, 0.0)])
 def test_one_matrix_is_answered_as_many_are(values):
     b = products(values)
-    turns, told = found(b)
-    for matrix, turn, sure in zip(b, turns, told, strict=True):
+    turns, reported = found(b)
+    for matrix, turn, sure in zip(b, turns, reported, strict=True):
         alone, alone_sure = attitude(SCALAR, matrix.tolist())
         assert np.abs(np.array(alone) - turn).max() < 1e-6
         assert bool(alone_sure) == sure

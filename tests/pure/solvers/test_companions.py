@@ -44,10 +44,10 @@ def test_a_finger_between_two_that_bend_alike_bends_as_they_do(side):
     for digit in DIGITS[1:]:
         for k in range(3):
             pose.angles[:, pose.hand.dof(CHAIN_JOINTS[digit][k], "flexion")] = np.deg2rad([30, 45, 30][k])
-    told, names = estimate_unseen_fingers(pose, seen("index-finger", "pinky-finger"))
+    reported, names = estimate_unseen_fingers(pose, seen("index-finger", "pinky-finger"))
     assert names == ("middle-finger", "ring-finger")
     for digit in names:
-        bend = told.angles[:, flexions(told.hand, digit)]
+        bend = reported.angles[:, flexions(reported.hand, digit)]
         np.testing.assert_allclose(np.rad2deg(bend), np.tile([30, 45, 30], (40, 1)), atol=1e-9)
 
 
@@ -55,20 +55,23 @@ def test_a_finger_between_two_that_bend_alike_bends_as_they_do(side):
 def test_limits_and_couplings_hold_and_what_is_seen_stays(digits):
     narrow = DEFAULT_LIMITS | {("pinky-finger-phalanx-proximal", "flexion"): (5.0, 20.0)}
     pose = poses(limits=narrow)
-    told, names = estimate_unseen_fingers(pose, seen(*digits))
+    reported, names = estimate_unseen_fingers(pose, seen(*digits))
     assert set(names) == set(DIGITS[1:]) - set(digits)
-    assert limit_excess(told.hand, told.angles).max() < 1e-12
-    for row in told.hand.couplings:
-        assert np.abs(told.angles @ row.coefficients).max() < 1e-9
-    moved = {told.hand.joints[told.hand.axis_joint[dof]] for dof in np.flatnonzero((told.angles != pose.angles).any(0))}
+    assert limit_excess(reported.hand, reported.angles).max() < 1e-12
+    for row in reported.hand.couplings:
+        assert np.abs(reported.angles @ row.coefficients).max() < 1e-9
+    moved = {
+        reported.hand.joints[reported.hand.axis_joint[dof]]
+        for dof in np.flatnonzero((reported.angles != pose.angles).any(0))
+    }
     assert not moved & {joint for digit in (*digits, "thumb") for joint in CHAIN_JOINTS[digit]}
 
 
 def test_with_no_finger_seen_or_all_of_them_nothing_changes():
     pose = poses()
     for digits in ((), ("thumb",), DIGITS, DIGITS[1:]):
-        told, names = estimate_unseen_fingers(pose, seen(*digits))
-        assert told is pose and names == ()
+        reported, names = estimate_unseen_fingers(pose, seen(*digits))
+        assert reported is pose and names == ()
 
 
 def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_than_at_rest(shared):

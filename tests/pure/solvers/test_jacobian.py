@@ -160,7 +160,7 @@ def test_a_coupling_that_must_hold_holds_for_every_target(method):
     assert limit_excess(hand, pose.angles).max() < 1e-9
 
 
-def test_couplings_that_must_hold_outside_the_limits_are_told():
+def test_couplings_that_must_hold_outside_the_limits_are_reported():
     hand, _, targets = random_targets("right", EIGHT, 0.0)
     coefficients = np.zeros(hand.dofs)
     coefficients[8] = 1.0
@@ -169,7 +169,7 @@ def test_couplings_that_must_hold_outside_the_limits_are_told():
         Jacobian().solve(replace(hand, couplings=(impossible,)), targets)
 
 
-def test_settings_that_are_none_are_told():
+def test_settings_that_are_none_are_reported():
     for wrong in ({"damping": float("nan")}, {"method": "newton"}, {"posture_weight": 0.0}, {"iterations": 0}):
         with pytest.raises(RecipeError, match="solver jacobian"):
             Jacobian(**wrong)

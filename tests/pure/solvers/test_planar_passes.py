@@ -71,14 +71,14 @@ def test_without_limits_passes_arrive(nearest):
 def test_where_limits_are_in_the_way_passes_bring_the_end_nearer(nearest):
     """Within tight limits the beginning misses every tenth place that can be reached; passes lead on from it."""
     goals = ends(STIFF, poses(STIFF, 1000, 5))
-    begun, passed = (
+    start, passed = (
         np.asarray(planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).many(goals[:, 0], goals[:, 1], [])[3])
         for most in (0, 60)
     )
-    assert (begun > 1e-5).mean() > 0.08
-    assert (passed <= begun + 1e-12).all()
-    assert passed.mean() < 0.5 * begun.mean()
-    assert (passed < begun - 1e-5).mean() > 0.05
+    assert (start > 1e-5).mean() > 0.08
+    assert (passed <= start + 1e-12).all()
+    assert passed.mean() < 0.5 * start.mean()
+    assert (passed < start - 1e-5).mean() > 0.05
 
 
 @nearests
@@ -88,8 +88,8 @@ def test_out_of_reach_passes_come_nearer_to_the_nearest_pose(nearest):
         STIFF, np.stack(np.meshgrid(*(np.linspace(low, high, 25) for low, high in STIFF.limits)), -1).reshape(-1, 3)
     )
     least = np.linalg.norm(goals[:, None] - tried, axis=-1).min(1)
-    begun, passed = (
+    start, passed = (
         np.asarray(planar_fabrik(STIFF, TIP, Stopping(1e-5, 1e-7, most), nearest).many(goals[:, 0], goals[:, 1], [])[3])
         for most in (0, 60)
     )
-    assert (passed - least).mean() < 0.7 * (begun - least).mean()
+    assert (passed - least).mean() < 0.7 * (start - least).mean()

@@ -210,7 +210,7 @@ def test_without_bounds_it_is_the_solution_of_the_linear_system():
 
 
 @pytest.mark.parametrize("name", ["hessian", "gradient", "low", "high", "rows"])
-def test_what_is_not_a_number_is_told_with_its_place(name):
+def test_what_is_not_a_number_is_reported_with_its_place(name):
     program = programs(DIGIT, 4, np.random.default_rng(0))
     values = getattr(program, name).copy()
     values[(2, *[0] * (values.ndim - 1))] = np.nan
@@ -218,13 +218,13 @@ def test_what_is_not_a_number_is_told_with_its_place(name):
         solve_all(replace(program, **{name: values}))
 
 
-def test_a_bound_that_no_number_meets_is_told():
+def test_a_bound_that_no_number_meets_is_reported():
     with pytest.raises(SolverError, match=r"lower bound 0, 1 is inf"):
         solve(QuadraticProgram(np.eye(2), np.ones(2), np.array([0.0, np.inf]), np.full(2, np.inf), NONE))
 
 
 @pytest.mark.parametrize("hessian", [np.zeros((2, 2)), -np.eye(2), np.diag([1.0, 0.0])])
-def test_a_hessian_that_is_not_positive_definite_is_told(hessian):
+def test_a_hessian_that_is_not_positive_definite_is_reported(hessian):
     with pytest.raises(SolverError, match="smallest eigenvalue of the Hessian 0, 0 is"):
         solve(QuadraticProgram(hessian, np.ones(2), -np.ones(2), np.ones(2), NONE))
 

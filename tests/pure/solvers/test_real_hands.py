@@ -1,4 +1,4 @@
-"""Fifty-five poses of a real hand, told from eight markers: how far the joints that no marker sees are off."""
+"""Fifty-five poses of a real hand, solved from eight markers: how far the joints that no marker sees are off."""
 
 import json
 import re

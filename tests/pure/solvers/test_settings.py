@@ -1,4 +1,4 @@
-"""What can be set on the registered solvers and smoothings, and how it is told and typed."""
+"""What can be set on the registered solvers and smoothings, and how it is reported and typed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,11 +24,11 @@ def test_each_kind_has_a_name_and_a_sentence_of_its_own(registry: Registry[Any])
 
 
 @pytest.mark.parametrize(("registry", "kind"), KINDS, ids=lambda part: getattr(part, "what", part))
-def test_what_a_terminal_is_told_of_a_kind_makes_that_kind(registry: Registry[Any], kind: str) -> None:
-    told = registry.as_lines()
-    mine = told.index(f"{registry.what} {kind}: {registry.label(kind).about}.")
+def test_what_a_terminal_prints_about_a_kind_makes_that_kind(registry: Registry[Any], kind: str) -> None:
+    reported = registry.as_lines()
+    mine = reported.index(f"{registry.what} {kind}: {registry.label(kind).about}.")
     known = registry.settings(kind)
-    lines = [line for line in told[mine + 1 :] if not line.startswith(" " * 8)][: len(known)]
+    lines = [line for line in reported[mine + 1 :] if not line.startswith(" " * 8)][: len(known)]
     settings = registry.parse(kind, [line.split("  ")[2] for line in lines])
     assert list(settings) == list(known)
     assert registry.make(kind, settings) == registry.make(kind, {})
@@ -53,7 +53,7 @@ def test_a_kind_without_a_label_is_shown_by_its_own_words() -> None:
         ("tolerance=", "solver fabrik: tolerance is '', expected a number from 1e-09"),
     ],
 )
-def test_what_cannot_be_set_is_told(assignment: str, sentence: str) -> None:
+def test_what_cannot_be_set_is_reported(assignment: str, sentence: str) -> None:
     with pytest.raises(RecipeError, match=sentence):
         SOLVER.parse("fabrik", [assignment])
 
@@ -68,12 +68,12 @@ def test_a_switch_is_true_or_false() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), int(400 * "9"), -1, True, "1"])
 @pytest.mark.parametrize("name", ["tolerance", "passes"])
-def test_a_number_outside_its_range_is_told(name: str, value: object) -> None:
+def test_a_number_outside_its_range_is_reported(name: str, value: object) -> None:
     with pytest.raises(RecipeError, match=rf"solver fabrik: {name} is .*, expected a .*number from"):
         SOLVER.make("fabrik", {name: value})
 
 
-def test_a_name_that_is_no_choice_is_told() -> None:
+def test_a_name_that_is_no_choice_is_reported() -> None:
     @dataclass(frozen=True)
     class Painter:
         colour: str = setting("red", "What it paints in", choices=("red", "green"))

@@ -113,7 +113,7 @@ def test_targets_without_weight_have_no_effect_and_inputs_stay(how) -> None:
 
 
 def test_a_waving_hand_does_not_blur_its_fingers() -> None:
-    """As a solver sees them, beside the palm: with a palm told to 0.1 mm, and fingertips to 0.5 mm."""
+    """As a solver sees them, beside the palm: with a palm known to 0.1 mm, and fingertips to 0.5 mm."""
 
     def error(wave):
         truth, root = moving(600, wave=wave, bend=0.02)
@@ -201,7 +201,7 @@ def test_turns_of_a_hand_without_places_are_smoothed() -> None:
         ({"bridge": -1.0}, "bridge is -1.0"),
     ],
 )
-def test_settings_out_of_range_are_told(setting, said) -> None:
+def test_settings_out_of_range_are_reported(setting, said) -> None:
     with pytest.raises(RecipeError, match=said):
         LiveSmoothing(**setting)
 

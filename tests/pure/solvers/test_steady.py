@@ -51,15 +51,15 @@ def test_the_smoothed_angles_are_those_of_least_squares_over_all_frames() -> Non
     rng = np.random.default_rng(4)
     times = np.cumsum(rng.uniform(0.005, 0.03, 8))
     measured, roots = rng.normal(size=(8, 1, 2)), rng.normal(size=(8, 2, 2))
-    told = (roots @ roots.swapaxes(-1, -2))[:, None]
-    told[3] = 0.0
+    reported = (roots @ roots.swapaxes(-1, -2))[:, None]
+    reported[3] = 0.0
     unrest = 50.0
     size = 4 * len(times)
     normal, right = np.zeros((size, size)), np.zeros(size)
     # Before the first frame: anywhere about the first angles; the first step takes no time.
     normal[:4, :4] += np.diag(1 / np.repeat(INITIAL_DEVIATIONS, 2) ** 2)
     right[:2] += measured[0, 0] / INITIAL_DEVIATIONS[0] ** 2
-    for k, (angles, information) in enumerate(zip(measured[:, 0], told[:, 0], strict=True)):
+    for k, (angles, information) in enumerate(zip(measured[:, 0], reported[:, 0], strict=True)):
         place = slice(4 * k, 4 * k + 2)
         normal[place, place] += information
         right[place] += information @ angles
@@ -70,7 +70,7 @@ def test_the_smoothed_angles_are_those_of_least_squares_over_all_frames() -> Non
             both = slice(4 * k - 4, 4 * k + 4)
             normal[both, both] += step.T @ np.linalg.inv(spread) @ step
     expected = np.linalg.solve(normal, right).reshape(-1, 4)[:, :2]
-    np.testing.assert_allclose(_smooth_measured(times, measured, told, unrest)[:, 0], expected, atol=1e-7)
+    np.testing.assert_allclose(_smooth_measured(times, measured, reported, unrest)[:, 0], expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("how", ACTS)

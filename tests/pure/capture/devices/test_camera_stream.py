@@ -84,10 +84,10 @@ def test_captures_are_handed_out_once_and_those_without_a_hand_never():
     assert parser.take_captures() == []
 
 
-def test_a_note_is_told_until_it_is_taken_back():
-    told = {"kind": "note", "text": "No hand is seen."}
-    assert fed(told).note() == "No hand is seen."
-    assert fed(told, told | {"text": ""}).note() == ""
+def test_a_note_is_reported_until_it_is_taken_back():
+    reported = {"kind": "note", "text": "No hand is seen."}
+    assert fed(reported).note() == "No hand is seen."
+    assert fed(reported, reported | {"text": ""}).note() == ""
 
 
 @pytest.mark.parametrize(
@@ -139,12 +139,12 @@ def of(page: str, *messages: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def heard(parser: CameraParser, message: dict[str, Any]) -> tuple[int, str]:
-    """Frames that a message gives, and what its page is told."""
+    """Frames that a message gives, and the answer to its page."""
     frames = len(list(parser.feed(json.dumps(message).encode())))
     return frames, json.loads(parser.answer() or '{"kind": ""}')["kind"]
 
 
-def test_of_two_pages_the_one_started_last_is_followed_and_the_other_told():
+def test_of_two_pages_the_one_started_last_is_followed_and_the_other_reported():
     parser = CameraParser()
     (live_a, live_b), unfollowed = (of(page, LIVE)[0] for page in "ab"), (0, "unfollowed")
     assert heard(parser, live_a) == (1, "") and heard(parser, live_b) == unfollowed
@@ -165,12 +165,12 @@ def test_a_page_that_waits_is_not_followed_for_its_note():
 
 
 def test_the_next_page_is_followed_after_one_that_has_gone():
-    told, leave = {"kind": "note", "text": "It is dark."}, {"kind": "leave"}
+    reported, leave = {"kind": "note", "text": "It is dark."}, {"kind": "leave"}
     parser = CameraParser()
     assert heard(parser, of("a", LIVE)[0]) == (1, "")
     assert heard(parser, of("b", leave)[0]) == (0, "unfollowed") and heard(parser, of("a", LIVE)[0]) == (1, "")
-    assert [heard(parser, message) for message in of("a", told, leave)] == [(0, "")] * 2 and parser.note() == ""
-    assert heard(parser, of("b", told)[0]) == (0, "") and parser.note() == "It is dark."
+    assert [heard(parser, message) for message in of("a", reported, leave)] == [(0, "")] * 2 and parser.note() == ""
+    assert heard(parser, of("b", reported)[0]) == (0, "") and parser.note() == "It is dark."
     assert heard(parser, of("b", LIVE)[0]) == (1, "")
 
 
@@ -178,13 +178,13 @@ def test_the_next_page_is_followed_after_one_that_has_gone():
 def test_two_videos_at_once_are_never_mixed(order):
     """Whatever the order in which the messages of two pages come."""
     sent = [of("a", *a_video([0.0, 0.1, 0.2])), of("b", *a_video([0.5, 0.6, 0.7]))]
-    parser, waiting, begun = CameraParser(), [iter(sent[0]), iter(sent[1])], [9, 9]
+    parser, waiting, start = CameraParser(), [iter(sent[0]), iter(sent[1])], [9, 9]
     for place, which in enumerate(order):
         message = next(waiting[which])
-        begun[which] = place if message["kind"] == "video" else begun[which]
-        told = heard(parser, message)[1]
-        last = max((0, 1), key=lambda page: begun[page] if begun[page] < 9 else -1)
-        assert told == ("" if which == last else "unfollowed")
+        start[which] = place if message["kind"] == "video" else start[which]
+        reported = heard(parser, message)[1]
+        last = max((0, 1), key=lambda page: start[page] if start[page] < 9 else -1)
+        assert reported == ("" if which == last else "unfollowed")
     times = [[frame["time_s"] for frame in json.loads(content)["frames"]] for _, content in parser.take_captures()]
     assert times and all(each in ([0.0, 0.1, 0.2], [0.5, 0.6, 0.7]) for each in times)
 

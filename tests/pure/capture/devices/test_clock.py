@@ -9,22 +9,22 @@ from knuckle.capture.devices.device_clock import MIN_STEP_S, DeviceClock
 TIMES = st.none() | st.floats(-1e6, 1e6)
 
 
-def moments(told: list[float | None], arrivals: list[float]) -> list[float]:
+def moments(reported: list[float | None], arrivals: list[float]) -> list[float]:
     clock = DeviceClock()
-    return [clock.frame_time(*pair) for pair in zip(told, arrivals, strict=True)]
+    return [clock.frame_time(*pair) for pair in zip(reported, arrivals, strict=True)]
 
 
 @given(st.lists(st.tuples(TIMES, st.floats(0, 0.5)), min_size=2, max_size=40))
 def test_they_only_go_on_and_never_faster_than_packets_and_the_clock_together(rows):
-    told, steps = [time for time, _ in rows], np.array([step for _, step in rows])
-    found = np.diff(moments(told, np.cumsum(steps).tolist()))
+    reported, steps = [time for time, _ in rows], np.array([step for _, step in rows])
+    found = np.diff(moments(reported, np.cumsum(steps).tolist()))
     assert np.all(found >= 0.99 * MIN_STEP_S)
     assert np.all(found <= np.cumsum(steps)[1:] + len(rows) * (MIN_STEP_S + 2.0))
 
 
 def test_a_clock_that_goes_on_is_taken_as_it_is():
-    told = [5.0, 5.01, 5.02, 5.5, 6.0]
-    assert moments(list(told), [0.0, 0.02, 0.021, 0.6, 1.0]) == told
+    reported = [5.0, 5.01, 5.02, 5.5, 6.0]
+    assert moments(list(reported), [0.0, 0.02, 0.021, 0.6, 1.0]) == reported
 
 
 def test_frames_without_a_time_lie_between_those_that_have_one():

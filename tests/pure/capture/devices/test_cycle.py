@@ -74,6 +74,6 @@ def test_another_order_is_learnt(order: list[str], other: list[str]) -> None:
 
 
 @given(st.text("abcd", max_size=60))
-def test_whatever_comes_no_round_is_told_twice(things: str) -> None:
+def test_whatever_comes_no_round_is_reported_twice(things: str) -> None:
     counts = [count for count, _ in rounds(things, "a")]
     assert counts == sorted(set(counts))

@@ -57,8 +57,8 @@ def natnet(name: str) -> list[bytes]:
     info, descriptions, frame = NatnetSender(Address()).packets(MOMENT)
     called = name.replace("\0", "").encode("utf-8", "surrogatepass") + b"\0"
     (kind, _), bones = struct.unpack_from("<ii", descriptions, 8), descriptions[16:].partition(b"\0")[2][4:]
-    told = [called + struct.pack("<i", own) + bones for own in (1, 2)]
-    described = struct.pack("<i", 2) + b"".join(struct.pack("<ii", kind, len(one)) + one for one in told)
+    reported = [called + struct.pack("<i", own) + bones for own in (1, 2)]
+    described = struct.pack("<i", 2) + b"".join(struct.pack("<ii", kind, len(one)) + one for one in reported)
     # Behind the number there are three sections without anything in them.
     before, (_, size), bodies = frame[4:32], struct.unpack_from("<ii", frame, 32), frame[44:]
     both = b"".join(struct.pack("<i", own) + bodies[: size - 4] for own in (1, 2))
@@ -67,9 +67,9 @@ def natnet(name: str) -> list[bytes]:
 
 
 def qualisys(name: str) -> list[bytes]:
-    told, frame = QualisysSender(Address()).packets(MOMENT)
+    reported, frame = QualisysSender(Address()).packets(MOMENT)
     safe = name.encode("ascii", "xmlcharrefreplace") if name.isprintable() else b"&#x85;&#x202e;"
-    text = told[HEADER.size :].replace(SENDER_SKELETON.encode(), safe)
+    text = reported[HEADER.size :].replace(SENDER_SKELETON.encode(), safe)
     one = text[text.index(b"<Skeleton ") : text.index(b"</Skeletons>")]
     return [of_qtm(2, text.replace(one, one + one)), of_qtm(QTM_FRAME, twice(frame[HEADER.size :]))]
 
@@ -98,8 +98,8 @@ def test_a_clock_that_tells_no_time_is_none(device, clock):
         packets = list(NatnetSender(Address()).packets(replace(MOMENT, time=clock)))
     elif device == "webxr":
         document = {"number": 1, "time": clock, "hands": {}}
-        told = json.loads(next(iter(DEVICES[device].sender(Address()).messages(MOMENT))))  # type: ignore[attr-defined]
-        packets = [json.dumps(told | document | {"hands": told["hands"]}).encode()]
+        reported = json.loads(next(iter(DEVICES[device].sender(Address()).messages(MOMENT))))  # type: ignore[attr-defined]
+        packets = [json.dumps(reported | document | {"hands": reported["hands"]}).encode()]
     else:
         packets = sent(device, clock)
     try:
@@ -111,20 +111,20 @@ def test_a_clock_that_tells_no_time_is_none(device, clock):
 
 def test_counts_of_nanoseconds_and_microseconds_that_tell_no_time_are_none():
     lines = [re.sub(rb"t=\d+", b"t=" + b"9" * 20, line) for line in sent("quest")]
-    told, frame = QualisysSender(Address()).packets(MOMENT)
+    reported, frame = QualisysSender(Address()).packets(MOMENT)
     late = frame[: HEADER.size] + struct.pack("<q", 2**63 - 1) + frame[HEADER.size + 8 :]
-    for frames in (frames_of("quest", lines), frames_of("qualisys", [told, late])):
+    for frames in (frames_of("quest", lines), frames_of("qualisys", [reported, late])):
         assert frames and not any(frame.time for frame in frames)
 
 
 def test_counts_without_end_are_refused():
-    told, _ = QualisysSender(Address()).packets(MOMENT)
+    reported, _ = QualisysSender(Address()).packets(MOMENT)
     components = struct.pack("<qII", 1, 1, 200_000) + struct.pack("<II", 8, 30) * 200_000
     with pytest.raises(PacketError, match="200000 components, expected 64 at most"):
-        frames_of("qualisys", [told, of_qtm(QTM_FRAME, components)])
+        frames_of("qualisys", [reported, of_qtm(QTM_FRAME, components)])
     skeletons = struct.pack("<I", 500_000) + bytes(4 * 500_000)
     component = struct.pack("<II", 8 + len(skeletons), 18) + skeletons
-    (frame,) = frames_of("qualisys", [told, of_qtm(QTM_FRAME, struct.pack("<qII", 1, 1, 1) + component)])
+    (frame,) = frames_of("qualisys", [reported, of_qtm(QTM_FRAME, struct.pack("<qII", 1, 1, 1) + component)])
     assert len(frame.names) == 50
 
 
@@ -193,9 +193,9 @@ def test_messages_that_are_too_long_end_their_connection_and_no_other(address, p
 )
 def test_what_is_no_address_is_refused_before_anything_is_opened(host):
     """Of nothing at all the system takes all addresses of this machine."""
-    with pytest.raises(StreamError, match=r"is not an address, expected one such as 127.0.0.1") as told:
+    with pytest.raises(StreamError, match=r"is not an address, expected one such as 127.0.0.1") as reported:
         Address(host, 9000)
-    assert str(told.value).isprintable() and len(str(told.value)) < 120
+    assert str(reported.value).isprintable() and len(str(reported.value)) < 120
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 10**9])
@@ -223,12 +223,12 @@ def test_connections_that_are_torn_leave_no_trace_in_the_console(address, caplog
                 else:
                     page.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     page.socket.close()
-    told = [record for record in caplog.records if record.name == "websockets.server"]
-    assert [record.message for record in told if record.levelname == "ERROR"] == []
+    reported = [record for record in caplog.records if record.name == "websockets.server"]
+    assert [record.message for record in reported if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_a_name_that_nobody_has_is_told(device, monkeypatch):
+def test_a_name_that_nobody_has_is_reported(device, monkeypatch):
     monkeypatch.setattr(camera_page, "ASSETS", (camera_page.PAGE,))  # the models are not needed to say so
     with following(device, Address("no-such-host.invalid", 22223)) as receiver:
         wait_for(lambda: "is not a known host name" in receiver.state())

@@ -41,8 +41,8 @@ def test_another_client_reads_the_same_bones_in_our_frames():
     info, descriptions, frame = NatnetSender(Address()).packets(moment)
     del info
     version = Version(4, 1)
-    told = DataDescriptions.read_from_buffer(PacketBuffer(descriptions[4:]), version)
-    (skeleton,) = told.skeletons
+    reported = DataDescriptions.read_from_buffer(PacketBuffer(descriptions[4:]), version)
+    (skeleton,) = reported.skeletons
     assert [body.name for body in skeleton.rigid_body_descriptions] == list(BONES)
     read = DataFrame.read_from_buffer(PacketBuffer(frame[4:]), version)
     (hands,) = read.skeletons
@@ -191,9 +191,9 @@ def test_a_server_that_begins_anew_is_greeted_anew(monkeypatch, address):
 class Multicasting(NatnetSender):
     """As Motive set to multicast: the server's info says so, and frames go to a group, from another port."""
 
-    def __init__(self, address: Address, group: Address, told: bool) -> None:
+    def __init__(self, address: Address, group: Address, reported: bool) -> None:
         super().__init__(address)
-        self.group, self.told = group, told
+        self.group, self.reported = group, reported
 
     def __enter__(self):
         self.data = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -206,7 +206,7 @@ class Multicasting(NatnetSender):
         self.data.close()
 
     def info(self) -> bytes:
-        group = socket.inet_aton(self.group.host) if self.told else bytes(4)
+        group = socket.inet_aton(self.group.host) if self.reported else bytes(4)
         return super().info()[: -struct.calcsize("<HB4s")] + struct.pack("<HB4s", self.group.port, 1, group)
 
     def send(self, moment: OutgoingFrame) -> None:
@@ -214,20 +214,20 @@ class Multicasting(NatnetSender):
         self.data.sendto(self.frame(moment), (self.group.host, self.group.port))
 
 
-@pytest.mark.parametrize(("host", "told"), [("239.255.42.99", False), ("239.255.42.98", True)])
-def test_frames_that_go_to_a_group_all_come(host, told, address):
+@pytest.mark.parametrize(("host", "reported"), [("239.255.42.99", False), ("239.255.42.98", True)])
+def test_frames_that_go_to_a_group_all_come(host, reported, address):
     """120 a second, while another hears the group too; what others send to the group is not the server's."""
     group, sent = replace(free_address(), host=host), moments(240)
     stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stranger.bind(("127.0.0.2", 0))
     stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
-    with Multicasting(address, group, told) as sender, multicast_socket(group, "127.0.0.1") as other, stranger:
+    with Multicasting(address, group, reported) as sender, multicast_socket(group, "127.0.0.1") as other, stranger:
         sender.send(sent[0])
         with following("natnet", address) as receiver:
             wait_for(lambda: receiver.stats.packets >= 2)
-            begun = time.monotonic()
+            started = time.monotonic()
             for number, moment in enumerate(sent[1:121]):
-                time.sleep(max(begun + number / 120 - time.monotonic(), 0.0))
+                time.sleep(max(started + number / 120 - time.monotonic(), 0.0))
                 sender.send(moment)
                 stranger.sendto(sender.frame(sent[200]), (group.host, group.port))
             wait_for(lambda: receiver.stats.frames >= 120)

@@ -71,8 +71,8 @@ def xml(body: str) -> bytes:
 
 
 def data(*components: tuple[int, bytes], stamp: int = 1000, number: int = 1) -> bytes:
-    told = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
-    return message(FRAME, struct.pack("<qII", stamp, number, len(components)) + told)
+    reported = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
+    return message(FRAME, struct.pack("<qII", stamp, number, len(components)) + reported)
 
 
 def markers(*places: tuple[float, float, float]) -> bytes:
@@ -83,21 +83,21 @@ async def _client(address: Address) -> tuple[bytes, list[QRTPacket]]:
     connection = await qtm_rt.connect(address.host, address.port)
     assert connection is not None
     assert b"little endian" in await connection.byte_order()
-    told = await connection.get_parameters(["3d", "skeleton:global"])
+    reported = await connection.get_parameters(["3d", "skeleton:global"])
     came: list[QRTPacket] = []
     await connection.stream_frames(components=["3d", "skeleton:global"], on_packet=came.append)
     while len(came) < 5:
         await asyncio.sleep(0.01)
     await connection.stream_frames_stop()
     connection.disconnect()
-    return told, came
+    return reported, came
 
 
 def test_qualisys_own_client_reads_our_sender(address: Address) -> None:
     take = marked(40)
     with playing(address, take):
-        told, came = asyncio.run(_client(address))
-    assert told.count(b"<Segment ") == len(BONES) + 1 and b"L&lt;Index&gt;&amp;Tip" in told
+        reported, came = asyncio.run(_client(address))
+    assert reported.count(b"<Segment ") == len(BONES) + 1 and b"L&lt;Index&gt;&amp;Tip" in reported
     for packet in came:
         moment = take[packet.framenumber]
         assert packet.timestamp == round(1e6 * moment.time)
@@ -128,7 +128,7 @@ def test_what_qualisys_own_parser_reads_in_a_frame_we_read_too() -> None:
     assert (got.time, got.number, got.timecode) == (2.5, 7, "10:20:30:05")
     assert got.names == joint_names("left") + joint_names("right")
     wanted = np.concatenate([moment.hands[side][:, :3, 3] for side in ("left", "right")])
-    # All 25 are told: the metacarpals by InHand segments, the tips by end points.
+    # All 25 are sent: the metacarpals by InHand segments, the tips by end points.
     assert np.abs(got.positions - wanted).max() < 1e-5
 
 
@@ -175,8 +175,8 @@ def test_flat_segments_of_older_versions_are_read() -> None:
 
 @pytest.mark.parametrize(("up", "wanted"), [("+Z", (1, 2, 3)), ("+Y", (1, -3, 2)), ("-Y", (1, 3, -2))])
 def test_what_the_project_calls_up_is_up(up: str, wanted: tuple[float, float, float]) -> None:
-    told = xml(f"<The_3D><AxisUpwards>{up}</AxisUpwards><Label><Name>a</Name></Label></The_3D>")
-    (got,) = frames_of(told, data((1, markers((1000, 2000, 3000)))))
+    reported = xml(f"<The_3D><AxisUpwards>{up}</AxisUpwards><Label><Name>a</Name></Label></The_3D>")
+    (got,) = frames_of(reported, data((1, markers((1000, 2000, 3000)))))
     assert got.names == ("a",) and got.positions[0] == pytest.approx(wanted)
 
 
@@ -187,10 +187,10 @@ def test_markers_without_labels_come_by_their_numbers() -> None:
     assert got.positions == pytest.approx(np.array([[1, 2, 3], [4, 5, 6]]) / 1000)
 
 
-def test_another_number_of_markers_than_labels_is_told() -> None:
-    told = xml("<The_3D><Label><Name>a</Name></Label></The_3D>")
+def test_another_number_of_markers_than_labels_is_reported() -> None:
+    reported = xml("<The_3D><Label><Name>a</Name></Label></The_3D>")
     with pytest.raises(PacketError, match="2 markers in a frame, expected one for each of 1 labels"):
-        frames_of(told, data((1, markers((1, 2, 3), (4, 5, 6)))))
+        frames_of(reported, data((1, markers((1, 2, 3), (4, 5, 6)))))
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,12 @@ def test_parameters_of_any_size_are_read() -> None:
 
 
 def test_a_count_and_a_clock_that_stick_lose_no_frame() -> None:
-    told = xml("<The_3D><Label><Name>a</Name></Label></The_3D>")
+    reported = xml("<The_3D><Label><Name>a</Name></Label></The_3D>")
     frame = (1, markers((1, 2, 3)))
-    stuck = frames_of(told, *(data(frame, stamp=1000 * n, number=1) for n in range(1, 6)))
+    stuck = frames_of(reported, *(data(frame, stamp=1000 * n, number=1) for n in range(1, 6)))
     assert [got.number for got in stuck] == [1, None, None, None, None]
     assert [got.time for got in stuck] == pytest.approx([0.001, 0.002, 0.003, 0.004, 0.005])
-    dead = frames_of(told, *(data(frame, stamp=0, number=0) for _ in range(5)))
+    dead = frames_of(reported, *(data(frame, stamp=0, number=0) for _ in range(5)))
     assert [(got.time, got.number) for got in dead[1:]] == [(None, None)] * 4
     from knuckle.capture.devices.stream_stats import StreamStats
 
@@ -264,7 +264,7 @@ def test_the_link_follows_a_sender_that_ends_and_begins_again(address: Address) 
 
 @contextmanager
 def answering(address: Address, *answers: bytes) -> Iterator[list[bytes]]:
-    """A server that greets with the first of the answers, and then has one for each thing that it is told."""
+    """A server that greets with the first of the answers, and then has one for each command that it gets."""
     heard: list[bytes] = []
     with socket.create_server((address.host, address.port)) as port:
 
@@ -296,7 +296,7 @@ def answering(address: Address, *answers: bytes) -> Iterator[list[bytes]]:
         ),
     ],
 )
-def test_what_is_no_qtm_or_too_old_is_told(address: Address, answers: list[bytes], said: str) -> None:
+def test_what_is_no_qtm_or_too_old_is_reported(address: Address, answers: list[bytes], said: str) -> None:
     with answering(address, *answers), following("qualisys", address) as receiver:
         wait_for(lambda: said in receiver.state())
 

@@ -122,7 +122,7 @@ def test_a_take_of_too_many_frames_is_refused_before_they_are_kept(
     assert len(capture.read(path).times) > 20
 
 
-def test_packets_that_arrived_at_one_moment_have_a_rate_that_is_told(tmp_path: Path) -> None:
+def test_packets_that_arrived_at_one_moment_have_a_rate_that_is_reported(tmp_path: Path) -> None:
     sent = [Packet(0.0, packet.content) for packet in packets_sent(20)]
     path = tmp_path / "burst.rawtake"
     path.write_bytes(HEADER + b"".join(map(packet_bytes, sent)))

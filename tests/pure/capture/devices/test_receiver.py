@@ -1,4 +1,4 @@
-"""A device that is listened to: what comes, what is told when nothing does, what is recorded."""
+"""A device that is listened to: what comes, what is reported when nothing does, what is recorded."""
 
 import socket
 import time
@@ -67,7 +67,7 @@ def test_newest_frames_win_when_nobody_takes_them(receiver: Receiver, address: A
     assert receiver.stats.overrun == receiver.stats.frames - 64
 
 
-def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> None:
+def test_a_port_in_use_is_reported_and_taken_once_it_is_free(address: Address) -> None:
     taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     taken.bind((address.host, address.port))
     with following("quest", address) as receiver:
@@ -89,7 +89,7 @@ def test_a_sender_that_begins_anew_is_followed(receiver: Receiver, address: Addr
     assert 0 < receiver.stats.late < 6
 
 
-def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
+def test_another_protocol_is_reported(receiver: Receiver, address: Address) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
     wait_for(lambda: receiver.stats.malformed == 1)
@@ -108,7 +108,7 @@ def test_a_reader_that_ended_by_a_fault_does_not_say_that_it_listens(
     wait_for(lambda: receiver.failed and "receiving stopped after an internal error" in receiver.state())
 
 
-def test_a_host_that_is_not_here_is_told() -> None:
+def test_a_host_that_is_not_here_is_reported() -> None:
     with following("quest", Address("203.0.113.7", 9123)) as receiver:
         wait_for(lambda: "is not an address of this machine" in receiver.state())
 
@@ -197,7 +197,7 @@ def test_a_take_of_any_name_is_written_and_read(
 
 
 @pytest.mark.parametrize("folder", ["f" * 300, "nul\0", "caf\udce9"])
-def test_a_folder_that_cannot_be_is_told(receiver: Receiver, tmp_path: Path, folder: str) -> None:
+def test_a_folder_that_cannot_be_is_reported(receiver: Receiver, tmp_path: Path, folder: str) -> None:
     with pytest.raises(StreamError, match="the take cannot be written"):
         receiver.record(free_path(tmp_path / folder, "Take", ".rawtake"))
 

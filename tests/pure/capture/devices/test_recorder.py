@@ -49,7 +49,7 @@ def room_for(bytes_received: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_is_told_and_what_came_before_is_kept(address: Address, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_what_came_before_is_kept(address: Address, tmp_path: Path) -> None:
     """Every byte for which there was room, and none behind them when there is room again."""
     path, room, sent = tmp_path / "full.rawtake", 200_000, moments(200)
     with listening("quest", address) as receiver, DEVICES["quest"].sender(address) as sender:
@@ -86,12 +86,12 @@ def test_a_disk_that_is_full_from_the_beginning_leaves_no_file(tmp_path: Path) -
 def test_a_disk_that_does_not_keep_up_ends_the_take_and_keeps_what_waits(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("knuckle.capture.devices.raw_take_recorder.MAX_QUEUED_BYTES", 10_000)
     recorder = Recorder(tmp_path / "slow.rawtake", RawTakeHeader("quest"))
-    told = [Packet(number / 100, bytes(1000)) for number in range(20)]
-    for packet in told:
+    reported = [Packet(number / 100, bytes(1000)) for number in range(20)]
+    for packet in reported:
         recorder.add(packet)
     recorder.close()
     assert recorder.problem == "slow.rawtake: the disk is too slow, the take ended after 0.1 s"
-    assert recorder.packets == 11 and recorder.path.read_bytes().endswith(b"".join(map(packet_bytes, told[:11])))
+    assert recorder.packets == 11 and recorder.path.read_bytes().endswith(b"".join(map(packet_bytes, reported[:11])))
 
 
 def test_who_cannot_wait_for_a_slow_disk_need_not_and_all_is_written(tmp_path: Path, monkeypatch) -> None:
@@ -123,9 +123,9 @@ def test_a_process_that_is_killed_loses_a_second_at_most(address: Address, tmp_p
         try:
             wait_for(path.exists)
             with DEVICES["quest"].sender(address) as sender:
-                begun = time.monotonic()
+                started = time.monotonic()
                 for number, moment in enumerate(sent):
-                    time.sleep(max(begun + number / rate - time.monotonic(), 0.0))
+                    time.sleep(max(started + number / rate - time.monotonic(), 0.0))
                     sender.send(moment)
         finally:
             os.kill(process.pid, signal.SIGKILL)

@@ -159,13 +159,13 @@ def test_actors_keep_apart_and_their_names_fit_into_labels() -> None:
     assert len(crowd.names) == 26 * MAX_ACTORS
 
 
-def test_bones_that_are_not_told_are_not_there() -> None:
+def test_bones_that_are_not_reported_are_not_there() -> None:
     bones = body(Avatar({}), ("right",))
     del bones["rightIndexDistal"]
     frame = seen(version_3(actor("", bones)))
     there = {name for name, at in zip(frame.names, frame.positions, strict=True) if np.isfinite(at).all()}
-    told = {f"right:{joint}" for joint in (*JOINT.values(), "elbow")} - {"right:index-finger-phalanx-distal"}
-    assert there == told
+    reported = {f"right:{joint}" for joint in (*JOINT.values(), "elbow")} - {"right:index-finger-phalanx-distal"}
+    assert there == reported
 
 
 def test_a_clock_that_stands_still_is_none() -> None:

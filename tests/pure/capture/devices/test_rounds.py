@@ -40,14 +40,14 @@ def test_a_hand_that_leaves_holds_up_one_frame() -> None:
 
 
 @given(st.lists(st.sets(st.sampled_from(["left", "right", "third"]), min_size=1), min_size=1, max_size=20))
-def test_no_hand_is_lost_or_told_twice_and_no_frame_is_of_two_moments(seen: list[set[str]]) -> None:
+def test_no_hand_is_lost_or_reported_twice_and_no_frame_is_of_two_moments(seen: list[set[str]]) -> None:
     """Whatever hands are seen in each of 20 frames."""
     rounds, order = FrameAssembler(), ("left", "right", "third")
-    told: list[tuple[str, int | None]] = []
+    reported: list[tuple[str, int | None]] = []
     sent = [(side, number) for number, sides in enumerate(seen) for side in order if side in sides]
     for side, number in sent:
         for frame in rounds.add(side, hand(side, number)):
-            told += [(name.partition(":")[0], frame.number) for name in frame.names]
+            reported += [(name.partition(":")[0], frame.number) for name in frame.names]
     # The last round may still wait for its end.
-    assert sorted(told) == sorted(entry for entry in sent if entry in told)
-    assert {entry for entry in sent if entry[1] != len(seen) - 1} <= set(told)
+    assert sorted(reported) == sorted(entry for entry in sent if entry in reported)
+    assert {entry for entry in sent if entry[1] != len(seen) - 1} <= set(reported)

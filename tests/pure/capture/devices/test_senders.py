@@ -1,4 +1,4 @@
-"""Several senders to one port: one is followed, and the person is told of another."""
+"""Several senders to one port: one is followed, and another is reported."""
 
 import socket
 

@@ -154,6 +154,6 @@ def test_strangers_who_keep_all_places_busy_keep_no_performer_out(
         assert who.followed == (chosen or strangers[0])
 
 
-def test_a_sender_that_nobody_hears_is_told(address: Address) -> None:
+def test_a_sender_that_nobody_hears_is_reported(address: Address) -> None:
     with pytest.raises(StreamError, match="refuses the connection"), DEVICES["quest-tcp"].sender(address):
         pass

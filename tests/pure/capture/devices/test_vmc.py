@@ -103,11 +103,11 @@ def test_what_is_not_sent_is_not_there() -> None:
     frame = seen(Avatar({}))
     assert frame.rotations is not None
     for side in ("left", "right"):
-        told = {f"{side}:{joint}" for joint in JOINT.values()}
+        reported = {f"{side}:{joint}" for joint in JOINT.values()}
         for name in joint_names(side):
             index = frame.names.index(name)
             assert np.isfinite(frame.positions[index]).all() == np.isfinite(frame.rotations[index]).all()
-            assert np.isfinite(frame.positions[index]).all() == (name in told)
+            assert np.isfinite(frame.positions[index]).all() == (name in reported)
 
 
 def test_in_the_t_pose_fingers_point_aside_backs_up_and_thumbs_nails_outwards() -> None:
@@ -167,7 +167,7 @@ def test_a_hands_shape_tells_the_side_that_its_names_do(side: str) -> None:
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=20)
 def test_bones_with_axes_of_their_own_are_where_they_are_all_the_same(seed: int) -> None:
-    """As some avatars have them. Only the wrist's frame can be told, and only by its knuckles."""
+    """As some avatars have them. Only the wrist's frame can be found, and only from its knuckles."""
     dice = np.random.default_rng(seed)
     # From 60 degrees on, so that no hand's axes come near to the world's.
     own = {
@@ -259,7 +259,7 @@ def test_a_frame_is_whole_with_its_last_message_whatever_the_order(order: str, s
 
 
 @pytest.mark.parametrize("every", [2, 3])
-def test_bones_that_come_in_some_frames_only_are_told_once(every: int) -> None:
+def test_bones_that_come_in_some_frames_only_are_reported_once(every: int) -> None:
     """Virtual Motion Capture has periods for bones, for the root and for the time."""
     parser = VmcParser()
     root = message("/VMC/Ext/Root/Pos", "root", *[0.0] * 6, 1.0)

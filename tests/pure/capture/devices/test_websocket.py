@@ -158,7 +158,7 @@ def test_who_sends_keeps_the_place(address):
             wait_for(lambda: receiver.stats.frames == 30)
 
 
-def test_a_service_that_hangs_up_is_told_and_met_again(address):
+def test_a_service_that_hangs_up_is_reported_and_met_again(address):
     with following("leap", address) as receiver:
         wait_for(lambda: "refuses the connection" in receiver.state())
         for _ in range(2):
@@ -185,7 +185,7 @@ class _Plain(http.server.BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def test_what_is_no_websocket_is_told(address):
+def test_what_is_no_websocket_is_reported(address):
     with http.server.ThreadingHTTPServer((address.host, address.port), _Plain) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with following("leap", address) as receiver:

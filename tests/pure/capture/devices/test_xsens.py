@@ -122,7 +122,7 @@ def test_what_a_forearm_is_turned_about_itself_is_the_hands():
         (b"MXTP02" + bytes([0, 0, 0, 1, 0x80, 9]) + bytes(12), "9 segments in 0 bytes"),
     ],
 )
-def test_what_is_no_packet_of_mvn_is_told(packet, said):
+def test_what_is_no_packet_of_mvn_is_reported(packet, said):
     with pytest.raises(PacketError, match=said):
         parsed(XsensParser(), [packet])
 

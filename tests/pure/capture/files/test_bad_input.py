@@ -1,4 +1,4 @@
-"""Bad captures, each told in one sentence: the file, where it is bad, what was found and what was expected."""
+"""Bad captures, each reported in one sentence: the file, where it is bad, what was found and what was expected."""
 
 import json
 import os
@@ -389,47 +389,47 @@ BAD: list[tuple[str, Make, str]] = [
 
 
 @pytest.mark.parametrize(("name", "make", "sentence"), BAD, ids=[name for name, _, _ in BAD])
-def test_bad_files_are_told_in_one_sentence(tmp_path: Path, name: str, make: Make, sentence: str) -> None:
+def test_bad_files_are_reported_in_one_sentence(tmp_path: Path, name: str, make: Make, sentence: str) -> None:
     file = tmp_path / name
     file.write_bytes(make())
-    with warnings.catch_warnings(), pytest.raises(CaptureError) as told:
+    with warnings.catch_warnings(), pytest.raises(CaptureError) as reported:
         warnings.simplefilter("error")
         capture.read(file)
-    assert str(told.value).startswith(sentence)
-    assert str(told.value).isprintable()
-    assert len(str(told.value)) < 250
+    assert str(reported.value).startswith(sentence)
+    assert str(reported.value).isprintable()
+    assert len(str(reported.value)) < 250
 
 
-def told(file: Path, **options: Any) -> str:
+def reported(file: Path, **options: Any) -> str:
     with pytest.raises(CaptureError) as error:
         capture.read(file, **options)
     return str(error.value)
 
 
-def test_paths_without_a_readable_file_are_told(tmp_path: Path) -> None:
+def test_paths_without_a_readable_file_are_reported(tmp_path: Path) -> None:
     missing = tmp_path / "none.c3d"
-    assert told(missing) == f"none.c3d: no such file at {missing}"
+    assert reported(missing) == f"none.c3d: no such file at {missing}"
     (tmp_path / "folder.trc").mkdir()
-    assert told(tmp_path / "folder.trc") == "folder.trc: a folder or a device, expected a capture file"
-    assert told(tmp_path / ("x" * 300)).endswith("cannot be opened, file name too long")
-    assert told(Path("/dev/null/hand.c3d")).endswith("cannot be opened, not a directory")
-    assert told(Path("/dev/zero")) == "zero: a folder or a device, expected a capture file"
-    assert "cannot be opened" in told(Path("a\0b.c3d"))
+    assert reported(tmp_path / "folder.trc") == "folder.trc: a folder or a device, expected a capture file"
+    assert reported(tmp_path / ("x" * 300)).endswith("cannot be opened, file name too long")
+    assert reported(Path("/dev/null/hand.c3d")).endswith("cannot be opened, not a directory")
+    assert reported(Path("/dev/zero")) == "zero: a folder or a device, expected a capture file"
+    assert "cannot be opened" in reported(Path("a\0b.c3d"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read every file")
-def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "secret.c3d"
     file.write_bytes(samples.c3d())
     file.chmod(0)
-    assert told(file) == "secret.c3d: cannot be opened, permission denied"
+    assert reported(file) == "secret.c3d: cannot be opened, permission denied"
 
 
-def test_options_that_are_not_known_are_told(tmp_path: Path) -> None:
+def test_options_that_are_not_known_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "hand.c3d"
     file.write_bytes(samples.c3d())
-    assert told(file, unit="foot") == "hand.c3d: the unit 'foot' is not known, expected auto, m, dm, cm, mm, inch"
-    assert told(file, up="up") == "hand.c3d: the up axis 'up' is not known, expected auto, x, y, z, -x, -y, -z"
+    assert reported(file, unit="foot") == "hand.c3d: the unit 'foot' is not known, expected auto, m, dm, cm, mm, inch"
+    assert reported(file, up="up") == "hand.c3d: the up axis 'up' is not known, expected auto, x, y, z, -x, -y, -z"
 
 
 def test_a_unit_that_is_not_known_can_be_given(tmp_path: Path) -> None:
@@ -603,7 +603,7 @@ def test_a_file_of_terabytes_is_refused_before_it_is_parsed(
         file.truncate(2**40)
     tracemalloc.start()
     try:
-        assert told(tmp_path / "large").startswith("large: larger than 1 MiB, the most for ")
+        assert reported(tmp_path / "large").startswith("large: larger than 1 MiB, the most for ")
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     finally:
         tracemalloc.stop()
@@ -611,12 +611,12 @@ def test_a_file_of_terabytes_is_refused_before_it_is_parsed(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this system's names of files are Unicode")
 @pytest.mark.parametrize("name", [b"caf\xe9.json", b"caf\xe9/hand.json"])
-def test_a_name_of_other_bytes_than_utf_8_is_told(tmp_path: Path, name: bytes) -> None:
+def test_a_name_of_other_bytes_than_utf_8_is_reported(tmp_path: Path, name: bytes) -> None:
     """Archives of other systems unpack to such names, which Blender's names and reports reject."""
     path = tmp_path / os.fsdecode(name)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(samples.c3d())
-    message = told(path)
+    message = reported(path)
     assert "the path is not UTF-8" in message
     assert message.encode()
 
@@ -632,7 +632,7 @@ def test_a_name_of_other_bytes_than_utf_8_is_told(tmp_path: Path, name: bytes) -
     ],
     ids=["csv", "trc", "bvh", "json", "handpose"],
 )
-def test_what_would_take_many_times_its_size_in_memory_is_told(
+def test_what_would_take_many_times_its_size_in_memory_is_reported(
     tmp_path: Path, name: str, content: Make, problem: str
 ) -> None:
     """A file of 250 MiB of such took seven gigabytes, and over a minute."""
@@ -640,7 +640,7 @@ def test_what_would_take_many_times_its_size_in_memory_is_told(
     path.write_bytes(content())
     tracemalloc.start()
     try:
-        assert problem in told(path)
+        assert problem in reported(path)
         assert tracemalloc.get_traced_memory()[1] < 5 * path.stat().st_size + 2**20
     finally:
         tracemalloc.stop()

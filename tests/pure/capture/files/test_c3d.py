@@ -93,13 +93,13 @@ def test_the_glove_is_upright_though_its_file_says_otherwise(shared: Path) -> No
     assert any("up is taken as Z" in warning for warning in markers.warnings)
 
 
-def test_a_damaged_parameter_section_is_told_in_one_sentence(shared: Path) -> None:
+def test_a_damaged_parameter_section_is_reported_in_one_sentence(shared: Path) -> None:
     with pytest.raises(CaptureError, match=r"^bad_parameter_section\.c3d: the parameter section is damaged at byte"):
         capture.read(shared / "data/c3d/sample_18/bad_parameter_section.c3d")
 
 
 @pytest.mark.parametrize("name", ["dynamic.C3D", "standing.C3D"])
-def test_a_missing_rate_and_labels_that_repeat_are_told(shared: Path, name: str) -> None:
+def test_a_missing_rate_and_labels_that_repeat_are_reported(shared: Path, name: str) -> None:
     markers = capture.read(shared / "data/c3d/sample_28" / name)
     said = " ".join(markers.warnings)
     assert "POINT:RATE is missing" in said
@@ -176,7 +176,7 @@ def test_the_up_axis_of_the_screen_is_turned_to_z(tmp_path: Path, screen: str, e
     np.testing.assert_allclose(capture.read(file).positions[0, 0], expected, rtol=1e-6)
 
 
-def test_numbers_of_frames_that_differ_are_told_and_the_greatest_that_fits_is_read(tmp_path: Path) -> None:
+def test_numbers_of_frames_that_differ_are_reported_and_the_greatest_that_fits_is_read(tmp_path: Path) -> None:
     sample = samples.C3D(samples.c3d_points(samples.path(40)), list("ABC"))
     sample.parameters.append(("POINT", "FRAMES", sample.integer(30_000)))
     file = tmp_path / "frames.c3d"

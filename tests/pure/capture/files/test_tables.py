@@ -117,7 +117,7 @@ def test_timestamps_beat_the_nominal_rate(tmp_path: Path) -> None:
     assert read.duration == pytest.approx(29 / 50)
 
 
-def test_frames_out_of_order_are_dropped_and_told(tmp_path: Path) -> None:
+def test_frames_out_of_order_are_dropped_and_reported(tmp_path: Path) -> None:
     rows = samples.table().decode().splitlines()
     rows[5] = "1e9," + rows[5].split(",", 1)[1]
     rows[8] = rows[8].replace(rows[8].split(",")[0], rows[7].split(",")[0], 1)
@@ -222,7 +222,7 @@ def test_labels_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     assert capture.read(written(tmp_path, "plain.csv", text.encode(encoding))).names[0] == "Zeigefinger_ä"
 
 
-def test_a_last_line_that_is_cut_off_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_last_line_that_is_cut_off_is_left_out_and_reported(tmp_path: Path) -> None:
     read = capture.read(written(tmp_path, "table.csv", samples.table()[:-35]))
     assert len(read.times) == 11
     assert any("line (13) is cut off" in warning for warning in read.warnings)
@@ -317,17 +317,24 @@ def test_tables_of_many_writers_hold_the_same_hand(tmp_path: Path, kind: str) ->
     assert read.rate == pytest.approx(rate) and read.unit == unit
 
 
-def test_what_was_read_is_told(tmp_path: Path) -> None:
+def test_what_was_read_is_reported(tmp_path: Path) -> None:
     text = "\n".join(["Frame," + titled("{n}_{a}") + ",error,score", *table_rows(1000, "{i},", end=",1,2"), ""])
-    told = " ".join(capture.read(written(tmp_path, "hand.csv", text.encode())).warnings)
-    assert "read 5 markers from columns 2 to 16 ('thumb_tip' is the first), no times; left out 'error', 'score'" in told
-    assert "taken as mm" in told and "taken as 60 Hz, give the rate" in told
+    reported = " ".join(capture.read(written(tmp_path, "hand.csv", text.encode())).warnings)
+    assert (
+        "read 5 markers from columns 2 to 16 ('thumb_tip' is the first), no times; left out 'error', 'score'"
+        in reported
+    )
+    assert "taken as mm" in reported and "taken as 60 Hz, give the rate" in reported
 
 
-def test_a_table_with_rows_for_each_finger_is_told(tmp_path: Path) -> None:
+def test_a_table_with_rows_for_each_finger_is_reported(tmp_path: Path) -> None:
     rows = table_rows(1, "{t},")
-    told = capture.read(written(tmp_path, "hand.csv", "\n".join(["time," + titled("{n}.{a}"), *rows, *rows]).encode()))
-    assert "each time occurs 2 times" in told.warnings[0] and "expected a row for each frame" in told.warnings[0]
+    reported = capture.read(
+        written(tmp_path, "hand.csv", "\n".join(["time," + titled("{n}.{a}"), *rows, *rows]).encode())
+    )
+    assert (
+        "each time occurs 2 times" in reported.warnings[0] and "expected a row for each frame" in reported.warnings[0]
+    )
 
 
 @pytest.mark.parametrize("axis", range(3))

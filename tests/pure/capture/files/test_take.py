@@ -102,7 +102,7 @@ def test_the_rate_is_that_of_frames_that_follow_each_other() -> None:
     assert clean_timestamps(times, None, len(times), "test").rate == pytest.approx(60.0, rel=0.005)
 
 
-def test_a_jump_of_the_clock_is_one_step_and_told() -> None:
+def test_a_jump_of_the_clock_is_one_step_and_reported() -> None:
     times = np.linspace(0.0, 19 / 50, 20)
     times[12:] += 1e9
     clock = clean_timestamps(times, None, 20, "test")
@@ -123,14 +123,14 @@ def test_a_pause_of_minutes_is_no_jump() -> None:
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(None, 60.0), (240.0, 240.0)])
-def test_a_rate_that_no_device_reaches_is_replaced_and_told(rate: float | None, expected: float) -> None:
+def test_a_rate_that_no_device_reaches_is_replaced_and_reported(rate: float | None, expected: float) -> None:
     clock = clean_timestamps(np.linspace(0.0, 8e-13, 51)[:50], rate, 50, "test")
     assert clock.rate == expected
     np.testing.assert_allclose(np.diff(clock.times), 1 / expected)
     assert len(clock.warnings) == 1 and "which no device reaches" in clock.warnings[0]
 
 
-def test_without_times_and_rate_a_rate_is_assumed_and_told() -> None:
+def test_without_times_and_rate_a_rate_is_assumed_and_reported() -> None:
     clock = clean_timestamps(None, None, 5, "test")
     assert clock.rate == 60.0
     assert "taken as 60 Hz" in clock.warnings[0]

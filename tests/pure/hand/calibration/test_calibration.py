@@ -67,7 +67,7 @@ def test_gaps_are_no_measures():
 
 
 @pytest.mark.parametrize("spots", [FULL[4:], EIGHT[3:]])
-def test_a_hand_without_a_palm_is_told(spots):
+def test_a_hand_without_a_palm_is_reported(spots):
     with pytest.raises(HandError, match="palm markers, three must be seen in one frame"):
         measuring.measure_proportions("left", spots, np.zeros((5, len(spots), 3)) * np.nan)
 
@@ -94,7 +94,7 @@ def test_a_performer_comes_back_as_it_was():
         (lambda data: data.update(palm_mm=[1]), "palm_mm of thumb-metacarpal is None"),
     ],
 )
-def test_a_performer_that_is_broken_is_told(change, sentence):
+def test_a_performer_that_is_broken_is_reported(change, sentence):
     data = to_json(adult("right"))
     change(data)
     with pytest.raises(HandError, match=sentence):

@@ -144,8 +144,8 @@ def test_derivatives_are_those_of_finite_differences():
             frames, common = problem.costs(there)
             ends.append(frames.sum() + common)
         slope = (ends[0] - ends[1]) / 2e-6
-        told = -np.sum(normal.rhs_poses * pose_way) - normal.rhs_shared @ shared_way
-        assert told == pytest.approx(slope, rel=1e-5)
+        reported = -np.sum(normal.rhs_poses * pose_way) - normal.rhs_shared @ shared_way
+        assert reported == pytest.approx(slope, rel=1e-5)
 
 
 def test_the_least_squares_are_scipys():
@@ -233,14 +233,14 @@ def test_swapped_markers_in_some_frames_change_little():
     ("frames", "still", "sentence"),
     [(40, (), "40 frames show the palm"), (200, DIGITS, "no finger moves by more than")],
 )
-def test_a_clip_that_tells_nothing_is_told_and_changes_nothing(frames, still, sentence):
+def test_a_clip_that_tells_nothing_is_reported_and_changes_nothing(frames, still, sentence):
     truth = someone("right")
     _, found = fitted("right", FULL, moving(truth, FULL, frames, still=still))
     assert isinstance(found, str)
     assert found.startswith(sentence)
 
 
-def test_where_markers_sit_in_the_joints_nothing_is_better_and_it_is_told():
+def test_where_markers_sit_in_the_joints_nothing_is_better_and_it_is_reported():
     _, found = fitted("right", FULL, moving(someone("right"), FULL))
     assert isinstance(found, str)
     assert "mm were left without" in found
@@ -345,8 +345,8 @@ def test_radii_that_come_from_a_hands_size_follow_it_and_so_do_their_measurement
     radii = radii_by_size(before)
     radii[2] += 0.001
     middle = 1000 * radii[:, 1]
-    told = tuple(Measurement("radius", CHAIN_JOINTS[digit][1], "", middle[row]) for row, digit in enumerate(DIGITS))
-    hand = MeasuredHand(before, {}, radii=radii, measurements=told)
+    reported = tuple(Measurement("radius", CHAIN_JOINTS[digit][1], "", middle[row]) for row, digit in enumerate(DIGITS))
+    hand = MeasuredHand(before, {}, radii=radii, measurements=reported)
     found = apply_motion_fit(hand, FittedHand(after, (), (None,) * 5, ()), {})
     np.testing.assert_allclose(found.radii[[0, 1, 3, 4]], radii_by_size(after)[[0, 1, 3, 4]])
     np.testing.assert_array_equal(found.radii[2], radii[2])

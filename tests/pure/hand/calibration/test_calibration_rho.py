@@ -109,7 +109,7 @@ def test_gaps_do_not_count():
         (np.linspace(0, 1, 300), 3 * np.linspace(0, 1, 300), r"does not follow the PIP \(slope 3.00"),
     ],
 )
-def test_what_cannot_be_told_is_not_guessed(pip, dip, reason):
+def test_what_cannot_be_decided_is_not_guessed(pip, dip, reason):
     one = measure_rho("index-finger", pip, dip)
     assert one.value is None
     with pytest.raises(AssertionError, match=reason):

@@ -94,7 +94,7 @@ def test_exact_landmarks_give_the_pose_back(side: Side, view: str) -> None:
     assert errors_mm(hand, joints)[:, 0].max() < 25
 
 
-def test_bones_are_constant_and_as_long_as_told() -> None:
+def test_bones_are_constant_and_as_long_as_reported() -> None:
     landmarks, times, _ = take("right", "palm")
     hand = fit(landmarks, times, length=0.17)
     joints = joints_of(hand)
@@ -163,7 +163,7 @@ def test_a_single_frame_is_fitted() -> None:
     assert errors_mm(hand, joints[5:6]).mean() < 40
 
 
-def test_no_hand_is_told() -> None:
+def test_no_hand_is_reported() -> None:
     landmarks, times, _ = take("right", "palm")
     with pytest.raises(HandError, match="no frame"):
         fit(replace(landmarks, points=np.full_like(landmarks.points, np.nan)), times)

@@ -169,6 +169,6 @@ def test_what_is_no_hand_leaves_a_pose_within_limits(seed: int) -> None:
 def test_a_frame_takes_a_few_milliseconds() -> None:
     landmarks, times, _ = take("right", "palm")
     one, hands = tracker(), found(landmarks)
-    begun = time.thread_time()
+    started = time.thread_time()
     followed(one, hands, times)
-    assert (time.thread_time() - begun) / len(times) < 0.02
+    assert (time.thread_time() - started) / len(times) < 0.02

@@ -51,7 +51,7 @@ def test_pairs_are_compared_in_chunks_of_any_size_alike(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(found.ids, expected.ids)
 
 
-def test_noise_takes_little_memory_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_takes_little_memory_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """All pairs within the usual gap would take gigabytes."""
     monkeypatch.setattr(trajectories, "MAX_PAIRS", 1_000_000)
     times, positions = np.arange(100) / RATE, noise(100, 150)
@@ -71,7 +71,7 @@ def test_markers_that_are_seen_throughout_are_followed_however_many() -> None:
     assert peak_bytes(lambda: few_markers.describe_few_markers(positions, tuple(map(str, range(5000))))) < 10e6
 
 
-def test_a_crowd_of_hands_whose_side_cannot_be_told_is_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crowd_of_hands_whose_side_cannot_be_decided_is_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred markers in a few frames had 44 such hands, each of which takes a second to find."""
     searches = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Three markers on a palm, or fingertips alone: what is told of them is right, and what cannot be is not told."""
+"""Three markers on a palm, or fingertips alone: what is found is right, and what cannot be found is not guessed."""
 
 import itertools
 
@@ -45,19 +45,19 @@ def test_the_five_tips_of_recorded_hands_are_told_apart(shared):
 
 
 def test_of_parts_of_recordings_hardly_any_tip_is_told_wrongly(shared):
-    told = wrong = 0
+    reported = wrong = 0
     for (_, places), digits, parts in itertools.product(hands(shared), (DIGITS, *THREES), (3, 8)):
         own = [DIGITS.index(digit) for digit in digits]
         seen = places[np.all(np.isfinite(places), axis=(1, 2))][:, own]
         for part in np.array_split(seen, parts):
             tips = identify_tips(part[:: max(1, len(part) // 30)]) or {}
-            told += len(tips)
+            reported += len(tips)
             wrong += sum(tip != f"{digits[index]}-tip" for index, tip in tips.items())
-    assert told > 250
-    assert wrong <= 0.01 * told
+    assert reported > 250
+    assert wrong <= 0.01 * reported
 
 
-def test_the_tips_of_two_hands_in_one_capture_are_told_of_each(shared):
+def test_the_tips_of_two_hands_in_one_capture_are_reported_for_each(shared):
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     _, places, truth = stripped(markers.times, markers.positions, truth_of(markers), DIGITS, palm=False)
     names = tuple(f"{truth[i][0]} {truth[i][1].joint}" if i in truth else f"body {i}" for i in range(places.shape[1]))

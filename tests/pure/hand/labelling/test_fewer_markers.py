@@ -1,4 +1,4 @@
-"""Sets with three or four markers on the palm and some of the tips, told by shape; and captures stripped to them."""
+"""Sets with three or four markers on the palm and some tips, labelled by shape; and captures stripped to them."""
 
 import pytest
 

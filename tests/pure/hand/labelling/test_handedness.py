@@ -41,13 +41,13 @@ def seen(side, spots, pose_name, seed):
     pose_name=st.sampled_from(["relaxed", "fist", "pinch", "point", "open"]),
     seed=st.integers(0, 999),
 )
-def test_the_side_is_told_in_every_pose_and_place(side, name, pose_name, seed):
+def test_the_side_is_found_in_every_pose_and_place(side, name, pose_name, seed):
     found, sure = handedness(tuple(SETS[name]), seen(side, SETS[name], pose_name, seed))
     assert found == side
     assert sure > 0.15, f"only {sure:.2f} sure in the pose {pose_name}"
 
 
-def test_nothing_is_told_without_a_palm_or_without_fingers():
+def test_nothing_is_reported_without_a_palm_or_without_fingers():
     places = seen("left", SETS["full"], "fist", 0)
     without_palm = places.copy()
     without_palm[:, 0] = np.nan

@@ -66,14 +66,14 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     undecided = label_hands(times, spoiled.positions)
     assert not undecided.hands and "left or right cannot be determined" in undecided.notes[0]
     assert "--" not in undecided.notes[0], "a panel has no options of a shell"
-    told = label_hands(times, spoiled.positions, requested_side=side)
-    assert "that was asked for" in told.notes[0]
-    assert score(told, spoiled, truth).right == 1.0
+    reported = label_hands(times, spoiled.positions, requested_side=side)
+    assert "that was asked for" in reported.notes[0]
+    assert score(reported, spoiled, truth).right == 1.0
     other = label_hands(times, spoiled.positions, requested_side="left" if side == "right" else "right")
     assert all(hand.side != side for hand in other.hands)
 
 
-def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_told_to_be_on(shared):
+def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_said_to_be_on(shared):
     markers = capture.read(shared / "data/captures/qualisys_glove.tsv")
     known = (markers.times, markers.positions, truth_of(markers))
     for digits in (("thumb", "index-finger", "middle-finger"), ("thumb", "index-finger", "pinky-finger")):

@@ -154,7 +154,7 @@ def test_a_body_without_its_hands_has_none(shared):
     assert label_hands(markers.times, markers.positions[:, body]).hands == ()
 
 
-def test_where_nothing_moves_the_hand_is_still_told(shared):
+def test_where_nothing_moves_the_hand_is_still_reported(shared):
     """A single pose seen from frame to frame, as from a still clip."""
     markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     order = np.random.default_rng(0).permutation(len(markers.names))

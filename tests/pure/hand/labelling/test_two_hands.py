@@ -37,7 +37,9 @@ def columns(truth, side):
 @pytest.mark.parametrize(
     ("markers", "apart", "drift"), [("six", 0.12, 0.0), ("eight", 0.0, 0.3)], ids=["near", "crossing"]
 )
-def test_hands_near_each_other_or_crossing_are_told_though_markers_swap_and_break(glove, markers, apart, drift):
+def test_hands_near_each_other_or_crossing_are_distinguished_though_markers_swap_and_break(
+    glove, markers, apart, drift
+):
     times, places, truth = two(glove, SETS[markers], apart, drift)
     spoiled = spoil(places, 1, swaps=4, cuts=8, ghosts=3)
     found = score(label_hands(times, spoiled.positions), spoiled, truth)
@@ -61,7 +63,7 @@ def test_a_hand_that_is_not_always_in_view_is_not_taken_for_the_other(glove, kin
     assert found.right >= 0.99
 
 
-def test_of_three_hands_two_are_told_and_the_thirds_markers_are_in_neither(glove):
+def test_of_three_hands_two_are_reported_and_the_thirds_markers_are_in_neither(glove):
     """The third moves as the left one did in the second half of the recording: either of them may be taken."""
     times, places, truth = two(glove, SETS["six"], 0.4)
     left = columns(truth, "left")

@@ -151,10 +151,10 @@ def test_the_detector_tells_the_side_of_a_flat_hand(side: Any) -> None:
     assert list(Followed().feed(*[(hand,) for hand in hands]).shown[-1]) == [side]
 
 
-def test_a_second_hand_of_one_side_is_told() -> None:
+def test_a_second_hand_of_one_side_is_reported() -> None:
     one = Followed().feed(*[(moved(hand, 0.3), moved(hand, -0.3)) for hand in video(RIGHT)[:60]])
     assert list(one.shown[-1]) == ["right"]
-    assert any("another hand has the shape of a right hand" in told for told in one.hands.problems().values())
+    assert any("another hand has the shape of a right hand" in reported for reported in one.hands.problems().values())
     one.feed(*alone(RIGHT, 60, 80, 0.3))
     assert not one.hands.problems()
 
@@ -162,7 +162,7 @@ def test_a_second_hand_of_one_side_is_told() -> None:
 def test_only_the_hand_that_is_asked_for_is_followed() -> None:
     one = Followed(Recipe("camera", hand="left")).feed(*alone(RIGHT, 0, 40))
     assert not one.shown[-1]
-    assert any("not the left one that was asked for" in told for told in one.hands.problems().values())
+    assert any("not the left one that was asked for" in reported for reported in one.hands.problems().values())
 
 
 def test_bones_are_those_of_a_usual_hand_of_the_length_that_is_typed() -> None:
@@ -238,11 +238,11 @@ def test_measuring_that_is_asked_for_during_a_measurement_comes_after_it() -> No
 
 
 def message(at: float, *hands: PictureHand) -> bytes:
-    told = [
+    reported = [
         {"handedness": "Left", "score": 0.9, "landmarks": hand.points.tolist(), "world_landmarks": hand.world.tolist()}
         for hand in hands
     ]
-    return json.dumps({"kind": "live", "time_s": at, "width": 640, "height": 480, "hands": told}).encode()
+    return json.dumps({"kind": "live", "time_s": at, "width": 640, "height": 480, "hands": reported}).encode()
 
 
 @pytest.mark.parametrize("landmarks", ["picture", "world"])

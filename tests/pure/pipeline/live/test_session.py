@@ -122,7 +122,7 @@ def test_joints_of_the_device_are_taken_as_they_are():
     session.close()
 
 
-def test_last_bones_whose_tips_are_not_sent_turn_as_told():
+def test_last_bones_whose_tips_are_not_sent_turn_as_reported():
     """VMC tells no tips, so that no place tells how far the last joint is bent: its turn does."""
     sender, parser = VmcSender(Address()), VmcParser()
     sent = moments(80)
@@ -169,7 +169,7 @@ def test_one_hand_that_is_away_leaves_the_other_alone():
     session.close()
 
 
-def test_a_finger_that_is_never_told_goes_with_those_beside_it():
+def test_a_finger_that_is_never_reported_goes_with_those_beside_it():
     """As the optical glove without markers on the ring finger, live as in a file."""
     sent = moments(80)
     keep = [row for row, joint in enumerate(JOINTS) if not joint.startswith("ring-finger") or "metacarpal" in joint]
@@ -183,7 +183,7 @@ def test_a_finger_that_is_never_told_goes_with_those_beside_it():
     session.close()
 
 
-def test_a_solver_that_is_not_known_is_told_at_once():
+def test_a_solver_that_is_not_known_is_reported_at_once():
     with pytest.raises(RecipeError, match="magic"):
         LiveSession(Recipe("quest", solver="magic"))
 
@@ -358,7 +358,7 @@ def test_two_hands_of_one_side_are_not_both_shown_on_it():
     session.close()
 
 
-def test_invented_performers_give_up_their_places_and_are_told_in_one_sentence():
+def test_invented_performers_give_up_their_places_and_are_reported_in_one_sentence():
     session, sent = LiveSession(Recipe("rokoko")), moments(80)
     for number in range(300):
         invented = tuple(frame(sent[0], f"invented {number} {actor}") for actor in range(4))

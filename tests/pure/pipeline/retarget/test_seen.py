@@ -228,11 +228,11 @@ def test_a_hand_of_other_proportions_points_as_the_markers_do_and_the_report_say
     markers = observed_directions(plain, targets)
     figures = retarget_figures(kept, markers)
     for row, digit in enumerate(DIGITS):
-        told = figures["digits"][digit]
+        reported = figures["digits"][digit]
         beside = degrees(pose_directions(kept.pose)[:, row], markers.directions[:, row])
-        assert told["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
-        assert told["tip_direction_off_deg"]["mean"] == pytest.approx(beside[:, 2].mean(), abs=1e-3)
-        assert told["directions_of"] == "markers"
+        assert reported["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
+        assert reported["tip_direction_off_deg"]["mean"] == pytest.approx(beside[:, 2].mean(), abs=1e-3)
+        assert reported["directions_of"] == "markers"
     assert retarget_figures(kept)["left_deg"] == {"mean": None, "max": None}
     # Where fingertips are kept they decide, not how bones point.
     tips = retarget(plain, of, RetargetMode("fingertips"), targets)
@@ -252,7 +252,7 @@ def test_where_markers_show_no_bone_it_is_compared_with_the_solved_hands():
     of = build_character(truth.hand, RestHand(kinematics.joint_frames(truth.hand, plain)[0, :, :3, 3]))
     kept = retarget(plain, of, RetargetMode("directions"), shown)
     turned = replace(kept, pose=replace(kept.pose, angles=0 * kept.pose.angles))
-    told = retarget_figures(turned, compared)["digits"]
+    reported = retarget_figures(turned, compared)["digits"]
     beside = degrees(pose_directions(turned.pose)[:, 0], pose_directions(plain)[:, 0])
-    assert told["thumb"]["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
-    assert [told[digit]["directions_of"] for digit in DIGITS] == ["solved hand", *["markers"] * 4]
+    assert reported["thumb"]["direction_off_deg"]["max"] == pytest.approx(beside.max(), abs=1e-3)
+    assert [reported[digit]["directions_of"] for digit in DIGITS] == ["solved hand", *["markers"] * 4]

@@ -88,9 +88,9 @@ def test_the_excess_is_none_within_limits_and_some_outside(seed):
     assert arms.excess(STIFF, pose).max() < 1e-9
     anyhow = Rotation.random(N, rng=random)
     moved = ArmPose(anyhow.as_quat(scalar_first=True), pose.elbow + 3, pose.wrist, pose.swivel)
-    told = arms.excess(STIFF, moved)
-    assert np.array_equal(told[:, 0] > 1e-9, outside(STIFF.shoulder, anyhow) > 1e-9)
-    assert off(told[:, 1], pose.elbow + 3 - STIFF.elbow[1]) < 1e-12
+    reported = arms.excess(STIFF, moved)
+    assert np.array_equal(reported[:, 0] > 1e-9, outside(STIFF.shoulder, anyhow) > 1e-9)
+    assert off(reported[:, 1], pose.elbow + 3 - STIFF.elbow[1]) < 1e-12
 
 
 @few
@@ -414,6 +414,6 @@ def test_a_take_of_no_frames_has_no_poses_and_keeps_its_state():
         (lambda: arms.solve(Arm(0.3, 0.25, cone(9, 0, 0, 0)), at((0, 0.3, 0.1)), np.zeros(3)), "shoulder: the cone"),
     ],
 )
-def test_an_arm_that_contradicts_itself_is_told_in_a_sentence(make, sentence):
+def test_an_arm_that_contradicts_itself_is_reported_in_a_sentence(make, sentence):
     with pytest.raises(SkeletonError, match=sentence):
         make()

@@ -77,6 +77,6 @@ def test_the_elbow_points_to_the_pole():
         (np.array([[0, 0, 0], [0, 0.3, 0], [0, 0.5, 0]]), 0 * BACK, "its back is along it"),
     ],
 )
-def test_a_rest_that_is_no_arm_is_told_in_a_sentence(places, back, sentence):
+def test_a_rest_that_is_no_arm_is_reported_in_a_sentence(places, back, sentence):
     with pytest.raises(SkeletonError, match=sentence):
         from_rest(places, np.eye(3), back, DOWN)

@@ -137,7 +137,7 @@ def test_a_pair_of_one_point_twice_is_that_point_or_nothing_but_finite():
 
 @few
 @given(places, places, radii, st.floats(1.001, 2))
-def test_an_imaginary_pair_is_told_and_stands_half_way(centre, way, radius, share):
+def test_an_imaginary_pair_is_reported_and_stands_half_way(centre, way, radius, share):
     assume(np.linalg.norm(np.cross(way, E3)) > 0.1)
     side = unit(np.cross(way, E3))
     foot = centre + share * radius * side

@@ -63,8 +63,8 @@ def test_joints_of_the_palm_are_found_where_it_has_them():
     found = palm()
     assert len(found.three_markers.joints) == 3
     markers = tuple(Vector(*place) for place in found.palm.rest_points)
-    plane, told = palm_plane(*markers)
-    assert told
+    plane, reported = palm_plane(*markers)
+    assert reported
     assert (
         np.abs(np.array(found.three_markers.find_joints(markers, plane)) - found.three_markers.rest_points[3:]).max()
         < 1e-12
@@ -112,8 +112,8 @@ def test_markers_seen_in_one_place_or_in_a_line_leave_a_palm_that_is_rigid(posit
 def test_three_places_in_a_line_or_two_in_one_tell_no_plane():
     a, b, c = Vector(0.0, 0.0, 0.0), Vector(0.05, 0.0, 0.0), Vector(0.09, 0.0, 0.0)
     for places in ((a, b, c), (a, a, b), (a, b, b), (a, a, a)):
-        plane, told = palm_plane(*places)
-        assert not told
+        plane, reported = palm_plane(*places)
+        assert not reported
         assert np.isfinite(np.array(plane)).all()
 
 

@@ -210,7 +210,7 @@ def test_a_state_from_later_on_is_no_frame_before(floating):
 
 
 @pytest.mark.parametrize("change", [{"gain": float("nan")}, {"gain": -1.0}, {"mode": "float"}, {"substeps": 0}])
-def test_bad_settings_are_told(change):
+def test_bad_settings_are_reported(change):
     with pytest.raises(RecipeError, match=f"{next(iter(change))} is .*expected"):
         Dynamical(**change)
 

@@ -1,4 +1,4 @@
-"""Digits told by turns alone: they end where another library's least squares does, one frame as many."""
+"""Digits solved from rotations alone: they end where another library's least squares does, one frame as many."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ NO_TWIST = {named: limits for named, limits in DEFAULT_LIMITS.items() if named[1
 KINDS = {**HANDS, "no twist": build(adult("right"), NO_TWIST)}
 
 
-def told(hand: HandModel, frames: int, seed: int, degrees: float = 2.0) -> Targets:
+def reported(hand: HandModel, frames: int, seed: int, degrees: float = 2.0) -> Targets:
     """The turns of all phalanges of random poses within limits, off by some degrees, and weighted at random."""
     rng = np.random.default_rng(seed)
     inside = hand.limits[:, 0] + np.ptp(hand.limits, axis=1) * rng.uniform(0.2, 0.8, (frames, hand.dofs))
@@ -70,7 +70,7 @@ def missed(hand: HandModel, targets: Targets, angles: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_noisy_turns_end_where_bounded_least_squares_does(kind):
     hand, frames = KINDS[kind], 12
-    targets = told(hand, frames, 1)
+    targets = reported(hand, frames, 1)
     found, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
     for frame in range(frames):
         one = targets.select(slice(frame, frame + 1))
@@ -87,7 +87,7 @@ def test_noisy_turns_end_where_bounded_least_squares_does(kind):
 def test_most_digits_of_noisy_turns_are_at_rest_in_one_step(kind):
     """Else the law above would hold without it."""
     hand = KINDS[kind]
-    targets = told(hand, 200, 2)
+    targets = reported(hand, 200, 2)
     frames = many_frames(targets, np.eye(4)[None])
     for limb in limbs(hand, targets):
         headings = limb_directions(limb)
@@ -99,7 +99,7 @@ def test_a_violated_coupling_shifts_the_headings_as_weighted_least_squares_does(
     """Of bones with weights of their own, where the coupling counts ten times as much as a rotation."""
     hand, rng = HANDS["right"], np.random.default_rng(8)
     weights = LimbWeights(0.03, 0.3)
-    for limb in split_into_limbs(hand, told(hand, 1, 9).sites.tolist(), weights):
+    for limb in split_into_limbs(hand, reported(hand, 1, 9).sites.tolist(), weights):
         directions = limb_directions(limb)
         assert directions is not None
         if directions.coupling is None:
@@ -121,7 +121,7 @@ def test_a_violated_coupling_shifts_the_headings_as_weighted_least_squares_does(
 @pytest.mark.parametrize("bounds", [(0.3, 0.3), (-9.0, 9.0), (-9.0, 0.2), (2.0, 9.0)])
 def test_a_coupling_adds_its_derivatives_where_it_is_violated_or_an_equation(bounds):
     hand, share = HANDS["right"], 0.7
-    limb = next(limb for limb in limbs(hand, told(hand, 1, 9)) if limb.couplings)
+    limb = next(limb for limb in limbs(hand, reported(hand, 1, 9)) if limb.couplings)
     (coupling,) = limb.couplings
     limb = replace(limb, couplings=(coupling._replace(lower=bounds[0], upper=bounds[1]),))
     angles, size = np.random.default_rng(3).uniform(0.3, 1.0, len(limb.dofs)).tolist(), len(limb.dofs)
@@ -136,9 +136,9 @@ def test_a_coupling_adds_its_derivatives_where_it_is_violated_or_an_equation(bou
 
 
 def test_one_frame_is_solved_as_many():
-    """Some bones not told, some places told, some turns far off: those that are not at rest are the same as well."""
+    """Rotations missing, positions given, rotations far off: those that are not at rest are the same as well."""
     hand, rng = HANDS["left"], np.random.default_rng(4)
-    targets = told(hand, 40, 3, degrees=20)
+    targets = reported(hand, 40, 3, degrees=20)
     nothing = rng.random(targets.weights.shape) < 0.05
     placed = (rng.random(targets.weights.shape) < 0.05).astype(float)
     targets = replace(targets, rotation_weights=np.where(nothing, 0.0, turns_of(targets)[1]), weights=placed)
@@ -164,7 +164,7 @@ def test_one_frame_is_solved_as_many():
 
 def test_bones_turned_about_or_against_each_other_are_not_at_rest():
     hand = HANDS["right"]
-    targets = told(hand, 4, 5)
+    targets = reported(hand, 4, 5)
     turns = turns_of(targets)[0].copy()
     turns[0] = rotations.multiply(turns[0], np.array([0.0, 0.0, 1.0, 0.0]))
     turns[1, ::2] = rotations.multiply(turns[1, ::2], np.array([0.0, 0.0, 0.0, 1.0]))
@@ -180,9 +180,9 @@ def test_bones_turned_about_or_against_each_other_are_not_at_rest():
     assert limit_excess(hand, found.angles).max() == 0
 
 
-def test_limbs_that_are_built_or_told_otherwise_are_none_of_these():
+def test_limbs_that_are_built_or_described_otherwise_are_none_of_these():
     hand = HANDS["right"]
-    targets = told(hand, 1, 6)
+    targets = reported(hand, 1, 6)
     tilted = hand.axes + np.random.default_rng(0).normal(0, 0.3, hand.axes.shape)
     held = tuple(replace(row, soft=False) for row in hand.couplings)
     twice = np.append(targets.sites, [hand.site_index(chain[3]) for chain in CHAIN_JOINTS.values()])

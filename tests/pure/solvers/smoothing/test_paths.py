@@ -77,8 +77,8 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     values = rng.normal(0, 1, (frames, 1, 3)) + np.sin(5 * times)[:, None, None] * 3
     taken = rng.random((frames, 1)) > 0.3
     taken[0] = True
-    begun = np.zeros_like(taken)
-    begun[0] = True
+    start = np.zeros_like(taken)
+    start[0] = True
     ratio = intensity(rng.uniform(0.5, 8.0, (frames, 1)))
     a, q = transition(steps_of(times))
     rows, right = [np.zeros((3, 3 * frames))], [np.zeros((3, 3))]
@@ -95,18 +95,18 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     stacked = np.concatenate(rows)
     size = np.linalg.norm(stacked, axis=0)
     dense = np.linalg.lstsq(stacked / size, np.concatenate(right), rcond=None)[0] / size[:, None]
-    np.testing.assert_allclose(smooth_paths(times, values, taken, begun, ratio)[:, 0], dense[::3], atol=1e-9)
+    np.testing.assert_allclose(smooth_paths(times, values, taken, start, ratio)[:, 0], dense[::3], atol=1e-9)
 
 
 def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
     times = np.arange(60) / 100
     values = noisy(wander(times), 1e-3)
-    begun = np.zeros((60, 3), bool)
-    begun[[0, 30]] = True
+    start = np.zeros((60, 3), bool)
+    start[[0, 30]] = True
     ratio = np.full((60, 3), intensity(np.array(4.0)))
-    whole = smooth_paths(times, values, everywhere(values), begun, ratio)
+    whole = smooth_paths(times, values, everywhere(values), start, ratio)
     for part in (slice(0, 30), slice(30, 60)):
-        alone = smooth_paths(times[part], values[part], everywhere(values[part]), begun[part], ratio[part])
+        alone = smooth_paths(times[part], values[part], everywhere(values[part]), start[part], ratio[part])
         np.testing.assert_allclose(whole[part], alone, atol=1e-12)
 
 
@@ -115,7 +115,7 @@ def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
 
 @pytest.mark.parametrize("rate", [60.0, 100.0, 240.0])
 @pytest.mark.parametrize("sigma", [0.0002, 0.001, 0.003])
-def test_noise_is_told_within_a_tenth(rate, sigma) -> None:
+def test_noise_is_estimated_within_a_tenth(rate, sigma) -> None:
     rng = np.random.default_rng(5)
     times = np.cumsum(rng.uniform(0.7, 1.3, 1500)) / rate
     values = noisy(wander(times, hertz=1.0), sigma)
@@ -125,7 +125,7 @@ def test_noise_is_told_within_a_tenth(rate, sigma) -> None:
     assert (np.abs(found / sigma - 1) < 0.15).all(), found / sigma
 
 
-def test_noise_is_told_live_within_a_fifth_after_a_hundred_frames() -> None:
+def test_noise_is_estimated_live_within_a_fifth_after_a_hundred_frames() -> None:
     times = np.arange(500) / 100
     values = noisy(wander(times, 10), 0.001)
     running, found = initial_noise(10, 3, POSITION_SCALE), []

@@ -92,7 +92,7 @@ def test_the_clip_of_free_motion_is_kept_within_bounds(calibrated):
     assert np.ptp(back.motion[:, column]) > np.deg2rad(80)
 
 
-def test_a_recorded_table_without_a_recording_is_told():
+def test_a_recorded_table_without_a_recording_is_reported():
     hand, targets = assign(
         person(thick(HAND)).model, {"tip": Spot("index-finger-tip")}, np.zeros(1), np.zeros((1, 1, 3))
     )
@@ -116,7 +116,7 @@ def test_a_recorded_table_without_a_recording_is_told():
         ([], "motion_deg"),
     ],
 )
-def test_a_motion_that_is_none_is_told(motion, said):
+def test_a_motion_that_is_none_is_reported(motion, said):
     data = performer.to_dict(performer.Performer("x", {"right": person(thick(HAND))}))
     data["hands"]["right"]["motion_deg"] = motion
     with pytest.raises(RecipeError, match=said):

@@ -84,7 +84,7 @@ def test_nodes_hold_the_gaussian_mean_of_all_samples(recorded):
         assert abs(table.distance[number] - np.sqrt(apart.min())) < 1e-6
 
 
-def test_places_that_were_not_recorded_are_told_and_have_the_nearest_pose(recorded):
+def test_places_that_were_not_recorded_are_reported_and_have_the_nearest_pose(recorded):
     _, table = recorded
     places = np.array([[0.0, 0.3, 0.0], [0.0, 0.0, 0.2], [9.0, 9.0, 9.0]])
     _, turns, known = table.look_up(places)
@@ -114,7 +114,7 @@ def test_a_marker_on_the_tip_needs_no_second_index(recorded):
     assert np.abs(same.frames - table.frames).max() < 1e-9
 
 
-def test_clips_of_too_few_frames_are_told():
+def test_clips_of_too_few_frames_are_reported():
     with pytest.raises(HandError, match=r"right hand, index-finger: 12 frames .* expected 30"):
         record(range_of_motion(HANDS["right"], 12), INDEX)
     broken = np.tile(np.eye(4), (40, 1, 1))

@@ -218,6 +218,6 @@ def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_as
         ({"follow": 1}, "settings: follow is 1, expected true or false"),
     ],
 )
-def test_settings_that_cannot_be_are_told_in_a_sentence(setting, sentence):
+def test_settings_that_cannot_be_are_reported_in_a_sentence(setting, sentence):
     with pytest.raises(RecipeError, match=sentence):
         TreeSettings(**setting)

@@ -257,7 +257,7 @@ def test_no_frames_give_no_poses():
     assert np.array_equal(state.angles, at_rest(FREE).angles)
 
 
-def test_a_number_that_is_none_is_told():
+def test_a_number_that_is_none_is_reported():
     goals = goals_by_name(
         FREE, {"free-4-tip": np.full((3, 3), np.nan)}, weights={"free-4-tip": np.array([0.0, 1.0, 0.0])}
     )

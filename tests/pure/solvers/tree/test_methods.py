@@ -30,12 +30,12 @@ def alone(method, most=60, **more):
 @pytest.mark.parametrize("name", sorted(ENDS))
 def test_limits_hold_and_no_frame_ends_farther_off_than_it_began(method, name):
     skeleton, goals = thrown(name, 3)
-    pose, begun = (solve(skeleton, goals, settings=alone(method, most, follow=False))[0] for most in (8, 0))
+    pose, start = (solve(skeleton, goals, settings=alone(method, most, follow=False))[0] for most in (8, 0))
     assert limit_excess(skeleton, pose.rotations) < 1e-9
-    assert pose.iterations is not None and begun.iterations is not None
-    assert pose.iterations.max() in range(1, 9) and not begun.iterations.any()
+    assert pose.iterations is not None and start.iterations is not None
+    assert pose.iterations.max() in range(1, 9) and not start.iterations.any()
     if len(goals.joints) == 1 and not skeleton.loops:
-        assert (miss(pose, goals) <= miss(begun, goals) + 1e-12).all()
+        assert (miss(pose, goals) <= miss(start, goals) + 1e-12).all()
 
 
 @others

@@ -29,8 +29,8 @@ def missed(name, most, frames=40):
 @pytest.mark.parametrize("name", ["free", "uneven", "two ends"])
 def test_without_limits_passes_alone_arrive(name):
     """FABRIK converges for every goal within reach; and each pass leaves a part of what the one before it left."""
-    begun, some, many = (missed(name, most) for most in (0, 4, 60))
-    assert np.median(begun) > 0.5
+    start, some, many = (missed(name, most) for most in (0, 4, 60))
+    assert np.median(start) > 0.5
     assert np.median(some) < 0.01
     assert many.max() < 1e-3
 
@@ -38,10 +38,10 @@ def test_without_limits_passes_alone_arrive(name):
 @pytest.mark.parametrize(("name", "part"), [("tail", 0.75), ("arm", 0.1), ("inner places", 0.2)])
 def test_within_limits_passes_alone_arrive_often_and_come_nearer_always(name, part):
     """FABRIK with limits may end short of a goal; never farther than it began."""
-    begun, many = missed(name, 0), missed(name, 60)
+    start, many = missed(name, 0), missed(name, 60)
     assert (many < 1e-3).mean() >= part
-    assert (many <= begun).all()
-    assert np.median(many) < 0.2 * np.median(begun)
+    assert (many <= start).all()
+    assert np.median(many) < 0.2 * np.median(start)
 
 
 def test_a_joint_that_is_known_from_both_sides_is_found_in_one_pass():

@@ -1,4 +1,4 @@
-"""Trees of bones that contradict themselves, each told in a sentence, and the forms that rigs have."""
+"""Trees of bones that contradict themselves, each reported in a sentence, and the forms that rigs have."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def two(rest=STEP, parents=(-1, 0), limits=FREE, **more):
         (lambda: from_bones([RestBone("a", None, (0, 0, 0), (0, 1, 0))], [("a", "c")]), "a loop names 'c'"),
     ],
 )
-def test_a_skeleton_that_contradicts_itself_is_told_in_a_sentence(make, sentence):
+def test_a_skeleton_that_contradicts_itself_is_reported_in_a_sentence(make, sentence):
     with pytest.raises(SkeletonError, match=sentence):
         make()
 
