@@ -22,6 +22,8 @@ KEY_DIGITS = 3
 """Decimals of a frame to which keys are rounded, so that those of several curves are one."""
 LEAST_STEP = 10.0**-KEY_DIGITS
 """Frames: keys that are nearer to each other do not say how the animation was sampled."""
+LEAST_DENSE = 0.5
+"""Share of an animation's length with keys between frames that makes it a dense sampling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +153,11 @@ def _step(animation: _Animation) -> float:
     """Return the spacing of keys that are denser than the scene's frames; 1 for others."""
     steps = np.diff(animation.keys)
     steps = steps[steps > LEAST_STEP]
-    if not len(steps):
+    dense = steps < 0.99
+    # Exporters add keys where the angles of a turning joint jump: a dense sampling goes on for most of the length.
+    if steps[dense].sum() <= LEAST_DENSE * steps.sum():
         return 1.0
-    usual = float(np.median(steps))
-    if usual > 0.99:
-        return 1.0
+    usual = float(np.median(steps[dense]))
     # Each key was rounded, and some may be missing; the mean of steps between neighbours is nearer.
     usual = float(np.sum(steps) / np.sum(np.round(steps / usual).clip(1)))
     usual = float(np.mean(steps[steps < 1.5 * usual]))

@@ -45,11 +45,18 @@ class Source:
     armature: ObjectName
     hands: tuple[SourceHand, ...]
 
+    def joints(self) -> list[SourceJoint]:
+        """Return the joints of all its hands."""
+        return [joint for hand in self.hands for joint in hand.joints]
+
+    def bones(self) -> list[str]:
+        """Return the bones of its joints, then the upper arms' at its elbows."""
+        return [joint.bone for joint in self.joints()] + [joint.upper for joint in self.joints() if joint.upper]
+
     def find(self) -> "Object":
         """Return the armature. Raises CaptureError if it is gone."""
         found = self.armature.find()
-        names = {joint.bone for hand in self.hands for joint in hand.joints}
-        if found is None or any(name not in found.data.bones for name in names):
+        if found is None or any(name not in found.data.bones for name in self.bones()):
             raise CaptureError(f"armature '{self.armature.name}' or bones of its hands are not in this file any more")
         return found
 
@@ -63,11 +70,13 @@ def sample(sources: Sequence[Source], scene: "Scene", format_name: str) -> Steps
     armatures = [source.find() for source in sources]
     span, rate = animated_span(armatures, scene), scene_rate(scene)
     frames = span.frames()
-    poses = np.empty((len(frames), sum(len(hand.joints) for source in sources for hand in source.hands), 4, 4))
+    seen = [np.empty((len(frames), 1 + len(source.bones()), 4, 4)) for source in sources]
     with _sampling_scene(scene, armatures) as name:
         for row, frame in enumerate(frames):
-            poses[row] = _poses(sources, name, float(frame))
+            for kept, now in zip(seen, _seen(sources, name, float(frame)), strict=True):
+                kept[row] = now
             yield Progress((row + 1) / len(frames), "Sampling the armature")
+    poses = np.concatenate([_joint_poses(source, of) for source, of in zip(sources, seen, strict=True)], axis=1)
     return _recording(sources, poses, (frames - frames[0]) / rate, rate / span.step, format_name)
 
 
@@ -89,37 +98,42 @@ def _sampling_scene(scene: "Scene", armatures: "Sequence[Object]") -> Iterator[s
             bpy.data.scenes.remove(left)
 
 
-def _poses(sources: Sequence[Source], scene_name: str, frame: float) -> Floats:
-    """Return T_world_bone (M, 4, 4) on a frame, at the joints' offsets. Raises CaptureError if the scene is gone."""
+def _seen(sources: Sequence[Source], scene_name: str, frame: float) -> list[Floats]:
+    """Return what is seen of each armature on a frame, see `_seen_of`. Raises CaptureError if the scene is gone."""
     scene: Scene | None = bpy.data.scenes.get(scene_name)
     if scene is None:
         raise CaptureError(f"armature '{sources[0].armature.name}' was changed while it was read, read it again")
     whole = int(np.floor(frame))
     scene.frame_set(whole, subframe=frame - whole)
     depsgraph = scene.view_layers[0].depsgraph
-    return np.concatenate([_pose(source, depsgraph) for source in sources])
+    return [_seen_of(source, depsgraph) for source in sources]
 
 
-def _pose(source: Source, depsgraph: "Depsgraph") -> Floats:
+def _seen_of(source: Source, depsgraph: "Depsgraph") -> Floats:
+    """Return T_world_armature and T_armature_bone (1 + B, 4, 4) of an armature's bones."""
     armature = source.find()
     if armature.hide_viewport:
         raise CaptureError(f"armature '{armature.name}' is disabled in viewports, enable it to read its animation")
     evaluated = armature.evaluated_get(depsgraph)
-    joints = [joint for hand in source.hands for joint in hand.joints]
     bones = evaluated.pose.bones
-    local = np.array([bones[joint.bone].matrix for joint in joints])
-    for row, joint in enumerate(joints):
-        if joint.upper:
-            upper = np.array(bones[joint.upper].matrix)
-            local[row, :3, :3] = _unpronated(armature, joint, upper[:3, :3], local[row, :3, :3])
-    poses: Floats = np.array(evaluated.matrix_world) @ local
+    return np.array([evaluated.matrix_world, *(bones[name].matrix for name in source.bones())])
+
+
+def _joint_poses(source: Source, seen: Floats) -> Floats:
+    """Return T_world_bone (F, M, 4, 4) of joints, at their offsets, of what `_seen_of` saw (F, 1 + B, 4, 4)."""
+    armature, joints = source.find(), source.joints()
+    world, local, upper = np.split(seen, [1, 1 + len(joints)], axis=1)
+    for number, row in enumerate(row for row, joint in enumerate(joints) if joint.upper):
+        fore = local[:, row, :3, :3]
+        local[:, row, :3, :3] = _unpronated(armature, joints[row], upper[:, number, :3, :3], fore)
+    poses: Floats = world @ local
     offsets = np.array([joint.offset for joint in joints])
-    poses[:, :3, 3] += (poses[:, :3, :3] @ offsets[..., None])[..., 0]
+    poses[..., :3, 3] += (poses[..., :3, :3] @ offsets[..., None])[..., 0]
     return poses
 
 
 def _unpronated(armature: "Object", elbow: SourceJoint, upper: Floats, fore: Floats) -> Floats:
-    """Return the pose (3, 3) of a forearm's bone without what it is turned about itself, of the poses of an arm."""
+    """Return the poses (F, 3, 3) of a forearm's bone without what it is turned about itself, of an arm's bones."""
     upper_rest, fore_rest, wrist_rest = (
         np.array(armature.data.bones[name].matrix_local) for name in (elbow.upper, elbow.bone, elbow.axes)
     )
@@ -175,7 +189,7 @@ def _rotations(sources: Sequence[Source], poses: Floats) -> Floats:
 def _axes(source: Source) -> Floats:
     """Return the axes (M, 3, 3) of the joints' rotations in those of their bones."""
     bones = source.find().data.bones
-    joints = [joint for hand in source.hands for joint in hand.joints]
+    joints = source.joints()
     own, wanted = (
         np.array([np.array(bones[name].matrix_local)[:3, :3] for name in names])
         for names in ([joint.bone for joint in joints], [joint.axes or joint.bone for joint in joints])

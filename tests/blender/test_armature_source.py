@@ -137,6 +137,20 @@ def test_all_frames_of_a_dense_sampling_are_read(frames: np.ndarray) -> None:
     assert len(animated_span([armature], bpy.context.scene).frames()) == 5000
 
 
+@pytest.mark.parametrize("last", [40, 200])
+def test_keys_that_an_exporter_adds_where_angles_jump_do_not_make_a_dense_sampling(last: int) -> None:
+    """As Mixamo's dances: keys on each frame, and on tenths of some frames for the bones that turn over there."""
+    armature = rig("right")
+    frames = np.arange(1, last + 1.0)
+    curl(armature, frames.tolist(), (frames / last).tolist())
+    jumps = np.arange(5, last - 1, 3)
+    bone = armature.pose.bones["thumb-metacarpal"]
+    for frame in np.unique(np.concatenate([frames, *(jumps + tenth / 10 for tenth in range(1, 10))])):
+        bone.keyframe_insert("rotation_quaternion", frame=float(frame))
+    span = animated_span([armature], bpy.context.scene)
+    assert span.frames().tolist() == frames.tolist()
+
+
 @pytest.mark.parametrize(
     ("rate", "baked", "count"),
     [(24.0, 30.0, 60), (24.0, 120.0, 60), (30 / 1.001, 100.0, 60), (60.0, 60.0, 60), (24.0, 118.0, 300)],
