@@ -31,8 +31,8 @@ PALM_SHARE = 1.2
 
 NEAR_JOINT = 0.3
 """Share of a bone within which skin is near a joint."""
-TIP_PLACE = 0.6
-"""Where on its last bone the thickness of a tip is measured: beyond, it is rounded."""
+TIP_POSITION = 0.6
+"""Position on the last bone, as a share of it, at which a tip's thickness is measured: it is rounded beyond."""
 FLAT_SHARE = 0.2
 """Quantile of the distances of skin from a bone that is half its thickness from back to front: digits are wider."""
 FEWEST_POINTS = 6
@@ -41,11 +41,11 @@ FEWEST_POINTS = 6
 _BONES = [[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS]
 STARTS: Ints = np.array([*(bones[k] for bones in _BONES for k in range(3)), *(bones[0] - 1 for bones in _BONES[1:])])
 ENDS: Ints = np.array([*(bones[k + 1] for bones in _BONES for k in range(3)), *(bones[0] for bones in _BONES[1:])])
-"""(19,) joints at which capsules begin, whose frames carry them, and end: three of each digit, four of the palm."""
+"""(19,) joints at the starts of capsules, which move them, and at their ends: three of each digit, four of the palm."""
 PARTS_OF_CAPSULES: Ints = np.array([*np.repeat(np.arange(len(DIGITS)), 3), *[PALM] * 4])
 """(19,) the digit of each capsule, or PALM."""
 LINKS_OF_CAPSULES: Ints = np.array([*np.tile([0, 1, 2], len(DIGITS)), *[0] * 4])
-"""(19,) its place in the digit, from the palm outwards."""
+"""(19,) its index in the digit, from the palm outwards."""
 _TIPS = np.flatnonzero(LINKS_OF_CAPSULES == 2)
 
 
@@ -69,17 +69,17 @@ class Flesh:
         """
         straight = Pose.at_origin(hand, np.zeros((1, hand.dofs)))
         # In single precision, as a take's: straight fingers then touch nothing, to the bit.
-        places = joint_frames(hand, straight)[..., :3, 3].astype(np.float32)
-        along = usual_radii(float(np.linalg.norm(places[0, JOINT_INDEX["middle-finger-tip"]])))
+        positions = joint_frames(hand, straight)[..., :3, 3].astype(np.float32)
+        along = usual_radii(float(np.linalg.norm(positions[0, JOINT_INDEX["middle-finger-tip"]])))
         if radii is not None:
             along = np.where(np.isnan(radii), along, radii)
         phalanges = np.stack([along[:, :-1], along[:, 1:]], axis=2).reshape(-1, 2)
         palm = np.repeat(PALM_SHARE * along[1:, :1], 2, axis=1)
-        there = [index for index, part in enumerate(PARTS_OF_CAPSULES) if part == PALM or DIGITS[part] in digits]
-        found = [(a, b) for a in there for b in there if a < b and _may_touch(a, b)]
+        capsules = [index for index, part in enumerate(PARTS_OF_CAPSULES) if part == PALM or DIGITS[part] in digits]
+        found = [(a, b) for a in capsules for b in capsules if a < b and _may_touch(a, b)]
         pairs = np.array(found, int).reshape(-1, 2).T
         flesh = cls(np.concatenate([phalanges, palm]), pairs, np.zeros(pairs.shape[1]))
-        straightened = touches(flesh, places, np.zeros(pairs.shape[1], int), np.arange(pairs.shape[1]))
+        straightened = touches(flesh, positions, np.zeros(pairs.shape[1], int), np.arange(pairs.shape[1]))
         return cls(flesh.radii, pairs, np.maximum(straightened.depths, 0.0))
 
     @property
@@ -97,7 +97,7 @@ class Touches:
     points: Floats
     """(2, N, 3) m, where the two axes are nearest to each other."""
     shares: Floats
-    """(2, N) where that is on each axis, from 0 at its begin to 1 at its end."""
+    """(2, N) where that is on each axis, from 0 at its start to 1 at its end."""
 
 
 def usual_radii(size: float) -> Floats:
@@ -130,7 +130,7 @@ def radii_of_skin(joints: Floats, points: Floats, joint_of: Ints) -> Floats:
             if joint < 3:
                 near[joint] = np.abs(along[joint]) < NEAR_JOINT
             if joint > 0:
-                near[joint - 1] |= np.abs(along[joint - 1] - (TIP_PLACE if joint == 3 else 1.0)) < NEAR_JOINT
+                near[joint - 1] |= np.abs(along[joint - 1] - (TIP_POSITION if joint == 3 else 1.0)) < NEAR_JOINT
             if near.sum() >= FEWEST_POINTS:
                 radii[digit, joint] = np.quantile(away[near], FLAT_SHARE)
     # The thumb's first joint is inside the ball of the thumb.
@@ -154,19 +154,19 @@ def axes(flesh: Flesh, joints: Reals) -> tuple[Reals, Reals]:
 
     The skin ends at the tip's joint: the last capsule of a digit ends a radius before.
     """
-    first, last = joints[:, STARTS], joints[:, ENDS]
-    along = last[:, _TIPS] - first[:, _TIPS]
+    starts, ends = joints[:, STARTS], joints[:, ENDS]
+    along = ends[:, _TIPS] - starts[:, _TIPS]
     length = np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-6)
-    last[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
-    return first, last
+    ends[:, _TIPS] -= along * np.minimum(flesh.radii[_TIPS, 1][:, None].astype(along.dtype) / length, 1.0)
+    return starts, ends
 
 
 def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     """Return frame and pair (N,) of capsules whose bounding spheres touch; joints (F, J, 3) m."""
-    first, last = axes(flesh, joints)
+    starts, ends = axes(flesh, joints)
     a, b = flesh.pairs
-    reach = np.linalg.norm(last - first, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
-    middle = (first + last) / 2
+    reach = np.linalg.norm(ends - starts, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
+    middle = (starts + ends) / 2
     apart = middle[:, a] - middle[:, b]
     near = np.einsum("fki,fki->fk", apart, apart) < (reach[:, a] + reach[:, b]) ** 2
     frames, pairs = np.nonzero(near)
@@ -178,12 +178,13 @@ def touches(flesh: Flesh, joints: NDArray[np.floating], frame: Ints, pair: Ints)
 
     Depth is the sum of the radii where the axes are nearest, less their distance.
     """
-    first, last = axes(flesh, joints)
-    one, other = ((frame, ends[pair]) for ends in flesh.pairs)
-    ends = first[one], last[one], first[other], last[other]
-    s, t = nearest_on_segments(*ends)
-    points = np.stack([ends[0] + s[:, None] * (ends[1] - ends[0]), ends[2] + t[:, None] * (ends[3] - ends[2])])
-    radius = radius_at(flesh, one[1], s) + radius_at(flesh, other[1], t)
+    starts, ends = axes(flesh, joints)
+    first_capsule, second_capsule = (capsules[pair] for capsules in flesh.pairs)
+    p, q = starts[frame, first_capsule], ends[frame, first_capsule]
+    r, v = starts[frame, second_capsule], ends[frame, second_capsule]
+    s, t = nearest_on_segments(p, q, r, v)
+    points = np.stack([p + s[:, None] * (q - p), r + t[:, None] * (v - r)])
+    radius = radius_at(flesh, first_capsule, s) + radius_at(flesh, second_capsule, t)
     depth = radius - flesh.overlaps[pair] - np.linalg.norm(points[0] - points[1], axis=1)
     return Touches(depth, points, np.stack([s, t]))
 

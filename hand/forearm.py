@@ -19,7 +19,7 @@ LEAST_TILT = 0.1
 """Least sine of the angle between a forearm and the back of the hand that rests on it: nearly a right angle."""
 MAX_ASYMMETRY = 0.1
 """Most by which distances of one arm differ from those of the other, as a share of the forearm, at rest: performers'
-skeletons differ by some per cent, and a palm that turns by 30 degrees moves its knuckles by a tenth of the forearm."""
+skeletons differ by some per cent, and a palm rotated by 30 degrees moves its knuckles by a tenth of the forearm."""
 ALONG = np.array([0.0, 1.0, 0.0])
 """Where the forearm points in the frame of the wrist of a hand that rests on it."""
 
@@ -62,7 +62,7 @@ class Forearm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WristForearm:
-    """A forearm on F frames as it is seen from the wrist of its hand, so that it goes wherever the hand is placed."""
+    """A forearm on F frames relative to the wrist of its hand, so that it follows the hand."""
 
     rotation: Floats
     """(F, 4) wxyz, of a hand at rest on the forearm, in the wrist's frame: +Y along the forearm, +Z out of the back."""
@@ -82,9 +82,9 @@ class WristForearm:
 
 
 def unpronated(on_upper_arm: Floats, on_forearm: Floats, along: Floats = ALONG) -> Floats:
-    """Return the rotations (..., 4) wxyz of a hand at rest on a forearm that is not turned about itself.
+    """Return the rotations (..., 4) wxyz of a hand at rest on a forearm that is not twisted.
 
-    Skeletons turn the forearm's bone, the wrist's, or both, where a person pronates: how the elbow bends does not tell
+    Skeletons rotate the forearm's bone, the wrist's, or both, where a person pronates: the elbow's bend does not tell
     them apart. So the forearm only swings from where it is at rest against the upper arm to where it points.
 
     on_upper_arm, on_forearm: (..., 4) of a frame that either bone carries, and in which both are at rest alike.
@@ -126,7 +126,7 @@ def seen_from_wrist(elbow: Floats, back: Floats) -> WristForearm | None:
 def blended(start: WristForearm, end: WristForearm, part: Floats) -> WristForearm:
     """Return forearms at `part` (F,) 0..1 of the way from one to the other, rotated along the shorter arc."""
     rotation = rot.slerp(start.rotation, end.rotation, part[:, None])
-    lengths, weights = ((1 - part) * getattr(start, of) + part * getattr(end, of) for of in ("length", "weight"))
+    lengths, weights = ((1 - part) * getattr(start, name) + part * getattr(end, name) for name in ("length", "weight"))
     return WristForearm(rotation, lengths, weights)
 
 
@@ -136,9 +136,9 @@ def interpolated_forearm(forearm: WristForearm, times: Floats, new_times: Floats
     return blended(forearm.select(before), forearm.select(after), part)
 
 
-def middle_one(forearms: Sequence[WristForearm]) -> WristForearm:
-    """Return the forearm of one frame nearest to the others, the last but one of equals: no leap of a frame is it."""
-    turns = np.concatenate([each.rotation for each in forearms])
-    apart = rot.angles_between(turns[:, None], turns[None]).sum(axis=1)
+def median_forearm(forearms: Sequence[WristForearm]) -> WristForearm:
+    """Return the forearm of one frame nearest to the others, which is no outlier; of equals, the last but one."""
+    rotations = np.concatenate([forearm.rotation for forearm in forearms])
+    apart = rot.angles_between(rotations[:, None], rotations[None]).sum(axis=1)
     order = [*range(len(forearms) - 2, -1, -1), len(forearms) - 1] if len(forearms) > 1 else [0]
     return forearms[min(order, key=lambda row: apart[row])]

@@ -22,8 +22,8 @@ Steps = Generator[Progress, None, Result]
 """A computation that yields its progress and returns a result."""
 
 
-def part_of(begin: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:
-    """Run a part of a computation, with its progress scaled to the fractions from `begin` to `end`.
+def part_of(start: float, end: float, doing: str, work: Steps[Result]) -> Steps[Result]:
+    """Run a part of a computation, with its progress scaled to the fractions from `start` to `end`.
 
     doing: what the part does, where it does not say so itself. Returns the part's result.
     """
@@ -33,7 +33,7 @@ def part_of(begin: float, end: float, doing: str, work: Steps[Result]) -> Steps[
         except StopIteration as finished:
             result: Result = finished.value
             return result
-        yield Progress(begin + (end - begin) * progress.fraction, progress.doing or doing)
+        yield Progress(start + (end - start) * progress.fraction, progress.doing or doing)
 
 
 def run_to_end(

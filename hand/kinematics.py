@@ -52,11 +52,11 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
         (F, J, 4) unit quaternions wxyz.
     """
     half = angles.T / 2
-    turns = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
+    quaternions = np.concatenate([np.cos(half)[None], np.sin(half) * hand.axes.T[..., None]])
     result = np.zeros((4, len(hand.joints), len(angles)))
     result[0] = 1.0
     for dofs, joints in _factors(tuple(hand.axis_joint.tolist())):
-        result[:, joints] = rot.multiply_components(result[:, joints], turns[:, dofs])
+        result[:, joints] = rot.multiply_components(result[:, joints], quaternions[:, dofs])
     return np.ascontiguousarray(result.T)
 
 

@@ -1,4 +1,4 @@
-"""Assigning markers to a hand one after another, in the order of a list that a picture of the hand shows."""
+"""Assigning markers to a hand one after another, in the order in which a picture of the hand lists them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _BACK_HEIGHT_M = 0.022
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A place on the hand that a marker is picked for."""
+    """A position on the hand for which the user picks a marker."""
 
     words: str
     """As a person reads it: tip of the index finger."""
@@ -47,12 +47,12 @@ def _steps() -> tuple[Step, ...]:
 
 
 STEPS = _steps()
-"""What is most needed comes first: the palm, then the fingertips."""
+"""Ordered by importance: first the palm, then the fingertips."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerAssignment:
-    """Which marker is where on one hand, and the current step."""
+    """The markers assigned to one hand, and the current step."""
 
     side: Side
     chosen: Mapping[int, tuple[str, Spot]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class MarkerAssignment:
     others: Mapping[str, Spot] = field(default_factory=dict)
     """Markers of a guess that belong to no step: label -> spot."""
     at: int = 0
-    """Index in STEPS; their number after the last."""
+    """Index of the current step in STEPS; their number after the last."""
 
     @property
     def step(self) -> Step | None:
@@ -73,7 +73,7 @@ class MarkerAssignment:
         return self.chosen.get(self.at, ("", None))[0]
 
     def assign(self, label: str) -> "MarkerAssignment":
-        """Return the assignment with this marker at the current step alone, and the next step."""
+        """Return the assignment with this marker at the current step only, advanced to the next step."""
         if self.step is None:
             return self
         if label == self.label:
@@ -105,8 +105,8 @@ class MarkerAssignment:
         return found | {label: spot for label, spot in self.others.items() if spot not in found.values()}
 
 
-def begin(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
-    """Begin with a guess: label -> spot. Each marker goes to the free step whose place is nearest on its joint."""
+def start_assignment(side: Side, guess: Mapping[str, Spot]) -> MarkerAssignment:
+    """Start from a guess: label -> spot. Each marker goes to the nearest free step on its joint."""
     chosen: dict[int, tuple[str, Spot]] = {}
     others: dict[str, Spot] = {}
     for label, spot in guess.items():
@@ -126,8 +126,8 @@ def combine(hands: Mapping[Side, MarkerAssignment], least: int) -> Groups:
 
 
 @cache
-def places(side: Side) -> Floats:
-    """Return (S, 3) m, where the steps are on a flat hand of mean size, in the wrist's frame."""
+def step_positions(side: Side) -> Floats:
+    """Return the positions (S, 3) m of the steps on a flat hand of mean size, in the wrist's frame."""
     hand = build(adult(side))
     pose = Pose(hand, np.eye(4)[None], np.zeros((1, len(hand.movements))))
     frames = kinematics.joint_frames(hand, pose)[0]

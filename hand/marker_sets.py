@@ -45,7 +45,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class MarkerSet:
-    """A known way to place and name the markers of a hand."""
+    """A known layout of the markers of a hand, and their names."""
 
     name: str
     """Display name."""
@@ -176,7 +176,7 @@ back of the hand."""
 
 def marker_set_named(name: str) -> MarkerSet:
     """Return the marker set of a name; there must be one."""
-    return next(each for each in MARKER_SETS if each.name == name)
+    return next(marker_set for marker_set in MARKER_SETS if marker_set.name == name)
 
 
 _PREFIX_ENDS = "_.- |/"
@@ -280,7 +280,7 @@ def _shared_prefix(names: tuple[str, ...]) -> str:
     shared = first[: _shared_length(first, last)]
     if ":" in shared:
         return ""
-    prefixes = (shared[: place + 1] for place, character in enumerate(shared) if character in _PREFIX_ENDS)
+    prefixes = (shared[: index + 1] for index, character in enumerate(shared) if character in _PREFIX_ENDS)
     words = {*SIDE_WORDS, *DIGIT_WORDS, *WRIST_WORDS}
     return max((prefix for prefix in prefixes if not words.intersection(split_label(prefix))), key=len, default="")
 
@@ -344,8 +344,8 @@ def _match_words(labels: list[_ReadLabel]) -> Groups:
     with_middle = {group for group, (read, _, _) in zip(groups, parsed, strict=True) if is_middle_of_thumb(read.label)}
     result: _Candidates = {}
     for group, (read, _, spot) in zip(groups, parsed, strict=True):
-        begins = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(read.label)
-        _add(result, group, read.label, _THUMB_CMC if begins else spot)
+        is_cmc = group in with_middle and spot == _THUMB_MCP and not is_middle_of_thumb(read.label)
+        _add(result, group, read.label, _THUMB_CMC if is_cmc else spot)
     for group, spots in result.items():
         for joint, label in joints_of_thumb(_thumb(labels, group, spots)).items():
             spots[Spot(joint)] = [label]
@@ -384,8 +384,8 @@ def _best_label(spot: Spot, spots: dict[Spot, list[str]]) -> str:
     labels = spots[spot]
     if len(labels) == 1:
         return labels[0]
-    others = [named[0] for other, named in spots.items() if other != spot]
-    return max(labels, key=lambda label: sum(_shared_length(label, each) for each in others))
+    others = [named[0] for other_spot, named in spots.items() if other_spot != spot]
+    return max(labels, key=lambda label: sum(_shared_length(label, other_label) for other_label in others))
 
 
 def completeness(spots: dict[str, Spot]) -> float:

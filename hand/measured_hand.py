@@ -184,7 +184,7 @@ def _restricts_pip(row: CouplingRow, own: AngleLimits, restricted: AngleLimits) 
 
 
 def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow, ...]) -> None:
-    """Raise HandError for a range whose ends are swapped, or that leaves a coupling no angles."""
+    """Raise HandError for a range whose bounds are swapped, or that leaves a coupling no angles."""
     for (joint, movement), (low, high) in limits.items():
         if not low <= high:
             raise HandError(
@@ -192,8 +192,8 @@ def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow,
                 "the first must be the smaller"
             )
     for row in couplings:
-        ends = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]
-        lowest, highest = (sum(end) for end in zip(*ends, strict=True))
+        bounds = [sorted(factor * limit for limit in limits[joint, movement]) for joint, movement, factor in row.terms]
+        lowest, highest = (sum(bound) for bound in zip(*bounds, strict=True))
         if lowest > row.upper or highest < row.lower:
             named = " and ".join(f"{joint} {movement}" for joint, movement, _ in row.terms)
             ranges = " and ".join("{:g}..{:g}".format(*limits[joint, movement]) for joint, movement, _ in row.terms)

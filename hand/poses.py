@@ -128,11 +128,11 @@ def to_dict(pose: NamedPose) -> dict[str, Any]:
 
 def from_dict(data: Any, where: str) -> NamedPose:
     """Return a saved pose. Raises HandError naming `where` if it is invalid."""
-    label, angles_of = (data.get(key) if isinstance(data, dict) else None for key in ("label", "degrees"))
-    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or not isinstance(angles_of, dict):
+    label, named_angles = (data.get(key) if isinstance(data, dict) else None for key in ("label", "degrees"))
+    if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or not isinstance(named_angles, dict):
         raise HandError(f"{where}: not a hand pose, expected one that Knuckle saved")
     degrees: Degrees = {}
-    for name, angle in angles_of.items():
+    for name, angle in named_angles.items():
         joint, _, movement = str(name).rpartition(" ")
         if joint not in JOINTS or movement not in MOVEMENTS:
             raise HandError(f"{where}: there is no movement {name!r:.80}, expected a joint and one of {MOVEMENTS}")

@@ -161,9 +161,9 @@ def rest_frames_in_wrist(proportions: Proportions) -> Floats:
         world[chain, :3, 3] = first + reach[:, None] * digit_frames[digit][:, 1]
         if name != "thumb":
             base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
-            begin = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
-            world[base, :3, :3] = rot.frame_from_yz(first - begin, digit_frames[digit][:, 2])
-            world[base, :3, 3] = begin
+            start = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
+            world[base, :3, :3] = rot.frame_from_yz(first - start, digit_frames[digit][:, 2])
+            world[base, :3, 3] = start
     return world
 
 
@@ -180,8 +180,8 @@ def site_positions(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
     """Return the positions (M, 3) m of spots in the wrist's frame at zero angles."""
     world = rest_frames_in_wrist(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
     offsets = np.array([spot.offset_on(proportions.side) for spot in spots]).reshape(-1, 3)
-    placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
-    return placed
+    positions: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
+    return positions
 
 
 def to_wrist_frame(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:

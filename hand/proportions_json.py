@@ -16,8 +16,8 @@ def to_json(proportions: Proportions) -> dict[str, object]:
     return {
         "size_mm": round(proportions.size * 1000, 2),
         "palm_mm": {
-            joint: [round(x * 1000, 3) for x in place]
-            for joint, place in zip(PALM_JOINTS, proportions.palm, strict=True)
+            joint: [round(x * 1000, 3) for x in position]
+            for joint, position in zip(PALM_JOINTS, proportions.palm, strict=True)
         },
         "bones_mm": {
             chain[bone]: round(float(proportions.phalanges[row, bone]) * 1000, 3)

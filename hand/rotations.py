@@ -185,11 +185,11 @@ def shortest_rotation(source: Floats, target: Floats) -> Floats:
 
     Between opposite directions it is half a turn about an axis of no meaning. A zero direction rotates nothing.
     """
-    source_length, target_length = (np.linalg.norm(each, axis=-1, keepdims=True) for each in (source, target))
+    source_length, target_length = (np.linalg.norm(direction, axis=-1, keepdims=True) for direction in (source, target))
     valid = (source_length > 0) & (target_length > 0)
     source, target = (
-        np.where(valid, each, (0.0, 0.0, 1.0)) / np.where(valid, length, 1.0)
-        for each, length in ((source, source_length), (target, target_length))
+        np.where(valid, direction, (0.0, 0.0, 1.0)) / np.where(valid, length, 1.0)
+        for direction, length in ((source, source_length), (target, target_length))
     )
     half = source + target
     opposite = np.linalg.norm(half, axis=-1, keepdims=True) < OPPOSITE

@@ -10,12 +10,12 @@ Item = TypeVar("Item")
 _CMC, _MCP, _IP = CHAIN_JOINTS["thumb"][:3]
 
 
-def from_cmc(thumb: Sequence[Item], ends: int = 0) -> Sequence[Item]:
+def from_cmc(thumb: Sequence[Item], tip_count: int = 0) -> Sequence[Item]:
     """Return a thumb's bones, or what stands for them, from the CMC on: those before it are of the carpus.
 
-    thumb: from the palm outwards. ends: how many of the last mark its tip, or are beyond it.
+    thumb: from the palm outwards. tip_count: how many of the last mark its tip, or are beyond it.
     """
-    return thumb[-(3 + ends) :]
+    return thumb[-(3 + tip_count) :]
 
 
 def joints_of_thumb(thumb: Sequence[tuple[str, str | None]]) -> dict[str, str]:

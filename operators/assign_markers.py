@@ -10,7 +10,7 @@ from mathutils import Vector
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
-from ..hand.marker_assignment import STEPS, MarkerAssignment, begin, combine
+from ..hand.marker_assignment import STEPS, MarkerAssignment, combine, start_assignment
 from ..hand.marker_sets import Groups, from_json, to_json
 from ..pipeline.assignment import MIN_MAP_LABELS, side_of_file
 from ..pipeline.recipe import decode_json
@@ -52,7 +52,7 @@ class KNUCKLE_OT_assign_markers(bpy.types.Operator):
             return {"CANCELLED"}
         markers = context.scene.knuckle.markers
         guess = guessed_map(context)
-        hands = {side: begin(side, guess.get(side, {})) for side in SIDES}
+        hands = {side: start_assignment(side, guess.get(side, {})) for side in SIDES}
         SESSION.assigning_markers = AssigningMarkers(markers.name, hands, first_side(context, guess))
         context.window.cursor_modal_set("EYEDROPPER")
         context.window_manager.modal_handler_add(self)

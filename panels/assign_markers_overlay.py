@@ -14,7 +14,7 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
-from ..hand.marker_assignment import STEPS, places
+from ..hand.marker_assignment import STEPS, step_positions
 from ..hand.mesh.surface import surface
 from ..hand.proportions import adult
 from ..operators.session import SESSION, AssigningMarkers
@@ -70,12 +70,12 @@ def draw() -> None:
 
 @cache
 def outline(side: Side) -> tuple[Floats, Floats]:
-    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' places (S, 2), as heights of it."""
+    """Return the triangles (T, 3, 2) of a hand seen from its back and the steps' positions (S, 2), as heights of it."""
     skin = surface(adult(side))
     flat = skin.vertices[:, :2]
     low, height = flat.min(axis=0), float(np.ptp(flat[:, 1]))
     corners = np.concatenate([skin.quads[:, [0, 1, 2]], skin.quads[:, [0, 2, 3]]])
-    return (flat[corners] - low) / height, (places(side)[:, :2] - low) / height
+    return (flat[corners] - low) / height, (step_positions(side)[:, :2] - low) / height
 
 
 def _draw_picture(state: AssigningMarkers, scale: float) -> None:

@@ -108,5 +108,5 @@ def _position_on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: F
     _, along, dorsal = spot.offset
     if joint == bone:
         return np.array([along, -dorsal])
-    ends = joint == bone + 1 and (joint == len(joints) - 1 or not any(spot.offset))
-    return np.array([lengths[bone] + along, -dorsal]) if ends else None
+    at_bone_end = joint == bone + 1 and (joint == len(joints) - 1 or not any(spot.offset))
+    return np.array([lengths[bone] + along, -dorsal]) if at_bone_end else None

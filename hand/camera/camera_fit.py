@@ -85,7 +85,7 @@ def fit_camera_hand(
     for number, tried in enumerate(SIDES if side is None else (side,)):
         yield Progress(0.25 * number, "Measuring the hand")
         fits[tried] = fit_shape(landmarks.select(some), times[some], tried, settings)
-    chosen = side or SideCosts({one: cost for one, (_, cost) in fits.items()}, landmarks.claim).side
+    chosen = side or SideCosts({fitted_side: cost for fitted_side, (_, cost) in fits.items()}, landmarks.claim).side
     shape = fits[chosen][0].shape
     yield Progress(0.5, f"Fitting the {chosen} hand to the picture")
     poses, found = yield from _fit_frames(landmarks, times, chosen, shape, settings)
@@ -131,7 +131,7 @@ def start_state(
     markers = VisibleMarkers.from_positions(guess @ facing.swapaxes(1, 2))
     poses = best_start(model, [mean, *START_ANGLES], markers, np.ones(COUNT, bool))
     poses, _ = fit_poses(model, poses, markers, START_ITERATIONS, 1e-3)
-    poses, distance = _placed(shape, poses, lines[known])
+    poses, distance = _fit_positions(shape, poses, lines[known])
     if landmarks.has_depths:
         scale = distance / landmarks.size.focal_length(settings.angle_of_view)
     depths = relief[..., 2] * scale[:, None]
@@ -175,7 +175,7 @@ def scales(shape: ShapeParameters, guess: Floats) -> Floats:
     return larger
 
 
-def _placed(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses, Floats]:
+def _fit_positions(shape: ShapeParameters, poses: Poses, lines: Floats) -> tuple[Poses, Floats]:
     """Move poses along and across the lines of sight (F, 21, 2) to where they fit best; also their distances (F,).
 
     The wrist's position t solves (p + t)_x = u (p + t)_z and (p + t)_y = v (p + t)_z by least squares.

@@ -57,15 +57,16 @@ def follow_hands(frames: list[list[Floats]], most: int) -> list[list[Detection]]
     """
     found = [[Detection(frame, pixels, i) for i, pixels in enumerate(hands)] for frame, hands in enumerate(frames)]
     fewest = max(min(FEWEST_FRAMES, len(frames)), 1)
-    paths = [path for part in _parts([each for each in found if each]) for path in _follow(part, fewest, most)]
+    parts = _parts([detections for detections in found if detections])
+    paths = [path for part in parts for path in _follow(part, fewest, most)]
     return sorted(paths, key=len, reverse=True)[:most]
 
 
 def _parts(found: list[list[Detection]]) -> list[list[list[Detection]]]:
     """Split frames with detections where nothing was found for so long that no hand is followed across."""
     numbers = [detections[0].frame for detections in found]
-    ends = [place for place in range(1, len(found)) if numbers[place] - numbers[place - 1] > LONGEST_GAP]
-    return [found[begin:end] for begin, end in pairwise([0, *ends, len(found)])]
+    part_starts = [index for index in range(1, len(found)) if numbers[index] - numbers[index - 1] > LONGEST_GAP]
+    return [found[start:end] for start, end in pairwise([0, *part_starts, len(found)])]
 
 
 def _follow(left: list[list[Detection]], fewest: int, most: int) -> list[list[Detection]]:
@@ -79,7 +80,8 @@ def _follow(left: list[list[Detection]], fewest: int, most: int) -> list[list[De
             break
         at = {step.frame: step for step in path}
         left = [
-            [one for one in found if one.frame not in at or one.distance(at[one.frame]) > SAME_HAND] for found in left
+            [other for other in detections if other.frame not in at or other.distance(at[other.frame]) > SAME_HAND]
+            for detections in left
         ]
         paths.append(path)
     return paths
@@ -104,7 +106,7 @@ def _best_path(frames: list[list[Detection]], step_cost: Callable[[Detection, De
         recent = [*recent, found][-FRAMES_BACK:]
     if not best:
         return []
-    key: tuple[int, int] | None = max(best, key=lambda one: best[one][0])
+    key: tuple[int, int] | None = max(best, key=lambda end: best[end][0])
     path = []
     while key is not None:
         _, detection, key = best[key]

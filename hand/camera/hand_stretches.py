@@ -54,7 +54,7 @@ def join_stretches(
             hands.append((stretch, None))
             continue
         costs = side_costs(stretch, times, settings)
-        place = next(
+        same_hand = next(
             (
                 row
                 for side in costs.sides
@@ -63,11 +63,11 @@ def join_stretches(
             ),
             None,
         )
-        if place is None:
+        if same_hand is None:
             hands.append((stretch, costs.side))
         else:
-            hand, side = hands[place]
-            hands[place] = hand.with_frames_of(stretch), side
+            hand, side = hands[same_hand]
+            hands[same_hand] = hand.with_frames_of(stretch), side
     most = max((len(hand.frames) for hand, _ in hands), default=0)
     fewest = min(MIN_SEEN * len(times), most)
     return [JoinedHand(hand.widened(), side) for hand, side in hands if len(hand.frames) >= fewest]

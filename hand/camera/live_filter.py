@@ -70,22 +70,22 @@ class FilterState:
 def predict(state: FilterState, time: float, limits: Floats) -> FilterState:
     """The state at a later time in s, by motion alone."""
     interval = float(np.clip(time - state.time, 0.0, LONGEST_INTERVAL))
-    kept = np.exp(-interval / CALM_DOWN)
-    reach = CALM_DOWN * (1 - kept)
+    decay = np.exp(-interval / CALM_DOWN)
+    reach = CALM_DOWN * (1 - decay)
     pose = moved(state.pose, (reach * state.velocity)[None], limits)
     before = state.covariance.reshape(2, WIDTH, 2, WIDTH)
     own, mixed, speed = before[0, :, 0], before[0, :, 1], before[1, :, 1]
     covariance = np.empty_like(before)
     covariance[0, :, 0] = own + reach * (mixed + mixed.T) + reach**2 * speed
-    covariance[0, :, 1] = kept * (mixed + reach * speed)
+    covariance[0, :, 1] = decay * (mixed + reach * speed)
     covariance[1, :, 0] = covariance[0, :, 1].T
-    covariance[1, :, 1] = kept**2 * speed
+    covariance[1, :, 1] = decay**2 * speed
     rows, intensity = np.arange(WIDTH), INTENSITY * (1 + (state.velocity / LIVELY) ** 2)
     for (first, second), share in zip(
         ((0, 0), (0, 1), (1, 0), (1, 1)), (interval**3 / 3, interval**2 / 2, interval**2 / 2, interval), strict=True
     ):
         covariance[first, rows, second, rows] += intensity * share
-    return FilterState(time, pose, kept * state.velocity, covariance.reshape(2 * WIDTH, 2 * WIDTH))
+    return FilterState(time, pose, decay * state.velocity, covariance.reshape(2 * WIDTH, 2 * WIDTH))
 
 
 def correct(
@@ -102,9 +102,9 @@ def correct(
         information, rhs = problem.information(current)
         rhs = rhs - problem.precision @ current.deviation
         free = free_variables(limits, current.pose, rhs[None])[0]
-        held = (information + problem.precision) * (free[:, None] & free)
-        held[np.arange(WIDTH), np.arange(WIDTH)] += ~free
-        step = solve(held, (rhs * free)[:, None])[:, 0]
+        matrix = (information + problem.precision) * (free[:, None] & free)
+        matrix[np.arange(WIDTH), np.arange(WIDTH)] += ~free
+        step = solve(matrix, (rhs * free)[:, None])[:, 0]
         trial = problem.at(moved(current.pose, step[None], limits))
         if trial.cost >= current.cost:
             break
@@ -140,8 +140,8 @@ class _Frame:
     def at(self, pose: Poses) -> _Trial:
         """What a pose costs."""
         before, found = self.predicted.pose, residuals(self.shape, pose, self.sighting)
-        turn = rotation_errors(before.rotations.swapaxes(1, 2) @ pose.rotations, np.eye(3))[0]
-        moves = pose.positions[0] - before.positions[0], turn, pose.angles[0] - before.angles[0]
+        rotation = rotation_errors(before.rotations.swapaxes(1, 2) @ pose.rotations, np.eye(3))[0]
+        moves = pose.positions[0] - before.positions[0], rotation, pose.angles[0] - before.angles[0]
         deviation = np.concatenate(moves)
         mean, usual = pose_prior()
         unusual = pose.angles[0] - mean

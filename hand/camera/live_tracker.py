@@ -94,8 +94,8 @@ class CameraTracker:
     def _without(self, time: float, state: TrackerState) -> TrackerState:
         """Predict for as long as that means something, then hold."""
         if time - state.seen_at > MAX_PREDICTED:
-            held = replace(state.filter, velocity=np.zeros_like(state.filter.velocity))
-            return replace(state, filter=held, predicted=True)
+            at_rest = replace(state.filter, velocity=np.zeros_like(state.filter.velocity))
+            return replace(state, filter=at_rest, predicted=True)
         return replace(state, filter=predict(state.filter, time, self.limits), predicted=True)
 
     @property

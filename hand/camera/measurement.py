@@ -100,10 +100,10 @@ def pose_rows(shape: ShapeParameters, poses: Poses, found: LandmarkResiduals) ->
     By the wrist's position in that space, its rotation about its own axes, and the angles.
     """
     jacobian = pose_jacobian(shape, found.landmarks)
-    turned: Floats = poses.rotations[:, None] @ jacobian
-    turned[..., :3] = np.eye(3)
-    assert turned.shape[-1] == ROOT_DOFS + poses.angles.shape[1]
-    return turned
+    rotated: Floats = poses.rotations[:, None] @ jacobian
+    rotated[..., :3] = np.eye(3)
+    assert rotated.shape[-1] == ROOT_DOFS + poses.angles.shape[1]
+    return rotated
 
 
 def measured_rows(jacobian: Floats, found: LandmarkResiduals, sighting: Sighting) -> Floats:

@@ -69,11 +69,11 @@ class MotionPrior:
         weights = density[:, None] / self.intensity
         factors = np.stack([inverse[:-1], -inverse[:-1] - inverse[1:], inverse[1:]])[..., None]
         changes, rows = self._changes(poses), np.arange(width)
-        for place, factor in enumerate(factors):
-            part = slice(place, frames - 2 + place)
+        for offset, factor in enumerate(factors):
+            part = slice(offset, frames - 2 + offset)
             blocks[part, rows, rows] += factor**2 * weights
             rhs[part] -= factor * weights * changes
-        for place in range(2):
-            beside[place : frames - 2 + place] += factors[place] * factors[place + 1] * weights
+        for offset in range(2):
+            beside[offset : frames - 2 + offset] += factors[offset] * factors[offset + 1] * weights
         second += factors[0] * factors[2] * weights
         return BandedMatrix(blocks, beside, second), rhs

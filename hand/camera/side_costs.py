@@ -36,7 +36,7 @@ class SideCosts:
     @property
     def side(self) -> Side:
         """The likelier side: the one that costs less, unless that is not sure and the source claims the other."""
-        cheaper = min(SIDES, key=lambda one: self.costs[one])
+        cheaper = min(SIDES, key=lambda candidate: self.costs[candidate])
         return cheaper if self.sure or self.claim is None else self.claim
 
     @property

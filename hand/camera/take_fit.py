@@ -128,11 +128,11 @@ class TakeEquations:
 
 def moved(poses: Poses, step: Floats, limits: Floats = LIMITS) -> Poses:
     """The poses after a step (F, 6 + D): position in the camera's space, rotation about own axes, angles in limits."""
-    turned = Poses(poses.rotations, np.zeros_like(poses.positions), poses.angles)
-    only_turn = step.copy()
-    only_turn[:, :3] = 0.0
-    turned = turned.apply_step(only_turn, limits)
-    return Poses(turned.rotations, poses.positions + step[:, :3], turned.angles)
+    rotated = Poses(poses.rotations, np.zeros_like(poses.positions), poses.angles)
+    rotation_step = step.copy()
+    rotation_step[:, :3] = 0.0
+    rotated = rotated.apply_step(rotation_step, limits)
+    return Poses(rotated.rotations, poses.positions + step[:, :3], rotated.angles)
 
 
 def fit_take(problem: TakeFitProblem, state: TakeState, iterations: int) -> tuple[TakeState, float]:

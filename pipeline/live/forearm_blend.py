@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...hand.forearm import WristForearm, blended, middle_one
+from ...hand.forearm import WristForearm, blended, median_forearm
 from ...hand.smoothstep import smoothstep
 from .dropout_blend import EASE_SECONDS, HOLD_SECONDS, RETURN_SECONDS
 
@@ -47,7 +47,7 @@ class ForearmBlend:
         if away or returned:
             self._window.clear()
         self._window.append(sent)
-        self._goal, self._missing_since = middle_one(self._window) if self.late else sent, None
+        self._goal, self._missing_since = median_forearm(self._window) if self.late else sent, None
 
     def begin_blend(self, now: float) -> None:
         """Go over to the next forearms from the one that is displayed at `now` s."""

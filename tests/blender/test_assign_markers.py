@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from knuckle.capture.markers import Markers
-from knuckle.hand.marker_assignment import STEPS, begin
+from knuckle.hand.marker_assignment import STEPS, start_assignment
 from knuckle.hand.marker_sets import Spot
 from knuckle.operators import assign_markers
 from knuckle.operators.assign_markers import KNUCKLE_OT_assign_markers, first_side, guessed_map
@@ -46,7 +46,7 @@ def person(extension: None, monkeypatch: pytest.MonkeyPatch) -> Any:
         scene=scene, workspace=workspace, window=None, window_manager=bpy.context.window_manager, area=None
     )
     SESSION.assigning_markers = AssigningMarkers(
-        "six", {"left": begin("left", {}), "right": begin("right", {})}, "left"
+        "six", {"left": start_assignment("left", {}), "right": start_assignment("right", {})}, "left"
     )
     operator = Operator()
     pointed = [""]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knuckle.hand.joints import SIDES, Side
-from knuckle.hand.marker_assignment import STEPS, MarkerAssignment, begin, combine, places
+from knuckle.hand.marker_assignment import STEPS, MarkerAssignment, combine, start_assignment, step_positions
 from knuckle.hand.marker_sets import Spot, completeness, from_json, suggest, to_json
 
 LABELS = [f"m{number}" for number in range(30)]
@@ -22,7 +22,7 @@ def after(hand: MarkerAssignment, actions: list[str]) -> MarkerAssignment:
 
 @given(ACTIONS)
 def test_whatever_is_clicked_the_map_is_valid_and_holds_each_marker_once(actions):
-    hand = after(begin("left", {"m1": Spot("thumb-tip"), "m2": Spot("index-finger-metacarpal")}), actions)
+    hand = after(start_assignment("left", {"m1": Spot("thumb-tip"), "m2": Spot("index-finger-metacarpal")}), actions)
     assert 0 <= hand.at <= len(STEPS)
     labels = [label for label, _ in hand.chosen.values()] + list(hand.others)
     assert len(labels) == len(set(labels))
@@ -55,7 +55,7 @@ def test_a_guess_that_is_kept_stays_as_it_was():
     names = ["thumb_tip", "index_tip", "middle_tip", "ring_tip", "little_tip", "thumb_middle", "index_middle"]
     found = suggest([*names, "hand_top", "hand_left", "hand_right"])
     (guess,) = found.groups.values()
-    hand = begin("right", guess)
+    hand = start_assignment("right", guess)
     assert after(hand, ["keep"] * len(STEPS)).spots == guess
     assert any(hand.others), "the markers at the middle of a bone"
 
@@ -69,7 +69,7 @@ def test_hands_with_too_few_markers_are_left_out():
 
 
 def test_the_places_of_the_picture_are_those_of_a_flat_hand():
-    right, left = places("right"), places("left")
+    right, left = step_positions("right"), step_positions("left")
     np.testing.assert_allclose(left, right * [-1.0, 1.0, 1.0], atol=1e-9)
     words = [step.words for step in STEPS]
     tip, knuckle = (right[words.index(f"the {part} of the middle finger")] for part in ("tip", "knuckle"))
