@@ -44,4 +44,4 @@ def set_scene_rate(scene: "Scene", rate: float) -> None:
     """Set a scene's frame rate in Hz: a whole fps, and a base if the rate is not whole (29.97 = 30 / 1.001)."""
     fps = min(max(round(rate), 1), 32767)
     scene.render.fps = fps
-    scene.render.fps_base = 1.0 if abs(rate - fps) < 1e-6 * rate else fps / rate
+    scene.render.fps_base = fps / rate

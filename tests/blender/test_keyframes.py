@@ -66,6 +66,20 @@ def test_a_capture_at_the_scenes_rate_is_keyed_on_whole_frames() -> None:
     assert (frames == np.arange(1, 20_001)).all()
 
 
+@pytest.mark.parametrize("rate", [0.4, 1.0, 23.976, 24.0, 59.94, 119.88, 240.0, 1000.5])
+def test_a_scene_has_the_rate_that_it_is_given_and_a_base_only_if_that_is_not_whole(rate: float) -> None:
+    scene = bpy.context.scene
+    set_scene_rate(scene, rate)
+    assert scene_rate(scene) == pytest.approx(rate, rel=1e-6)
+    assert (scene.render.fps_base == 1.0) == (rate % 1 == 0)
+
+
+@pytest.mark.parametrize(("off", "whole"), [(5e-5, True), (-5e-5, True), (2e-4, False), (-2e-4, False), (0.5, False)])
+def test_frames_that_are_whole_but_for_rounding_are_made_whole_and_no_others(off: float, whole: bool) -> None:
+    (frame,) = scene_frames([2.0], 1.0, 10.0 + off, 24.0)
+    assert frame == (34.0 if whole else pytest.approx(34.0 + off, abs=1e-9))
+
+
 def test_frames_that_blender_does_not_have_are_reported_with_those_that_it_has() -> None:
     frame = bpy.types.Scene.bl_rna.properties["frame_current"]
     first, last = int(frame.hard_min), int(frame.hard_max)
