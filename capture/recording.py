@@ -33,13 +33,13 @@ class Recording:
     rate: float | None = None
     """Nominal rate in Hz; None if the file states none, or one that cannot be trusted."""
     unit: str | None = None
-    """m, dm, cm, mm or inch; None if the file does not say."""
+    """m, dm, cm, mm or inch; None if the file does not state it."""
     unit_text: str = ""
     """The unit as the file spells it; read if `unit` is None."""
     default_unit: str | None = None
     """Unit to assume if none is stated; None guesses it from the extent of the points."""
     up: str | None = None
-    """The axis that points up, such as 'z' or '-y'; None if the file does not say."""
+    """The axis that points up, such as 'z' or '-y'; None if the file does not state it."""
     default_up: str = "z"
     """Axis to assume if none is stated, unless the data show a body that stands along another."""
     up_is_defined: bool = False

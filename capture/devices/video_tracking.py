@@ -1,4 +1,4 @@
-"""Hands in a video file: the camera page goes through it in a browser without a window."""
+"""Hands in a video file: the camera page processes it in a browser without a window."""
 
 import json
 import secrets

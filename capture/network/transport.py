@@ -25,7 +25,7 @@ _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
 def _do_nothing() -> None:
-    """Do nothing: only a listener's connections come and go."""
+    """Do nothing: only a listener's connections open and close."""
 
 
 def _tell_nobody(_text: str) -> None:
@@ -42,7 +42,7 @@ class Incoming:
     hang_up: Callable[[], None] = _do_nothing
     """Closes the connection that delivered the packet, if Knuckle accepted it."""
     keep: Callable[[], None] = _do_nothing
-    """Notes that the packet was of use, which keeps the place of its connection among those that Knuckle accepts."""
+    """Notes that the packet was of use, which keeps its connection among those that Knuckle accepts."""
     answer: Callable[[str], None] = _tell_nobody
     """Sends text to the page that sent the packet."""
 

@@ -6,7 +6,7 @@
     {"kind": "start"}, when a person starts the camera, and when Knuckle is back while it is on
     {"kind": "leave"}, when the page is closed or loaded anew
 
-and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is gone through.
+and those of a video, see camera_video.py. Hands of a video move the rig, too, while it is processed.
 
 Each message has the name of its page, "page": "k3x9", since several browsers may send at once. The page that was
 started last is followed, with its camera or its video; another that sends gets {"kind": "unfollowed"}. A note alone
@@ -49,12 +49,12 @@ class CameraParser(Parser):
         self._video = CameraVideoAssembly()
         self._note = ""
         self._page: str | None = None
-        """The page that is followed; None before its first message other than a note, and when it has gone."""
+        """The page that is followed; None before its first message other than a note, and after it has left."""
         self._answer = ""
         self._size = PictureSize(1, 1)
         """Of the video's pictures."""
         self._videos: deque[CameraVideo] = deque(maxlen=MAX_VIDEOS)
-        """Videos that the page has gone through and nobody has taken, oldest first."""
+        """Videos that the page has processed and that were not taken yet, oldest first."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

@@ -24,7 +24,7 @@ LONGEST_STEP = 1.5
 SAME_HAND = 0.5
 """Mean distance of landmarks, as a share of the hand's size, below which two detections are of one hand."""
 LONGEST_GAP = 15
-"""Frames after which a hand that was lost may be another: its side has to tell (hand_stretches.py)."""
+"""Frames after which a lost hand may be another: its side then decides (hand_stretches.py)."""
 FEWEST_FRAMES = 3
 """A stretch of fewer detections is none, unless there are no more frames."""
 

@@ -33,12 +33,12 @@ CALM_DOWN = 0.3
 LONGEST_INTERVAL = 0.5
 """s, a longer interval between two frames counts as this."""
 INTENSITY = MotionPrior(np.zeros(1)).intensity / 10
-"""(6 + D,) by how much the velocities of a hand at rest change in a second: by less than in a whole take, since what is
-told by the frames before alone would follow the detector's noise."""
+"""(6 + D,) by how much the velocities of a hand at rest change in a second: by less than in a whole take, since a
+prediction from past frames alone would follow the detector's noise."""
 LIVELY = np.concatenate([np.full(3, 0.2), np.full(3, 0.5), np.full(DOFS, 0.5)])
 """(6 + D,) m/s and rad/s, velocities that change by twice as much. What moves fast must not lag."""
 START_SPREADS = np.concatenate([np.full(3, 0.03), np.full(3, 0.2), np.full(DOFS, 0.2)])
-"""Standard deviations (6 + D,) of a pose that single frames tell: m, rad."""
+"""Standard deviations (6 + D,) of a pose fitted to a single frame: m, rad."""
 START_VELOCITY_SPREADS = np.concatenate([np.full(3, 0.3), np.full(3, 2.0), np.full(DOFS, 3.0)])
 """(6 + D,) m/s, rad/s"""
 
@@ -149,7 +149,7 @@ class _Frame:
         return _Trial(pose, found, deviation, float(found.cost()[0] + apart))
 
     def information(self, trial: _Trial) -> tuple[Floats, Floats]:
-        """What the frame tells without the prediction: matrix (6 + D, 6 + D) and negative gradient (6 + D,)."""
+        """Normal equations of the frame without the prediction: (6 + D, 6 + D) and the negative gradient (6 + D,)."""
         rows = measured_rows(pose_rows(self.shape, trial.pose, trial.found), trial.found, self.sighting)[0]
         mean, usual = pose_prior()
         matrix, rhs = rows.T @ rows, rows.T @ measured_residuals(trial.found)[0]

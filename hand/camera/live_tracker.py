@@ -103,7 +103,7 @@ class CameraTracker:
         return POINT_SIGNS if self.side == "left" else np.ones(3)
 
     def _single(self, size: PictureSize, found: PictureHand) -> Poses:
-        """The pose that a frame tells by itself."""
+        """The pose fitted to a frame by itself."""
         landmarks = PictureLandmarks.of(size, [found])
         return start_state(landmarks, self.side, self.shape, self.settings)[0].poses
 
