@@ -110,13 +110,13 @@ def _wrist_frames(
     return roots, reached.cases
 
 
-def _to_wrist(roots: Floats, places: Floats) -> Floats:
+def _to_wrist(roots: Floats, positions: Floats) -> Floats:
     """Map points (N, 3) into the wrist's frames (N, 4, 4)."""
-    goals: Floats = (np.swapaxes(roots[:, :3, :3], 1, 2) @ (places - roots[:, :3, 3])[..., None])[..., 0]
+    goals: Floats = (np.swapaxes(roots[:, :3, :3], 1, 2) @ (positions - roots[:, :3, 3])[..., None])[..., 0]
     return goals
 
 
 def _followed(pose: Pose, end: End, goals: Floats, cases: tuple[Case, ...]) -> FollowedPath:
-    places = end.positions(pose.hand, pose.angles)
-    ends = (pose.root[:, :3, :3] @ places[..., None])[..., 0] + pose.root[:, :3, 3]
+    local_ends = end.positions(pose.hand, pose.angles)
+    ends = (pose.root[:, :3, :3] @ local_ends[..., None])[..., 0] + pose.root[:, :3, 3]
     return FollowedPath(pose, cases, ends, np.linalg.norm(ends - goals, axis=-1))
