@@ -76,8 +76,8 @@ class Registry(Generic[K]):
         for name in self.kinds:
             lines.append(f"{self.what} {name}: {self.label(name).about}.")
             for setting, (default, allowed) in self.settings(name).items():
-                shown = str(default).lower() if isinstance(default, bool) else default
-                lines.append(f"    {setting}={shown}  {allowed.about}: {describe_range(default, allowed)}")
+                text = str(default).lower() if isinstance(default, bool) else default
+                lines.append(f"    {setting}={text}  {allowed.about}: {describe_range(default, allowed)}")
                 if isinstance(allowed.choices, Mapping):
                     lines += [f"        {choice}: {about}" for choice, about in allowed.choices.items()]
         return lines

@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 MOST_PAIRS = 12
 """Pairs of a frame that count in a step, those that exceed their depth most."""
 LEAST_DISTANCE = 1e-5
-"""m between axes, below which a pair has no direction in which it comes apart."""
+"""m between axes, below which a pair has no direction in which it separates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

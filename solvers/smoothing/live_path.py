@@ -69,7 +69,7 @@ def filter_frame(
     started = step.started[0, :, None]
     outputs = np.stack([values, history.outputs[0]])
     if started.any():
-        # A path that begins anew is not extrapolated from its previous output.
+        # A path that restarts is not extrapolated from its previous output.
         outputs = np.where(started, step.positions[0], outputs)
     result = PathEstimate(values, step.positions[0], filters.unseen[0], seen & ~step.accepted[0])
     return PathHistory(time, filters, noise, outputs, (output_time, history.output_times[0])), result

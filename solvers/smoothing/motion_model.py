@@ -30,7 +30,7 @@ class MotionScale:
     acceleration: float
     """Per s², greatest acceleration between two samples; beyond it a sample is an outlier."""
     speed: float
-    """Per s, greatest speed of a path that has just begun."""
+    """Per s, greatest speed of a path that has just started."""
 
 
 POSITION_SCALE = MotionScale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
@@ -53,7 +53,7 @@ class NoiseRules:
     deviations: float = 5.5
     """Standard deviations from the prediction beyond which a sample is an outlier; normal noise: one in 30 million."""
     patience: int = 2
-    """Outliers in a row that are rejected; at the next one the path begins anew."""
+    """Outliers in a row that are rejected; at the next one the path restarts."""
 
 
 def transition(dt: Floats) -> tuple[Floats, Floats]:

@@ -60,7 +60,7 @@ def fixed() -> SwingTwistLimit:
 class Skeleton:
     """A tree of J joints. Lengths in m, angles in rad. A joint may coincide with its parent.
 
-    Raises SkeletonError for parents that do not come before their children, inconsistent shapes, values that are not
+    Raises SkeletonError for parents that are not before their children, inconsistent shapes, values that are not
     finite, rest transforms that are not rigid, cones outside 0..π, twist ranges that are reversed or wider than 2π,
     axes without length, and loops between unknown joints.
     """
