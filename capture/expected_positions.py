@@ -138,7 +138,7 @@ class PathExpectations:
         return Lags(around[0], around[-1]) if around else None
 
     def _expectation(self, column: int, lags: Lags, neighbours: tuple[int, ...]) -> Expectation | None:
-        """What is learnt for these lags and neighbours; None if there are too few frames to learn on."""
+        """The expectation for these lags and neighbours; None if there are too few frames to learn on."""
         key = (column, lags, neighbours)
         if key not in self._learnt:
             frames = self._known[column]

@@ -34,7 +34,7 @@ class Frame:
     timecode: str = ""
     """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
     picture: PictureFrame | None = None
-    """What a camera's detector finds in its picture; None if the device is no camera, or sends less."""
+    """The detections in a camera's picture; None if the device is no camera, or sends less."""
 
 
 NAMES_CACHE_SIZE = 64

@@ -23,7 +23,7 @@ class SceneFormat:
     suffixes: tuple[str, ...]
     """Blender's importers go by the suffix."""
     starts_with: tuple[bytes, ...]
-    """What a file of this format may start with."""
+    """The possible first bytes of a file of this format."""
     is_alone: bool = True
     """Whether it holds all of its scene; buffers of a glTF and layers of a USD may be in files beside it."""
 

@@ -24,7 +24,7 @@ class Registry(Generic[K]):
     """Kinds of solver or smoothing by their names in recipes; each is a frozen dataclass of settings."""
 
     what: str
-    """What the kinds are kinds of, such as "solver"; used in messages."""
+    """The noun for the kinds, such as "solver"; used in messages."""
     kinds: Mapping[str, type[K]]
     labels: Mapping[str, KindLabel]
 

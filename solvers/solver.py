@@ -96,7 +96,7 @@ def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats
 
 
 def hold_last_columns(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
-    """Do the same for each column of values (F, D) by itself; known (F, D), first (D,)."""
+    """Do the same for each column of values (F, D) separately; known (F, D), first (D,)."""
     if np.all(known):
         return values
     filled = np.empty_like(values)

@@ -1,7 +1,7 @@
 """The private folder of a browser that Knuckle runs: its profile, and the page that it starts with.
 
 A folder belongs to the process that holds a lock on its file `used`, which the system lifts when that process ends,
-however it ends. What nobody holds is left over, and is swept.
+however it ends. Folders that no process holds are left over, and are removed.
 """
 
 import html
@@ -30,7 +30,7 @@ START = (
 
 @dataclass(frozen=True, slots=True)
 class BrowserFolder:
-    """What a browser is given."""
+    """The profile and the start page of a browser."""
 
     profile: Path
     """The folder of its profile."""

@@ -72,7 +72,7 @@ class Receiver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the connection and end a recording. A thread that is still trying to connect ends later by itself."""
+        """Close the connection and end a recording. A thread that is still trying to connect ends later."""
         self._stop.set()
         self._thread.join(STOP_TIMEOUT_S)
         self.end_recording()

@@ -118,7 +118,7 @@ def _picture_size(document: Json) -> PictureSize | None:
 
 
 def picture_frame(hands: list[HandSample], size: PictureSize, *, claimed: bool) -> PictureFrame:
-    """What was found in a picture of this size: the hands with landmarks in it.
+    """The detections in a picture of this size: the hands with landmarks in it.
 
     claimed: whether it is known that the sides that they claim are not those of a mirror's picture.
     """

@@ -28,7 +28,7 @@ one; and how many markers a frame must have for that."""
 IN_PICTURE = (
     "landmarks in a picture are read from MediaPipe JSON, with 'width' and 'height' of the picture beside 'frames'"
 )
-"""What a person does whose table holds landmarks in a picture."""
+"""Advice for tables of landmarks in a picture."""
 MAX_LISTED = 4
 """How many columns a note names."""
 
@@ -171,7 +171,7 @@ def _repeated(times: Floats) -> tuple[str, ...]:
 
 
 def _columns_note(head: TableHead) -> tuple[str, ...]:
-    """What was read from which columns, unless the head is `time,name.x,name.y,...`, which needs no words."""
+    """A note about the columns that were read, unless the head is `time,name.x,name.y,...`, which needs no words."""
     plain = head.time_column == 0 and head.axes_row is not None and not head.left_out
     if plain and all(title.lower().endswith((".x", ".y", ".z")) for title in head.titles[1:]):
         return ()

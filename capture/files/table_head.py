@@ -30,7 +30,7 @@ _TITLES = (
 _GLUED = re.compile(r"(?P<name>.*[^\W_])(?P<axis>[xyz])", re.IGNORECASE)
 """A label and an axis of the same case (`IPX`, `wristx`). A word may end alike, so a row must have each axis once."""
 _QUANTITY = re.compile(r"[\W_]?(?:[a-z]|rot|quat|vel|acc|gyro)", re.IGNORECASE)
-"""What makes a rotation or a velocity of a label (`wrist_r` of `wrist_rx`, `handvel` of `handvelx`)."""
+"""The word that makes a label one of a rotation or a velocity (`wrist_r` of `wrist_rx`, `handvel` of `handvelx`)."""
 _MAX_QUANTITY = 5
 """Characters of it."""
 _UNIT_AT_END = re.compile(r"\s*(?:[\[(]\s*([^\])]{1,12})\s*[\])]|_(mm|cm|ms|us|ns))$", re.IGNORECASE)

@@ -21,7 +21,7 @@ from ..row_reader import MAX_FRAMES, OpenFile, RowReader
 from .text_table import MAX_LINE_LENGTH, TextTable, count_warnings, is_blank, parse_number, text_lines
 
 HEAD_BYTES = 1 << 22
-"""What is read for the header: some hundred thousand labels."""
+"""Bytes read for the header: some hundred thousand labels."""
 
 
 def sniff(head: bytes) -> bool:

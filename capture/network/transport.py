@@ -29,7 +29,7 @@ def _do_nothing() -> None:
 
 
 def _tell_nobody(_text: str) -> None:
-    """Tell nobody: only a page can be answered."""
+    """Do nothing: only a page can be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Transport(Protocol):
         ...
 
     def status(self) -> str:
-        """What it is doing, for the user: 'listening on UDP 127.0.0.1:39539'."""
+        """Its state, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 

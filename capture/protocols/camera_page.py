@@ -30,7 +30,7 @@ POLICY = "; ".join(
 )
 """The page may ask for what is served with it, and for nothing else."""
 JOB = "job.json"
-"""What the page is to do by itself: {} or {"video": name, "size": bytes}."""
+"""The page's task without its user: {} or {"video": name, "size": bytes}."""
 VIDEO = "video"
 _KINDS = {
     ".html": "text/html; charset=utf-8",

@@ -35,7 +35,7 @@ UNFOLLOWED = json.dumps({"kind": "unfollowed"})
 """The answer to a page that is not followed."""
 MAX_PAGE_LENGTH = 64
 MAX_VIDEOS = 4
-"""Most videos that wait until somebody takes them."""
+"""Most videos that are buffered."""
 
 
 class CameraParser(Parser):

@@ -61,7 +61,7 @@ class CameraHand:
 
 @dataclass(frozen=True, slots=True)
 class CameraSettings:
-    """What is known of the camera and the hand."""
+    """Known properties of the camera and the hand."""
 
     angle_of_view: float
     """Degrees across the picture's longer side."""

@@ -45,7 +45,7 @@ START_VELOCITY_SPREADS = np.concatenate([np.full(3, 0.3), np.full(3, 2.0), np.fu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterState:
-    """What is known after a frame."""
+    """The filter's estimate after a frame."""
 
     time: float
     """s"""
@@ -138,7 +138,7 @@ class _Frame:
     sighting: Sighting
 
     def at(self, pose: Poses) -> _Trial:
-        """What a pose costs."""
+        """The cost of a pose."""
         before, found = self.predicted.pose, residuals(self.shape, pose, self.sighting)
         rotation = rotation_errors(before.rotations.swapaxes(1, 2) @ pose.rotations, np.eye(3))[0]
         moves = pose.positions[0] - before.positions[0], rotation, pose.angles[0] - before.angles[0]

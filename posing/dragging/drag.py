@@ -140,7 +140,7 @@ class Drag:
         return self.solver.step(replace(self.problem, objectives=(objective, *self.pins)), last)
 
     def hold_pins(self, root: Floats, last: DragStep) -> DragStep:
-        """The pose with the wrist at root (4, 4), wherever it should be, and the pinned fingertips at their pins."""
+        """The pose with the wrist at a given root (4, 4), and the pinned fingertips at their pins."""
         start, pins = Pose(self.hand, root[None], self.start.angles), self.pins
         if not pins:
             return replace(last, pose=start)
@@ -232,7 +232,7 @@ def _buckled(problem: PoseProblem, pose: Pose) -> Pose:
 
 
 def _curled(problem: PoseProblem, pose: Pose, last: DragStep | None) -> Pose:
-    """A pose in which the dragged finger does not hook; the same object if it does not anyway."""
+    """A pose in which the dragged finger does not hook; the same object if it already does not."""
     bent = unhooked(problem, pose)
     if bent is None:
         return pose

@@ -25,7 +25,7 @@ FREE_PIP = np.deg2rad(10.0)
 CLAW = 3.0
 """and more of that for each radian that it was flexed before: a bent finger may be drawn into a claw."""
 EXTENSION_PER_PIP = 4.0
-"""What the knuckle may extend for each radian that the middle joint is below that."""
+"""rad that the knuckle may extend for each radian that the middle joint is below that."""
 DIP_PER_PIP = 2 / 3
 """Flexion of a last joint for each radian of the middle one's."""
 STRAIGHT_AFTER = np.deg2rad(10.0)
@@ -56,7 +56,7 @@ def _angles(hand: HandModel, digit: str) -> _Angles | None:
 
 
 def _bent(start: Pose, pose: Pose, own: _Angles) -> Pose | None:
-    """The pose with the knuckle flexed as far as a person's is with such a middle joint; None if it is anyway."""
+    """The pose with the knuckle flexed as far as a person's is with such a middle joint; None if it already is."""
     knuckle, middle, last, lean = own
     before, angles = start.angles[0], pose.angles[0].copy()
     beyond = angles[middle] - before[middle] - FREE_PIP - CLAW * max(before[middle], 0.0)

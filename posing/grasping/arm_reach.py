@@ -1,4 +1,4 @@
-"""What a grasp requires of the arm: its reach, the position of the elbow, and the strain of its joints."""
+"""The demands of a grasp on the arm: its reach, the position of the elbow, and the strain of its joints."""
 
 from dataclasses import dataclass, field
 

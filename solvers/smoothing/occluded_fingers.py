@@ -15,7 +15,7 @@ Ints = NDArray[np.intp]
 FEWEST_FRAMES = 200
 """Least number of frames for the regression."""
 RIDGE = 0.01
-"""rad², regularisation: an angle of smaller variance hardly predicts another."""
+"""rad², regularisation: an angle of smaller variance is a poor predictor."""
 
 
 def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:

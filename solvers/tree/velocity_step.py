@@ -98,5 +98,5 @@ def _moved(plan: TreePlan, rows: TreeProblems, step: Floats) -> TreeProblems:
     angles = rows.angles + step[:, :count].reshape(rows.angles.shape)
     moved = rows.root_position + plan.reach * step[:, count:] if plan.root_free else rows.root_position
     clamped = swing_twist_limits.clamp(plan.cone, plan.twist, angles)
-    # What no goal affects keeps its angles to the bit.
+    # Joints that affect no goal keep their angles to the bit.
     return replace(rows, angles=np.where(plan.free, clamped, rows.angles), root_position=moved)
