@@ -126,8 +126,8 @@ class PathExpectations:
         key = (column, neighbour)
         if key not in self._spans:
             rows = np.flatnonzero(self._solid[:, column] & self._solid[:, neighbour])
-            apart = np.linalg.norm(self._paths[rows, column] - self._paths[rows, neighbour], axis=1)
-            self._spans[key] = (float(apart.min()), float(apart.max())) if len(rows) >= MIN_FRAMES else None
+            distances = np.linalg.norm(self._paths[rows, column] - self._paths[rows, neighbour], axis=1)
+            self._spans[key] = (float(distances.min()), float(distances.max())) if len(rows) >= MIN_FRAMES else None
         return self._spans[key]
 
     def _lags(self, column: int, frame: int) -> Lags | None:

@@ -151,8 +151,8 @@ def _up(recording: Recording, positions: Floats, up: str) -> tuple[str, tuple[st
         return stated_up, (note,)
     if found_up is None or found_up == stated_up:
         return stated_up, ()
-    says = (
+    stated = (
         f"the file says {recording.up.upper()}" if recording.up else f"the format's convention is {stated_up.upper()}"
     )
-    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {says}"
+    note = f"up is taken as {found_up.upper()}, along which the recorded body stands, though {stated}"
     return found_up, (note,)

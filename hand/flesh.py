@@ -167,8 +167,8 @@ def near_pairs(flesh: Flesh, joints: NDArray[np.float32]) -> tuple[Ints, Ints]:
     a, b = flesh.pairs
     reach = np.linalg.norm(ends - starts, axis=-1) / 2 + flesh.radii.max(axis=1).astype(np.float32)
     middle = (starts + ends) / 2
-    apart = middle[:, a] - middle[:, b]
-    near = np.einsum("fki,fki->fk", apart, apart) < (reach[:, a] + reach[:, b]) ** 2
+    offset = middle[:, a] - middle[:, b]
+    near = np.einsum("fki,fki->fk", offset, offset) < (reach[:, a] + reach[:, b]) ** 2
     frames, pairs = np.nonzero(near)
     return frames, pairs
 

@@ -46,8 +46,8 @@ class Detection:
 
     def distance(self, other: "Detection") -> float:
         """Mean distance of the landmarks, as a share of the hand's size."""
-        apart = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
-        return apart / max(self.size, other.size)
+        distance = float(np.linalg.norm(self.pixels - other.pixels, axis=1).mean())
+        return distance / max(self.size, other.size)
 
 
 def follow_hands(frames: list[list[Floats]], most: int) -> list[list[Detection]]:

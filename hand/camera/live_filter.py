@@ -145,8 +145,8 @@ class _Frame:
         deviation = np.concatenate(moves)
         mean, usual = pose_prior()
         unusual = pose.angles[0] - mean
-        apart = deviation @ self.precision @ deviation + POSE_WEIGHT * (unusual @ usual @ unusual)
-        return _Trial(pose, found, deviation, float(found.cost()[0] + apart))
+        prior_cost = deviation @ self.precision @ deviation + POSE_WEIGHT * (unusual @ usual @ unusual)
+        return _Trial(pose, found, deviation, float(found.cost()[0] + prior_cost))
 
     def information(self, trial: _Trial) -> tuple[Floats, Floats]:
         """Normal equations of the frame without the prediction: (6 + D, 6 + D) and the negative gradient (6 + D,)."""

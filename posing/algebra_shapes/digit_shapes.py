@@ -166,7 +166,7 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
         if first_length >= middle_length
         else ((last, first), (middle_length, first_length))
     )
-    circle, apart = intersect_spheres(markers, lengths)
+    circle, disjoint = intersect_spheres(markers, lengths)
     plane = _plane_through(local)
     shapes = [
         Shape("chain", "", 3, space.point_to_world(local[1]), points=space.point_to_world(local[:4])),
@@ -175,7 +175,7 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
         space.sphere("S₂", 3, g.sphere(last, middle_length)),
         space.sphere("S₃", 3, g.sphere(tip, last_length), faint=True),
     ]
-    found = None if apart else space.circle("C", 3, circle)
+    found = None if disjoint else space.circle("C", 3, circle)
     if found is not None:
         shapes.append(found)
         ends = pair_points(g.meet_circle_plane(circle, plane))
@@ -212,9 +212,9 @@ def _passes(space: Space, log: Log) -> list[Shape]:
         line = line_of(g.join_line(g.up(vector_of(centre)), g.up(vector_of(point))))
         ends = pair_points(g.meet_line_sphere(line, sphere))
         if ends.case > 0:
-            far = max(ends[:2], key=lambda end: math.dist(end, found))
-            shapes.append(space.line(f"l{index}", 4, np.stack([np.array(far), found])))
-            shapes.append(space.pair(f"P′{index}", 4, (found, far), faint=faint))
+            farther = max(ends[:2], key=lambda end: math.dist(end, found))
+            shapes.append(space.line(f"l{index}", 4, np.stack([np.array(farther), found])))
+            shapes.append(space.pair(f"P′{index}", 4, (found, farther), faint=faint))
     return shapes
 
 

@@ -74,8 +74,10 @@ def solve_path(hand: HandModel, angles: Floats, end: End, path: HandPath, should
     roots, cases = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
     too_short = np.isin(cases, ["outside", "near"])
     if digit and np.any(too_short):
-        far = np.linalg.norm(path.ends[too_short] - base[too_short, :3, 3], axis=-1)
-        all_angles[too_short] = extend_digit(hand, digit, angles, np.maximum(far - shell.most, shell.least - far))
+        distance = np.linalg.norm(path.ends[too_short] - base[too_short, :3, 3], axis=-1)
+        all_angles[too_short] = extend_digit(
+            hand, digit, angles, np.maximum(distance - shell.most, shell.least - distance)
+        )
         roots, _ = _wrist_frames(arm, shell, base, path, end.positions(hand, all_angles))
     result = _followed(Pose(hand, roots, all_angles), end, path.ends, cases)
     blocked = np.flatnonzero((result.distances > TIP_TOLERANCE_M) & ~too_short)

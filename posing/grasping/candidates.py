@@ -72,8 +72,8 @@ class GraspedObject:
 
     def thickened(self, points: Floats) -> Floats:
         """Return the distance (N,) m used for candidates, for which a sheet is made thick enough for the grid."""
-        far = self.distance(points)
-        return far if self.solid else far - HALF_SHEET_M
+        distance = self.distance(points)
+        return distance if self.solid else distance - HALF_SHEET_M
 
 
 @dataclass(frozen=True, slots=True, eq=False)

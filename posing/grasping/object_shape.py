@@ -239,9 +239,9 @@ def _block(surface: Surface, centre: Floats) -> GraspShape:
     """Return the block whose sides are normal to the two commonest normals of the surface; the longest axis first."""
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
-    far = np.linalg.norm(across, axis=1)
-    seen = far > LEAST_FACING_SINE
-    second = _faced(across[seen] / far[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
+    sine = np.linalg.norm(across, axis=1)
+    seen = sine > LEAST_FACING_SINE
+    second = _faced(across[seen] / sine[seen, None], surface.areas[seen]) if seen.any() else rot.perpendicular(first)
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])
     corners = (surface.corners - centre) @ axes.T

@@ -116,13 +116,13 @@ class Residuals:
                 shares[:, row] = objective.share
         # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
-        start, apart = problem.start, problem.separation
-        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, apart)
+        start, separation = problem.start, problem.separation
+        return cls(problem, positions, weights, shares, aboves, start.root, start.angles, separation)
 
     def select(self, rows: Ints) -> "Residuals":
         """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
-        apart = None if self.separation is None else self.separation.select(rows)
+        separation = None if self.separation is None else self.separation.select(rows)
         return replace(
             self,
             positions=positions,
@@ -131,7 +131,7 @@ class Residuals:
             aboves=self.aboves[rows],
             root=root,
             angles=angles,
-            separation=apart,
+            separation=separation,
         )
 
     def at(self, root: Floats, angles: Floats) -> Iterate:

@@ -75,9 +75,9 @@ class Separation:
 
 def _slopes(posed: PosedJoints, capsules: Ints, points: Floats, frame: Ints) -> Floats:
     """Return the derivatives (N, D) m/rad of the depths of pairs of capsules (2, N), nearest in points (2, N, 3) m."""
-    apart = points[0] - points[1]
-    length = np.linalg.norm(apart, axis=1, keepdims=True)
-    normal = np.where(length > LEAST_DISTANCE, apart / np.maximum(length, LEAST_DISTANCE), 0.0)
+    offset = points[0] - points[1]
+    length = np.linalg.norm(offset, axis=1, keepdims=True)
+    normal = np.where(length > LEAST_DISTANCE, offset / np.maximum(length, LEAST_DISTANCE), 0.0)
     topology = hand_topology(posed.hand)
     moved = topology.affected_by[STARTS[capsules]]
     total = np.zeros((len(frame), posed.hand.dofs))

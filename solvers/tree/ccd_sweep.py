@@ -75,6 +75,6 @@ def _mean_error(plan: TreePlan, points: Floats, rows: TreeProblems) -> Floats:
     absolute = ~plan.relative
     absolute[plan.loop_pairs.ravel()] = False
     weights = rows.weights * absolute
-    apart = rows.goals - points[:, len(plan.links) :]
-    mean: Floats = (weights[..., None] * apart).sum(1) / np.maximum(weights.sum(1), 1e-300)[:, None]
+    errors = rows.goals - points[:, len(plan.links) :]
+    mean: Floats = (weights[..., None] * errors).sum(1) / np.maximum(weights.sum(1), 1e-300)[:, None]
     return mean

@@ -79,7 +79,7 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
     """
     sites = posed.points[:, len(plan.links) :] - posed.points[:, plan.site_joints] * plan.relative[:, None]
     goal_count = sites.shape[1] - plan.loop_pairs.size
-    apart = np.concatenate(
+    differences = np.concatenate(
         [
             sites[:, :goal_count] - rows.goals[:, :goal_count],
             sites[:, plan.loop_pairs[:, 0]] - sites[:, plan.loop_pairs[:, 1]],
@@ -87,8 +87,8 @@ def goal_errors(plan: TreePlan, posed: TreeFrames, rows: TreeProblems) -> tuple[
         axis=1,
     )
     scale = np.sqrt(np.concatenate([rows.weights[:, :goal_count], rows.weights[:, plan.loop_pairs[:, 0]]], axis=1))
-    farthest: Floats = np.linalg.norm(apart, axis=-1).max(-1, initial=0.0)
-    return scale[..., None] * apart, farthest
+    farthest: Floats = np.linalg.norm(differences, axis=-1).max(-1, initial=0.0)
+    return scale[..., None] * differences, farthest
 
 
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:

@@ -139,8 +139,8 @@ class Skeleton:
 
     def excess(self, angles: Floats) -> Floats:
         """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
-        apart: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
-        return apart
+        violation: Floats = np.linalg.norm(angles - swing_twist_limits.clamp(self.cone, self.twist, angles), axis=-1)
+        return violation
 
 
 def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
